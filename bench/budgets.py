@@ -1,0 +1,57 @@
+"""The numbers to reach and the sizes of each measurement, each with its reason.
+
+Only the suite and the report read this module; the generator gets its numbers in commands.
+A target is what issue 2, section "How fast", asks for, with the durable log on.
+"""
+
+# --- Targets ----------------------------------------------------------------------------------
+# nchan is compiled C that keeps nothing durable. A relay in Python that commits every event
+# before delivery only earns its place if batching more than pays for both.
+RELAY_RATIO_TO_NCHAN_MIN = 3.0
+# With ten readers the cost of a commit is shared ten ways and only the writes remain, which
+# nchan makes one by one.
+FANOUT_RATIO_TO_NCHAN_MIN = 8.0
+# A fast model makes a token every 5 to 10 ms; 3 ms of relay cannot be seen between two of them.
+LATENCY_P99_MS_MAX = 3.0
+# 5,000 machines with one reader each then fit into 240 MiB: a small virtual server.
+IDLE_KIB_PER_CONNECTION_MAX = 24.0
+# A page that comes back after a broken connection shows the whole ring within one video frame.
+REPLAY_MS_MAX = 5.0
+
+# --- Shape of the load ------------------------------------------------------------------------
+SESSIONS = 10  # one busy machine; more sessions change the batching little
+FANOUT_READERS = 10  # per session: a team that follows one agent
+# Events of one session that may be under way. Enough that no side waits for the generator, and
+# less than a reader's 1 MiB of unsent bytes at about 80 bytes an event.
+WINDOW_EVENTS = 4096
+LATENCY_EVENTS_PER_S = 2_000  # twenty fast models at once
+IDLE_CONNECTIONS = 5_000
+IDLE_WARM_CONNECTIONS = 200  # opened before the first reading, so that set-up costs are not counted
+IDLE_READERS_PER_SESSION = 10
+IDLE_LINES_PER_STEP = 100  # a ticket lives 30 s; a step of lines is opened well within that
+REPLAY_EVENTS = 500  # the ring of document 000 §7
+REPLAY_PUBLISHED = 700  # more than the ring, so that a replay starts inside it
+
+# --- Time -------------------------------------------------------------------------------------
+ROUNDS = 5  # an odd number has a middle; five shows a spread
+WARM_S = 1.0
+LOAD_S = 3.0
+DRAIN_QUIET_S = 5.0  # after this much silence, what has not arrived is lost
+LATENCY_S = 4.0
+REPLAY_TIMES = 60
+IDLE_SETTLE_S = 2.0
+SERVER_START_S_MAX = 30.0
+SERVER_STOP_S_MAX = 15.0
+COMMAND_S_MAX = 60.0  # no single command to the generator may take longer
+IDLE_OPEN_S_MAX = 300.0  # all idle connections of one side; what is open by then is measured
+
+# --- Quick mode: is the suite whole, and is anything badly off --------------------------------
+QUICK_ROUNDS = 1
+QUICK_LOAD_S = 1.0
+QUICK_LATENCY_S = 1.0
+QUICK_IDLE_CONNECTIONS = 500
+QUICK_REPLAY_TIMES = 15
+
+# --- Pinning ----------------------------------------------------------------------------------
+SERVER_CORE = 0
+GENERATOR_CORE = 1

@@ -1,0 +1,144 @@
+"""The results as Markdown: targets first, then one table per metric, then how it was measured.
+
+Pure text out of `Results`; no measuring, no files.
+"""
+
+from dataclasses import dataclass
+
+from bench import budgets
+from bench.results import Metric, Results, Samples
+
+OURS = "trunkline"
+REFERENCE = "nchan"
+CEILING = "pass-through"
+
+_RATES = (Metric.RELAY, Metric.FANOUT)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One target: what it asks, what was seen, whether that is enough (None: not measured)."""
+
+    asks: str
+    seen: str
+    met: bool | None
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    """All targets of issue 2, in its order."""
+    return [
+        _at_least(results, Metric.RELAY, budgets.RELAY_RATIO_TO_NCHAN_MIN),
+        _at_least(results, Metric.FANOUT, budgets.FANOUT_RATIO_TO_NCHAN_MIN),
+        _at_most(results, Metric.LATENCY_P99, budgets.LATENCY_P99_MS_MAX),
+        _at_most(results, Metric.IDLE_LINE, budgets.IDLE_KIB_PER_CONNECTION_MAX),
+        _at_most(results, Metric.IDLE_READER, budgets.IDLE_KIB_PER_CONNECTION_MAX),
+        _at_most(results, Metric.REPLAY, budgets.REPLAY_MS_MAX),
+    ]
+
+
+def render(results: Results, facts: list[str], rounds: int) -> str:
+    """The whole page."""
+    parts = [
+        "# Benchmark results",
+        "Written by `make bench`; do not edit. Loopback only; the server on one core, the load "
+        f"generator on another. Rounds: {rounds}, sides interleaved, medians. "
+        "Trunkline commits every event to its durable log before delivery; the others keep "
+        "nothing.",
+        "\n".join(f"- {fact}" for fact in facts),
+        "## Targets",
+        _targets(results),
+    ]
+    for metric in Metric:
+        if metric in results.samples:
+            parts += [f"## {metric.value[0].upper()}{metric.value[1:]}", _table(results, metric)]
+    parts += ["## How to read this", _legend(results)]
+    if results.failures:
+        parts += ["## What failed", "\n".join(f"- {line}" for line in results.failures)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _targets(results: Results) -> str:
+    rows = ["| target | seen | met |", "| --- | --- | --- |"]
+    words = {True: "yes", False: "**no**", None: "not measured"}
+    rows += [f"| {one.asks} | {one.seen} | {words[one.met]} |" for one in verdicts(results)]
+    return "\n".join(rows)
+
+
+def _at_least(results: Results, metric: Metric, ratio_min: float) -> Verdict:
+    asks = f"{metric.value}: ≥ {ratio_min:g} × {REFERENCE}"
+    ours, reference = results.of(metric, OURS), results.of(metric, REFERENCE)
+    if ours is None or reference is None:
+        return Verdict(asks, "–", None)
+    ratio = ours.middle / reference.middle
+    if ours.lost:
+        return Verdict(asks, f"{ratio:.2f} ×, but {ours.lost:,} events lost", False)
+    return Verdict(asks, f"{ratio:.2f} ×", ratio >= ratio_min)
+
+
+def _at_most(results: Results, metric: Metric, most: float) -> Verdict:
+    asks = f"{metric.value}: ≤ {most:g}"
+    ours = results.of(metric, OURS)
+    if ours is None:
+        return Verdict(asks, "–", None)
+    return Verdict(asks, f"{ours.middle:.2f}", ours.middle <= most)
+
+
+def _table(results: Results, metric: Metric) -> str:
+    ours = results.of(metric, OURS)
+    rates = metric in _RATES
+    head = "| side | median | spread | trunkline is |"
+    rule = "| --- | --- | --- | --- |"
+    if rates:
+        head += " server core busy | generator core busy | events lost |"
+        rule += " --- | --- | --- |"
+    rows = [head, rule]
+    for side, samples in results.samples[metric].items():
+        row = f"| {side} | {_number(samples.middle)} | {_spread(samples)} |"
+        row += f" {_compared(ours, samples, side)} |"
+        if rates:
+            row += f" {_share(samples.server_busy)} | {_share(samples.generator_busy)} |"
+            row += f" {samples.lost:,} |"
+        rows.append(row)
+    return "\n".join(rows)
+
+
+def _compared(ours: Samples | None, other: Samples, side: str) -> str:
+    if ours is None or side in (OURS, CEILING) or not other.middle:
+        return ""
+    return f"{ours.middle / other.middle:.2f} ×"
+
+
+def _legend(results: Results) -> str:
+    lines = [
+        "- **pass-through** is the generator's own ceiling: a peer that forwards raw bytes "
+        "unread. Its latency is the floor of sockets, kernel and generator, not subtracted "
+        "anywhere.",
+        "- **nchan** is set up as fast as its settings allow: one worker, one publisher "
+        "connection per session, a publisher that gets no status replies, no access log, no "
+        f"pings, a buffer of {budgets.WINDOW_EVENTS:,} messages in memory, nothing durable. "
+        "**nchan, replying** is the same with its usual publisher, which answers every message.",
+        "- **aiohttp** receives the same frames as Trunkline and awaits one write per event and "
+        "reader.",
+        f"- At most {budgets.WINDOW_EVENTS:,} events per session are under way. Only what "
+        "arrived is counted; an event that Trunkline loses would make it miss its target.",
+        f"- Idle memory is the growth of resident memory over {results.idle_connections:,} "
+        f"connections after {budgets.IDLE_WARM_CONNECTIONS} to warm up; readers share a session "
+        f"by {budgets.IDLE_READERS_PER_SESSION}, and what the server keeps per machine and "
+        "session is included.",
+        "- Latency runs from the write on the line to the read at the reader. Replay runs from "
+        "the request to the last event.",
+    ]
+    lines += [f"- {note}" for note in results.notes]
+    return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+
+
+def _spread(samples: Samples) -> str:
+    return f"{_number(min(samples.values))} – {_number(max(samples.values))}"
+
+
+def _share(values: list[float]) -> str:
+    return f"{sorted(values)[len(values) // 2]:.0%}" if values else ""

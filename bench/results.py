@@ -1,0 +1,57 @@
+"""What a run has measured: a few numbers per metric and side, and what went wrong.
+
+Filled by the suite, read by the report; knows nothing about how a number came about.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from enum import Enum
+from statistics import median
+
+
+class Metric(Enum):
+    """What is measured; the value is the heading and unit in the report."""
+
+    RELAY = "events/s relayed, 10 sessions, one reader each"
+    FANOUT = "deliveries/s, 10 sessions, ten readers each"
+    LATENCY_P50 = "latency at 2,000 events/s, p50, ms"
+    LATENCY_P99 = "latency at 2,000 events/s, p99, ms"
+    REPLAY = "replay of 500 events, ms"
+    IDLE_LINE = "memory per idle line, KiB"
+    IDLE_READER = "memory per idle reader, KiB"
+
+
+@dataclass
+class Samples:
+    """The rounds of one metric on one side."""
+
+    values: list[float] = field(default_factory=list)
+    server_busy: list[float] = field(default_factory=list)
+    generator_busy: list[float] = field(default_factory=list)
+    lost: int = 0
+
+    @property
+    def middle(self) -> float:
+        return median(self.values)
+
+
+@dataclass
+class Results:
+    """Everything of one run."""
+
+    samples: dict[Metric, dict[str, Samples]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Samples))
+    )
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    idle_connections: int = 0
+
+    def add(self, metric: Metric, side: str, value: float) -> Samples:
+        """Note one round's number; gives the samples, for what else that round showed."""
+        samples = self.samples[metric][side]
+        samples.values.append(value)
+        return samples
+
+    def of(self, metric: Metric, side: str) -> Samples | None:
+        """None when that side was not measured, or never with success."""
+        return self.samples.get(metric, {}).get(side)

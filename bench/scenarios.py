@@ -1,0 +1,137 @@
+"""The scenarios: what is opened, what is asked of the generator, which numbers come of it.
+
+Each takes a running side and adds its numbers to the results; the suite says when and how often.
+"""
+
+import time
+from dataclasses import dataclass
+
+from bench import budgets
+from bench.commands import (
+    Done,
+    Latency,
+    LatencyResult,
+    Load,
+    LoadResult,
+    ReplayResult,
+    StillOpen,
+    Verify,
+)
+from bench.generator.client import GeneratorClient
+from bench.results import Metric, Results
+from bench.sides.base import Side, close_all, running
+
+VERIFY_EVENTS = 100
+VERIFY_READERS = 2
+VERIFY_S_MAX = 15.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How long and how much: the full run, or the quick one."""
+
+    rounds: int = budgets.ROUNDS
+    load_s: float = budgets.LOAD_S
+    latency_s: float = budgets.LATENCY_S
+    idle_connections: int = budgets.IDLE_CONNECTIONS
+    replay_times: int = budgets.REPLAY_TIMES
+
+
+QUICK = Sizes(
+    rounds=budgets.QUICK_ROUNDS,
+    load_s=budgets.QUICK_LOAD_S,
+    latency_s=budgets.QUICK_LATENCY_S,
+    idle_connections=budgets.QUICK_IDLE_CONNECTIONS,
+    replay_times=budgets.QUICK_REPLAY_TIMES,
+)
+
+
+def verify(side: Side, generator: GeneratorClient) -> None:
+    """No numbers: raises unless every reader gets what was sent."""
+    side.open(generator, budgets.SESSIONS, VERIFY_READERS)
+    generator.ask(Verify(VERIFY_EVENTS, VERIFY_S_MAX), Done)
+    close_all(generator)
+
+
+def relay(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
+    """Events per second with one reader per session."""
+    _load(side, generator, sizes, results, Metric.RELAY, 1)
+
+
+def fanout(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
+    """Deliveries per second with ten readers per session."""
+    _load(side, generator, sizes, results, Metric.FANOUT, budgets.FANOUT_READERS)
+
+
+def latency(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
+    """From the write on the line to the read at the reader, at a steady rate."""
+    side.open(generator, budgets.SESSIONS, 1)
+    command = Latency(budgets.LATENCY_EVENTS_PER_S, budgets.WARM_S, sizes.latency_s)
+    result = generator.ask(command, LatencyResult)
+    close_all(generator)
+    results.add(Metric.LATENCY_P50, side.name, result.p50_ms)
+    results.add(Metric.LATENCY_P99, side.name, result.p99_ms)
+
+
+def replay(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
+    """The median time of a replay; sides without replay are left out."""
+    command = side.replay(generator, sizes.replay_times)
+    if command is None:
+        return
+    result = generator.ask(command, ReplayResult)
+    close_all(generator)
+    ordered = sorted(result.times_ms)
+    results.add(Metric.REPLAY, side.name, ordered[len(ordered) // 2])
+
+
+def idle_lines(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
+    """Resident memory of the server per line that only sends heartbeats."""
+    _idle(side, generator, sizes, results, Metric.IDLE_LINE)
+
+
+def idle_readers(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
+    """Resident memory of the server per reader that waits."""
+    _idle(side, generator, sizes, results, Metric.IDLE_READER)
+
+
+def _load(
+    side: Side,
+    generator: GeneratorClient,
+    sizes: Sizes,
+    results: Results,
+    metric: Metric,
+    readers: int,
+) -> None:
+    side.open(generator, budgets.SESSIONS, readers)
+    command = Load(budgets.WINDOW_EVENTS, budgets.WARM_S, sizes.load_s, budgets.DRAIN_QUIET_S)
+    server = running(side)
+    busy_before, started = server.busy_s(), time.monotonic()
+    result = generator.ask(command, LoadResult)
+    busy = (server.busy_s() - busy_before) / (time.monotonic() - started)
+    close_all(generator)
+    samples = results.add(metric, side.name, result.deliveries_per_s)
+    samples.server_busy.append(busy)
+    samples.generator_busy.append(result.generator_busy)
+    samples.lost += result.lost
+
+
+def _idle(
+    side: Side, generator: GeneratorClient, sizes: Sizes, results: Results, metric: Metric
+) -> None:
+    open_more = side.open_idle_lines if metric is Metric.IDLE_LINE else side.open_idle_readers
+    until = time.monotonic() + budgets.IDLE_OPEN_S_MAX
+    open_more(generator, budgets.IDLE_WARM_CONNECTIONS)
+    time.sleep(budgets.IDLE_SETTLE_S)
+    server = running(side)
+    before_kib = server.rss_kib()
+    opened = 0
+    while opened < sizes.idle_connections and time.monotonic() < until:
+        open_more(generator, budgets.IDLE_LINES_PER_STEP)
+        opened += budgets.IDLE_LINES_PER_STEP
+    time.sleep(budgets.IDLE_SETTLE_S)
+    kib = (server.rss_kib() - before_kib) / opened
+    generator.ask(StillOpen(), Done)
+    close_all(generator)
+    if opened < sizes.idle_connections:
+        results.notes.append(f"{metric.value}: {side.name} got only {opened} open in its time")
+    results.add(metric, side.name, kib)

@@ -1,0 +1,55 @@
+"""The few REST calls that a measurement needs: users, machines, tokens, sessions.
+
+One kept-alive connection; used by the Trunkline side only, never while something is timed.
+"""
+
+import http.client
+import json
+from typing import Any
+
+TIMEOUT_S = 30.0
+
+
+class RestError(Exception):
+    """The server refused a call."""
+
+
+class Rest:
+    """Calls under `/api/v1` of a server on loopback."""
+
+    def __init__(self, port: int, admin_token: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
+        self._admin_token = admin_token
+
+    def new_user(self, name: str) -> str:
+        user: str = self._post("/users", {"name": name})["id"]
+        return user
+
+    def user_token(self, user_id: str) -> str:
+        token: str = self._post(f"/users/{user_id}/token", {})["token"]
+        return token
+
+    def new_vm(self, user_id: str) -> dict[str, str]:
+        """`vm_id`, `token` and `ticket` of a machine that we play ourselves."""
+        vm: dict[str, str] = self._post(f"/users/{user_id}/vm", {"provider": "manual"})
+        return vm
+
+    def new_session(self, user_token: str, machine_id: str) -> str:
+        body = {"machine_id": machine_id, "title": "bench"}
+        session: str = self._post("/sessions", body, user_token)["id"]
+        return session
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _post(self, path: str, body: dict[str, str], token: str = "") -> Any:
+        headers = {
+            "Authorization": f"Bearer {token or self._admin_token}",
+            "Content-Type": "application/json",
+        }
+        self._connection.request("POST", f"/api/v1{path}", json.dumps(body), headers)
+        response = self._connection.getresponse()
+        answer = response.read()
+        if response.status >= 300:
+            raise RestError(f"POST {path}: {response.status} {answer[:300]!r}")
+        return json.loads(answer)

@@ -1,0 +1,135 @@
+"""Trunkline itself: the real server with its durable log on, set up over its own REST API.
+
+One line carries all sessions of a measurement, as one machine does. The rate limit is off,
+because a limit of 1000 messages a minute is what it would measure; nothing else is changed.
+"""
+
+import json
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from bench.budgets import (
+    IDLE_READERS_PER_SESSION,
+    REPLAY_EVENTS,
+    REPLAY_PUBLISHED,
+    SERVER_CORE,
+)
+from bench.commands import Done, Heartbeat, LineSpec, OpenLines, OpenStreams, Replay, StreamSpec
+from bench.generator.client import GeneratorClient
+from bench.processes import Server, free_port
+from bench.sides.base import envelope
+from bench.sides.rest import Rest
+
+_PROGRAM = Path(sys.executable).parent / "trunkline"
+
+
+class Trunkline:
+    """The side."""
+
+    name = "trunkline"
+
+    def __init__(self) -> None:
+        self.server: Server | None = None
+        self._port = 0
+        self._rest: Rest | None = None
+        self._users = 0
+        self._lines = 0
+        self._idle_machine: tuple[str, str] | None = None
+
+    @staticmethod
+    def available() -> bool:
+        return _PROGRAM.exists()
+
+    def start(self, folder: Path) -> None:
+        self._port = free_port()
+        admin_token = secrets.token_urlsafe(32)
+        env = {name: text for name, text in os.environ.items() if not _is_setting(name)}
+        env |= {
+            "TRUNKLINE_PORT": str(self._port),
+            "TRUNKLINE_DATA": str(folder / "data"),
+            "TRUNKLINE_ADMIN_TOKEN": admin_token,
+            "TRUNKLINE_RATE_LIMIT_PER_MINUTE": "0",
+        }
+        self.server = Server([str(_PROGRAM), "control"], folder, SERVER_CORE, env)
+        self.server.wait_ready(f"http://127.0.0.1:{self._port}/healthz")
+        self._rest = Rest(self._port, admin_token)
+        self._idle_machine = None
+
+    def open(self, generator: GeneratorClient, sessions: int, readers: int) -> None:
+        self._lines = 0
+        user_id, machine_id, line = self._open_line(generator)
+        token = self._api().user_token(user_id)
+        ids = [self._api().new_session(token, machine_id) for _ in range(sessions)]
+        self._announce(generator, line, ids)
+        streams = [_stream(line, session_id, token) for session_id in ids]
+        generator.ask(OpenStreams(self._port, streams, readers), Done)
+
+    def open_idle_lines(self, generator: GeneratorClient, count: int) -> None:
+        specs = [self._new_machine()[2] for _ in range(count)]
+        generator.ask(OpenLines(self._port, specs), Done)
+        self._lines += count
+
+    def open_idle_readers(self, generator: GeneratorClient, count: int) -> None:
+        if self._idle_machine is None:
+            self._lines = 0
+            user_id, machine_id, _ = self._open_line(generator)
+            self._idle_machine = (machine_id, self._api().user_token(user_id))
+        machine_id, token = self._idle_machine
+        sessions = max(1, count // IDLE_READERS_PER_SESSION)
+        ids = [self._api().new_session(token, machine_id) for _ in range(sessions)]
+        streams = [_stream(0, session_id, token) for session_id in ids]
+        generator.ask(OpenStreams(self._port, streams, count // sessions), Done)
+
+    def replay(self, generator: GeneratorClient, times: int) -> Replay | None:
+        self._lines = 0
+        user_id, machine_id, line = self._open_line(generator)
+        token = self._api().user_token(user_id)
+        session_id = self._api().new_session(token, machine_id)
+        self._announce(generator, line, [session_id])
+        stream = _stream(line, session_id, token)
+        generator.ask(OpenStreams(self._port, [stream], 1), Done)
+        path = f"/api/v1/sessions/{session_id}/stream?last_event_id={{after}}"
+        return Replay(self._port, path, stream.headers, REPLAY_PUBLISHED, REPLAY_EVENTS, times)
+
+    def _open_line(self, generator: GeneratorClient) -> tuple[str, str, int]:
+        user_id, machine_id, spec = self._new_machine()
+        generator.ask(OpenLines(self._port, [spec]), Done)
+        self._lines += 1
+        return user_id, machine_id, self._lines - 1
+
+    def _new_machine(self) -> tuple[str, str, LineSpec]:
+        self._users += 1
+        user_id = self._api().new_user(f"bench-{self._users}")
+        vm = self._api().new_vm(user_id)
+        spec = LineSpec(
+            path=f"/ws/vm?user_id={user_id}&ticket={vm['ticket']}",
+            hello=[json.dumps({"type": "auth", "token": vm["token"]})],
+            awaits='"init"',
+            heartbeat=_heartbeat([]),
+        )
+        return user_id, vm["vm_id"], spec
+
+    @staticmethod
+    def _announce(generator: GeneratorClient, line: int, session_ids: list[str]) -> None:
+        generator.ask(Heartbeat(line, _heartbeat(session_ids)), Done)
+
+    def _api(self) -> Rest:
+        assert self._rest is not None
+        return self._rest
+
+
+def _stream(line: int, session_id: str, token: str) -> StreamSpec:
+    head, tail = envelope(session_id)
+    path = f"/api/v1/sessions/{session_id}/stream?last_event_id=0"
+    return StreamSpec(line, head, tail, path, {"Authorization": f"Bearer {token}"})
+
+
+def _heartbeat(session_ids: list[str]) -> str:
+    return json.dumps({"type": "heartbeat", "active_sessions": session_ids})
+
+
+def _is_setting(name: str) -> bool:
+    """A setting of whoever runs the suite must not change what is measured."""
+    return name.startswith("TRUNKLINE_")

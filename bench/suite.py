@@ -1,0 +1,108 @@
+"""The order of a run: rounds of all scenarios, in each all sides one after the other.
+
+Sides are interleaved within a scenario and take turns in going first, so that a slow minute of
+the machine hits all of them. A side that fails loses that number, not the run.
+"""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import scenarios
+from bench.generator.client import GeneratorClient, GeneratorError
+from bench.processes import StartError
+from bench.results import Results
+from bench.scenarios import Sizes
+from bench.sides.base import Side, close_all, stop
+from bench.sides.passthrough import Passthrough
+from bench.sides.rest import RestError
+
+Scenario = Callable[[Side, GeneratorClient, Sizes, Results], None]
+Say = Callable[[str], None]
+
+ROUND_SCENARIOS: dict[str, Scenario] = {
+    "relay": scenarios.relay,
+    "fanout": scenarios.fanout,
+    "latency": scenarios.latency,
+    "replay": scenarios.replay,
+}
+IDLE_SCENARIOS: dict[str, Scenario] = {
+    "idle-lines": scenarios.idle_lines,
+    "idle-readers": scenarios.idle_readers,
+}
+FAILURES = (GeneratorError, RestError, StartError, OSError)
+
+
+class Suite:
+    """One run over some sides and scenarios."""
+
+    def __init__(self, sides: list[Side], wanted: set[str], sizes: Sizes, say: Say) -> None:
+        self._sides = sides
+        self._wanted = wanted
+        self._sizes = sizes
+        self._say = say
+        self.results = Results(idle_connections=sizes.idle_connections)
+
+    def run(self) -> Results:
+        with GeneratorClient() as generator:
+            for number in range(self._sizes.rounds):
+                self._round(generator, number)
+            for name, scenario in IDLE_SCENARIOS.items():
+                if name in self._wanted:
+                    self._weigh(generator, name, scenario)
+        return self.results
+
+    def _round(self, generator: GeneratorClient, number: int) -> None:
+        chosen = {name: run for name, run in ROUND_SCENARIOS.items() if name in self._wanted}
+        if not chosen:
+            return
+        first = number % len(self._sides)
+        order = self._sides[first:] + self._sides[:first]
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            try:
+                ready = [side for side in order if self._start(side, Path(folder), generator)]
+                for name, scenario in chosen.items():
+                    for side in ready:
+                        self._say(f"round {number + 1}/{self._sizes.rounds} {name}: {side.name}")
+                        self._measure(side, generator, name, scenario)
+            finally:
+                for side in order:
+                    stop(side)
+
+    def _weigh(self, generator: GeneratorClient, name: str, scenario: Scenario) -> None:
+        """Memory needs a fresh server per side and no rounds: it does not vary."""
+        for side in self._sides:
+            if isinstance(side, Passthrough):
+                continue
+            self._say(f"{name}: {side.name}")
+            with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+                try:
+                    if self._start(side, Path(folder), generator):
+                        self._measure(side, generator, name, scenario)
+                finally:
+                    stop(side)
+
+    def _start(self, side: Side, folder: Path, generator: GeneratorClient) -> bool:
+        own = folder / side.name.replace(", ", "-")
+        own.mkdir()
+        try:
+            side.start(own)
+            if not isinstance(side, Passthrough):
+                scenarios.verify(side, generator)
+        except FAILURES as error:
+            self._failed(side, generator, "start", error)
+            return False
+        return True
+
+    def _measure(
+        self, side: Side, generator: GeneratorClient, name: str, scenario: Scenario
+    ) -> None:
+        try:
+            scenario(side, generator, self._sizes, self.results)
+        except FAILURES as error:
+            self._failed(side, generator, name, error)
+
+    def _failed(self, side: Side, generator: GeneratorClient, name: str, error: Exception) -> None:
+        self.results.failures.append(f"{name}, {side.name}: {error}")
+        self._say(f"FAILED {name}, {side.name}: {error}")
+        close_all(generator)

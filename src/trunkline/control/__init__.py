@@ -1,0 +1,1 @@
+"""The control plane: records, routing, session logs, credentials, approvals."""

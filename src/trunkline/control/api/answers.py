@@ -1,0 +1,118 @@
+"""What goes back: JSON, pages, and errors, which always have the one shape of the contract.
+
+An unexpected error is logged here with its route; its details never leave the process.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import structlog
+from aiohttp import web
+from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
+
+from trunkline.control.errors import Conflict, TrunklineError, Unavailable
+
+_log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+_encode = msgspec.json.Encoder().encode
+
+_CODES = {
+    400: "INVALID_REQUEST",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    408: "TIMEOUT",
+    413: "TOO_LARGE",
+}
+_SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_JSON_HEADERS = _SAFE | {"Cache-Control": "no-store"}
+PAGE_HEADERS = _SAFE | {
+    "Cache-Control": "no-cache",
+    "X-Frame-Options": "DENY",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+}
+
+
+class ErrorBody(msgspec.Struct):
+    """`code` is stable and meant for programs, `message` for people."""
+
+    code: str
+    message: str
+
+
+class ErrorAnswer(msgspec.Struct):
+    """The shape of every error."""
+
+    error: ErrorBody
+
+
+def json_response(value: Any, status: int = 200) -> web.Response:
+    """A struct as JSON; None as an empty answer."""
+    if value is None:
+        return web.Response(status=204 if status == 200 else status, headers=_JSON_HEADERS)
+    return web.Response(
+        body=_encode(value), status=status, content_type="application/json", headers=_JSON_HEADERS
+    )
+
+
+def page_response(html: str, status: int = 200) -> web.Response:
+    return web.Response(text=html, status=status, content_type="text/html", headers=PAGE_HEADERS)
+
+
+def error_response(error: TrunklineError) -> web.Response:
+    answer = _error(error.status, error.code, error.message)
+    if error.status == 401:
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def _error(status: int, code: str, message: str) -> web.Response:
+    # A message may quote what the caller sent; halves of characters cannot be written as JSON.
+    readable = message.encode(errors="replace").decode()
+    return json_response(ErrorAnswer(ErrorBody(code, readable)), status)
+
+
+async def answer_errors(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Runs a handler; whatever it raises becomes an answer."""
+    try:
+        return await handler(request)
+    except TrunklineError as error:
+        if error.status >= 500:
+            _log.warning("request_failed", route=_route(request), code=error.code, error=str(error))
+        return error_response(error)
+    except web.HTTPException as error:
+        return _from_http(request, error)
+    except IntegrityError:
+        return error_response(Conflict("another change to the same records came in between"))
+    except (OperationalError, InterfaceError):
+        _log.exception("database_failed", route=_route(request))
+        return error_response(Unavailable("the database does not answer"))
+    except ConnectionError:
+        raise  # the caller has gone; there is nobody to answer
+    except Exception:
+        _log.exception("request_crashed", route=_route(request))
+        return error_response(TrunklineError("something went wrong here; the log says what"))
+
+
+def _from_http(request: web.Request, error: web.HTTPException) -> web.Response:
+    if error.status < 400:
+        raise error
+    code = _CODES.get(error.status, f"HTTP_{error.status}")
+    messages = {
+        404: f"nothing is at {request.path[:200]!r}",
+        405: f"{request.method} is not possible at {request.path[:200]!r}",
+    }
+    answer = _error(error.status, code, messages.get(error.status, error.reason))
+    if "Allow" in error.headers:
+        answer.headers["Allow"] = error.headers["Allow"]
+    return answer
+
+
+def _route(request: web.Request) -> str:
+    """The route's pattern: it names no record and holds no secret."""
+    resource = request.match_info.route.resource
+    return f"{request.method} {resource.canonical if resource else '(none)'}"

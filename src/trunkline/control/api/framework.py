@@ -1,0 +1,155 @@
+"""Typed routes: a handler's signature says what it takes, its docstring what it does.
+
+`Routes` collects them, `bind` makes an aiohttp handler of one, `openapi.py` documents them. A
+parameter is known by its name: `core`, `who`, `request`, `query`, `body`, `upload`, or one of the
+path's. A handler returns a struct (JSON), None (204), or a response of its own.
+"""
+
+import inspect
+import re
+import typing
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from trunkline.control.api import inputs
+from trunkline.control.api.answers import json_response
+from trunkline.control.api.needs import Core
+from trunkline.control.auth import Principal
+from trunkline.control.door.credentials import credentials_of
+from trunkline.control.errors import Unauthorized
+
+Handler = Callable[..., Awaitable[Any]]
+H = TypeVar("H", bound=Handler)
+
+_PATH_PARAM = re.compile(r"\{(\w+)\}")
+_OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """One method of one path, as its handler's signature declares it."""
+
+    method: str
+    path: str
+    handler: Handler
+    status: int
+    is_open: bool
+    """Served to everyone; every other route wants a token or the cookie."""
+    media: str
+    tag: str
+    takes: frozenset[str]
+    query: type[msgspec.Struct] | None
+    body: Any
+    """A struct's type, or `dict[str, Any]`; None without a body."""
+    default_body: msgspec.Struct | None
+    """What an absent body means; None when the body is required."""
+    answer: Any
+
+    @property
+    def path_params(self) -> list[str]:
+        return _PATH_PARAM.findall(self.path)
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.handler) or "").partition("\n")[0]
+
+    @property
+    def description(self) -> str:
+        return (inspect.getdoc(self.handler) or "").partition("\n")[2].strip()
+
+
+class Routes:
+    """The routes of one subject, under one prefix."""
+
+    def __init__(self, tag: str, prefix: str = "/api/v1") -> None:
+        self.items: list[Route] = []
+        self._tag = tag
+        self._prefix = prefix
+
+    def get(
+        self, path: str, *, status: int = 200, is_open: bool = False, media: str = ""
+    ) -> Callable[[H], H]:
+        return self._add("GET", path, status, is_open, media)
+
+    def post(self, path: str, *, status: int = 200) -> Callable[[H], H]:
+        return self._add("POST", path, status)
+
+    def put(self, path: str) -> Callable[[H], H]:
+        return self._add("PUT", path, 200)
+
+    def patch(self, path: str, *, status: int = 200) -> Callable[[H], H]:
+        return self._add("PATCH", path, status)
+
+    def delete(self, path: str) -> Callable[[H], H]:
+        return self._add("DELETE", path, 204)
+
+    def _add(
+        self, method: str, path: str, status: int, is_open: bool = False, media: str = ""
+    ) -> Callable[[H], H]:
+        def declare(handler: H) -> H:
+            full = self._prefix + path
+            self.items.append(_read(handler, method, full, status, is_open, media, self._tag))
+            return handler
+
+        return declare
+
+
+def _read(
+    handler: Handler, method: str, path: str, status: int, is_open: bool, media: str, tag: str
+) -> Route:
+    hints = typing.get_type_hints(handler)
+    parameters = inspect.signature(handler).parameters
+    unknown = set(parameters) - _OWN_NAMES - set(_PATH_PARAM.findall(path))
+    if unknown or not inspect.getdoc(handler):
+        raise TypeError(f"{handler.__qualname__}: no docstring, or unknown parameters {unknown}")
+    default = parameters["body"].default if "body" in parameters else None
+    return Route(
+        method=method,
+        path=path,
+        handler=handler,
+        status=status,
+        is_open=is_open,
+        media=media or "application/json",
+        tag=tag,
+        takes=frozenset(parameters),
+        query=hints.get("query"),
+        body=hints.get("body"),
+        default_body=default if isinstance(default, msgspec.Struct) else None,
+        answer=hints["return"],
+    )
+
+
+async def identify(core: Core, request: web.Request) -> Principal:
+    """The person who sends this request, or Unauthorized."""
+    secret = credentials_of(request.headers)
+    if secret is None:
+        raise Unauthorized("this needs an Authorization: Bearer header or a login")
+    return await core.auth.identify(secret)
+
+
+def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """An aiohttp handler. It knows the person before it reads a byte of the body."""
+    names = route.path_params
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        given: dict[str, Any] = {"core": core, "request": request}
+        if not route.is_open:
+            given["who"] = await identify(core, request)
+        for name in names:
+            given[name] = inputs.read_path(request, name)
+        if route.query is not None:
+            given["query"] = inputs.read_query(request, route.query)
+        if route.body is not None:
+            given["body"] = await inputs.read_body(request, route.body, route.default_body)
+        if "upload" in route.takes:
+            given["upload"] = await inputs.read_upload(request)
+        answer = await route.handler(**{name: given[name] for name in route.takes})
+        if isinstance(answer, web.StreamResponse):
+            return answer
+        return json_response(answer, route.status)
+
+    return handle

@@ -1,0 +1,166 @@
+"""What a request brings, turned into typed values: path, query, JSON body, upload.
+
+Everything is bounded before it is kept, and refused as `InvalidRequest` with the place that is
+wrong. What passes here can be stored in both databases and written out as JSON again.
+"""
+
+import asyncio
+import re
+from typing import Any, TypeVar
+
+import msgspec
+from aiohttp import BodyPartReader, web
+from aiohttp.http import HttpProcessingError
+
+from trunkline import limits
+from trunkline.control.errors import InvalidRequest, TooLarge
+
+S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T")
+
+_CHUNK_BYTES = 64 * 1024
+# Cheap signs that a body may hold what the databases cannot; only then it is walked.
+_SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
+
+
+def read_path(request: web.Request, name: str) -> str:
+    value = request.match_info[name]
+    _check_text(value, f"$.{name}")
+    return value
+
+
+def read_query(request: web.Request, kind: type[S]) -> S:
+    """Known names are checked, others ignored; of a repeated name the first counts."""
+    given: dict[str, str] = {}
+    for name in kind.__struct_fields__:
+        value = request.query.get(name)
+        if value is not None:
+            _check_text(value, f"$.{name}")
+            given[name] = value
+    try:
+        return msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"query: {error}") from error
+
+
+async def read_body(request: web.Request, kind: type[T], default: T | None) -> T:
+    """The JSON body; fields that are not known are ignored, known ones checked."""
+    raw = await _read_bounded(request, limits.BODY_BYTES_MAX)
+    if not raw and default is not None:
+        return default
+    return decode(raw, kind)
+
+
+def decode(raw: bytes, kind: type[T]) -> T:
+    """JSON to a typed value, or InvalidRequest with the path of what is wrong."""
+    try:
+        value = msgspec.json.decode(raw, type=kind)
+        if _SUSPICIOUS.search(raw) or raw.count(b"[") + raw.count(b"{") > limits.JSON_DEPTH_MAX:
+            _check_json(msgspec.json.decode(raw))
+    except RecursionError as error:
+        raise _too_deep() from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("the body is not UTF-8") from error
+    except msgspec.DecodeError as error:
+        raise InvalidRequest(f"body: {error}") from error
+    return value
+
+
+async def read_upload(request: web.Request) -> bytes:
+    """A file: the body itself, or the first file of a form."""
+    if not request.content_type.startswith("multipart/"):
+        content = await _read_bounded(request, limits.UPLOAD_BYTES_MAX)
+    else:
+        content = await _read_form(request)
+    if not content:
+        raise InvalidRequest("the upload is empty")
+    return content
+
+
+async def _read_bounded(request: web.Request, bytes_max: int) -> bytes:
+    if (request.content_length or 0) > bytes_max:
+        raise _too_large(bytes_max)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(limits.BODY_TIMEOUT_S):
+            async for chunk in request.content.iter_chunked(_CHUNK_BYTES):
+                body += chunk
+                if len(body) > bytes_max:
+                    raise _too_large(bytes_max)
+    except TimeoutError as error:
+        raise web.HTTPRequestTimeout from error
+    except (web.RequestPayloadError, HttpProcessingError) as error:
+        raise InvalidRequest("the body's encoding is broken") from error
+    return bytes(body)
+
+
+async def _read_form(request: web.Request) -> bytes:
+    # The form's own lines come on top of the file; twice the bound is never reached honestly.
+    if (request.content_length or 0) > 2 * limits.UPLOAD_BYTES_MAX:
+        raise _too_large(limits.UPLOAD_BYTES_MAX)
+    try:
+        async with asyncio.timeout(limits.BODY_TIMEOUT_S):
+            form = await request.multipart()
+            while (part := await form.next()) is not None:
+                if isinstance(part, BodyPartReader) and part.filename is not None:
+                    return await _read_part(part)
+    except TimeoutError as error:
+        raise web.HTTPRequestTimeout from error
+    except (
+        ValueError,
+        RuntimeError,
+        AssertionError,
+        web.RequestPayloadError,
+        HttpProcessingError,
+    ) as error:
+        raise InvalidRequest("the form is broken") from error
+    raise InvalidRequest("the form has no file")
+
+
+async def _read_part(part: BodyPartReader) -> bytes:
+    content = bytearray()
+    while chunk := await part.read_chunk(_CHUNK_BYTES):
+        content += chunk
+        if len(content) > limits.UPLOAD_BYTES_MAX:
+            raise _too_large(limits.UPLOAD_BYTES_MAX)
+    return bytes(content)
+
+
+def _check_text(text: str, path: str) -> None:
+    """Text that neither database stores: NUL, and halves of characters."""
+    if "\0" in text:
+        raise InvalidRequest(f"a NUL character - at `{path}`")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidRequest(f"not valid Unicode - at `{path}`") from error
+
+
+def _check_json(value: Any) -> None:
+    """Depth, the size of integers, and text, over a whole document, level by level."""
+    level = [value]
+    for _ in range(limits.JSON_DEPTH_MAX + 1):
+        deeper: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                _check_text(item, "$")
+            elif isinstance(item, int) and abs(item) > limits.JSON_INT_MAX:
+                raise InvalidRequest("body: an integer is out of range")
+            elif isinstance(item, dict):
+                deeper.extend(item.keys())
+                deeper.extend(item.values())
+            elif isinstance(item, list):
+                deeper.extend(item)
+        if not deeper:
+            return
+        level = deeper
+    raise _too_deep()
+
+
+def _too_deep() -> InvalidRequest:
+    return InvalidRequest(f"body: nested deeper than {limits.JSON_DEPTH_MAX} levels")
+
+
+def _too_large(bytes_max: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {bytes_max} bytes")

@@ -1,0 +1,51 @@
+"""What the REST API needs of the control plane's core, and nothing more.
+
+A protocol rather than an import: the core builds the API, so the API must not know the core.
+"""
+
+from typing import Protocol
+
+from aiohttp import web
+
+from trunkline.control.approvals import Approvals
+from trunkline.control.auth import Auth
+from trunkline.control.machines import Machines
+from trunkline.control.records import Records
+from trunkline.control.services import Services
+from trunkline.control.sessions import Sessions
+from trunkline.control.settings import Settings
+from trunkline.control.store.engine import Store
+from trunkline.control.vms import Vms
+
+
+class Metrics(Protocol):
+    def render(self) -> bytes:
+        """Everything counted, in Prometheus' text format."""
+
+
+class Core(Protocol):
+    """The parts that handlers call."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def auth(self) -> Auth: ...
+    @property
+    def records(self) -> Records: ...
+    @property
+    def services(self) -> Services: ...
+    @property
+    def sessions(self) -> Sessions: ...
+    @property
+    def approvals(self) -> Approvals: ...
+    @property
+    def machines(self) -> Machines: ...
+    @property
+    def vms(self) -> Vms: ...
+    @property
+    def metrics(self) -> Metrics: ...
+
+    async def take_back(self, request: web.Request) -> web.StreamResponse:
+        """Hands a request for a stream, which the door should have caught, to the SSE edge."""

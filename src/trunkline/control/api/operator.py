@@ -1,0 +1,136 @@
+"""Routes for operators and for browsers without a login: health, metrics, documents, pages.
+
+Served to everyone, except `/metrics`: that is for this host, or for an admin's token.
+"""
+
+import asyncio
+import ipaddress
+from typing import Any, Literal
+
+import msgspec
+import structlog
+from aiohttp import web
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from trunkline import limits
+from trunkline.control.api import pages
+from trunkline.control.api.answers import page_response
+from trunkline.control.api.framework import Routes, identify
+from trunkline.control.api.needs import Core
+from trunkline.control.auth import COOKIE
+from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
+
+_log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+routes = Routes("operator", prefix="")
+
+
+class Health(msgspec.Struct, kw_only=True):
+    status: Literal["ok"] = "ok"
+
+
+class LoginQuery(msgspec.Struct, kw_only=True):
+    code: str = ""
+
+
+@routes.get("/healthz", is_open=True)
+async def check_alive() -> Health:
+    """Say whether the process is alive."""
+    return Health()
+
+
+@routes.get("/readyz", is_open=True)
+async def check_ready(core: Core) -> Health:
+    """Say whether requests can be served: the database answers. 503 when not."""
+    try:
+        async with asyncio.timeout(limits.READY_TIMEOUT_S), core.store.read() as connection:
+            await connection.execute(text("SELECT 1"))
+    except (SQLAlchemyError, OSError, TimeoutError) as error:
+        _log.error("not_ready", error=repr(error))
+        raise Unavailable("the database does not answer", code="NOT_READY") from error
+    return Health()
+
+
+@routes.get("/metrics", is_open=True, media="text/plain")
+async def get_metrics(core: Core, request: web.Request) -> web.Response:
+    """Show metrics in Prometheus' text format.
+
+    For callers on this host, and for admins.
+    """
+    if not _is_local(request) and not (await identify(core, request)).is_admin:
+        raise Forbidden("metrics are for callers on this host, and for admins")
+    return web.Response(
+        body=core.metrics.render(),
+        headers={
+            "Content-Type": "text/plain; version=0.0.4; charset=utf-8",
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+@routes.get("/login", status=303, is_open=True)
+async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Response:
+    """Redeem a login link: sets the session cookie and leads to the page.
+
+    A link works once. With a wrong code, a page says how to get a new one (401).
+    """
+    try:
+        cookie = await core.auth.redeem_login(query.code)
+    except Unauthorized:
+        return page_response(pages.login_failed(pages.language_of(request.headers)), 401)
+    answer = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
+    answer.set_cookie(
+        COOKIE,
+        cookie,
+        path="/",
+        max_age=int(limits.COOKIE_LIFE_S),
+        httponly=True,
+        samesite="Strict",
+        secure=(core.settings.public_url or "").startswith("https://"),
+    )
+    return answer
+
+
+@routes.get("/", is_open=True, media="text/html")
+async def get_home(request: web.Request) -> web.Response:
+    """Show the page."""
+    return page_response(pages.home(pages.language_of(request.headers)))
+
+
+@routes.get("/docs", is_open=True, media="text/html")
+async def get_docs(request: web.Request) -> web.Response:
+    """Show every route, readable, with a form to try it."""
+    return page_response(pages.docs(pages.language_of(request.headers)))
+
+
+@routes.get("/pages/{name}", is_open=True, media="text/plain")
+async def get_page_file(name: str) -> web.Response:
+    """Serve a script or style sheet of the pages."""
+    return pages.file(name)
+
+
+@routes.get("/openapi.json", is_open=True)
+async def get_openapi(request: web.Request) -> dict[str, Any]:
+    """Describe this API (OpenAPI 3.1)."""
+    return request.app[OPENAPI]
+
+
+@routes.get("/asyncapi.json", is_open=True)
+async def get_asyncapi(request: web.Request) -> dict[str, Any]:
+    """Describe the WebSocket wire of execution planes (AsyncAPI 3.0)."""
+    return request.app[ASYNCAPI]
+
+
+OPENAPI = web.AppKey("openapi", dict[str, Any])
+ASYNCAPI = web.AppKey("asyncapi", dict[str, Any])
+
+
+def _is_local(request: web.Request) -> bool:
+    """Whether the caller is on this host, and not a proxy that speaks for someone else."""
+    if any(name in request.headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP")):
+        return False
+    try:
+        return ipaddress.ip_address(request.remote or "").is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,64 @@
+"""The pages that the control plane serves itself: home, docs, and what a bad login link shows.
+
+Self-contained: plain HTML, one style sheet, two scripts, nothing from elsewhere. Both languages
+are in the document; the language on `<html>` says which one is seen.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from aiohttp import web
+
+from trunkline.control.api.answers import PAGE_HEADERS
+
+Language = Literal["en", "zh"]
+
+_FOLDER = Path(__file__).parent
+_FILES = {
+    "style.css": "text/css",
+    "language.js": "text/javascript",
+    "home.js": "text/javascript",
+    "docs.js": "text/javascript",
+}
+
+
+def language_of(headers: Mapping[str, str]) -> Language:
+    """The one of our languages that `Accept-Language` names first."""
+    for choice in headers.get("Accept-Language", "").lower().split(","):
+        tag = choice.partition(";")[0].strip()
+        if tag == "zh" or tag.startswith("zh-"):
+            return "zh"
+        if tag == "en" or tag.startswith("en-"):
+            return "en"
+    return "en"
+
+
+def home(language: Language) -> str:
+    return _page("home.html", language)
+
+
+def docs(language: Language) -> str:
+    return _page("docs.html", language)
+
+
+def login_failed(language: Language) -> str:
+    return _page("login_failed.html", language)
+
+
+def file(name: str) -> web.Response:
+    """A script or style sheet, by a name from the list above and no other."""
+    kind = _FILES.get(name)
+    if kind is None:
+        raise web.HTTPNotFound
+    return web.Response(text=_read(name), content_type=kind, headers=PAGE_HEADERS)
+
+
+def _page(name: str, language: Language) -> str:
+    return _read(name).replace('<html lang="en">', f'<html lang="{language}">', 1)
+
+
+@cache
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

@@ -1,0 +1,40 @@
+"""Every route of the contract's §5, one module a subject. A module's `routes` is what it serves."""
+
+from trunkline.control.api.framework import Route
+from trunkline.control.api.routes import (
+    agents,
+    approvals,
+    audit,
+    credentials,
+    evolutions,
+    machines,
+    mcp_servers,
+    me,
+    memories,
+    orgs,
+    sessions,
+    skills,
+    tokens,
+    usage,
+    users,
+)
+
+_MODULES = (
+    me,
+    orgs,
+    users,
+    tokens,
+    credentials,
+    agents,
+    machines,
+    sessions,
+    approvals,
+    skills,
+    evolutions,
+    memories,
+    mcp_servers,
+    usage,
+    audit,
+)
+
+ALL: list[Route] = [route for module in _MODULES for route in module.routes.items]

@@ -1,0 +1,167 @@
+"""Routes of sessions: make them, talk to them, read what happened."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta
+
+from trunkline import limits
+from trunkline.control.api.events import EventPage, ReadEvent, read_events
+from trunkline.control.api.framework import Routes
+from trunkline.control.api.needs import Core
+from trunkline.control.approvals import Approval
+from trunkline.control.auth import Principal
+from trunkline.control.records.fields import Json, Label
+from trunkline.control.records.page import Page, Paging
+from trunkline.control.sessions import NewMessage, NewSession, Session
+from trunkline.control.turns import Turn
+
+routes = Routes("sessions")
+
+
+class SessionQuery(Paging, kw_only=True):
+    status: Literal["active", "closed"] | None = None
+
+
+class SessionPatch(msgspec.Struct, kw_only=True):
+    """Null takes the title away."""
+
+    title: Label | None
+
+
+class AcceptedMessage(msgspec.Struct, kw_only=True):
+    """The turn that the message opened; its events carry this id."""
+
+    turn_id: str
+
+
+class CancelRequest(msgspec.Struct, kw_only=True):
+    reason: Label = "user_cancelled"
+
+
+class EventQuery(msgspec.Struct, kw_only=True):
+    after: Annotated[
+        int, Meta(ge=0, le=limits.JSON_INT_MAX, description="The last id that you have.")
+    ] = 0
+    limit: Annotated[int, Meta(ge=1, le=limits.EVENTS_PAGE_MAX)] = limits.PAGE_MAX
+
+
+class StreamQuery(msgspec.Struct, kw_only=True):
+    last_event_id: Annotated[
+        str, Meta(description="The last id that you have; the header Last-Event-ID wins.")
+    ] = "0"
+
+
+class Snapshot(msgspec.Struct, kw_only=True):
+    """The full state at `last_event_id`: a reader takes it and goes on from there."""
+
+    session: Session
+    last_event_id: int
+    messages: list[Json]
+    turns: list[Turn]
+    events: list[ReadEvent]
+    approvals: list[Approval]
+    machine: Json
+
+
+@routes.post("/sessions", status=201)
+async def create_session(
+    core: Core,
+    who: Principal,
+    body: NewSession = NewSession(),  # noqa: B008 - read, never changed
+) -> Session:
+    """Make a session and pin it to a machine.
+
+    Without `machine_id`, one of your machines that is online is picked.
+    """
+    return await core.sessions.create(who, body)
+
+
+@routes.get("/sessions")
+async def list_sessions(core: Core, who: Principal, query: SessionQuery) -> Page[Session]:
+    """List sessions, newest first."""
+    found = await core.sessions.page(who, query.limit + 1, query.cursor, query.status)
+    more = len(found) > query.limit
+    items = found[: query.limit]
+    return Page(items, items[-1].id if more else None)
+
+
+@routes.get("/sessions/{session_id}")
+async def get_session(core: Core, who: Principal, session_id: str) -> Session:
+    """Show a session."""
+    return await core.sessions.get(who, session_id)
+
+
+@routes.patch("/sessions/{session_id}")
+async def rename_session(
+    core: Core, who: Principal, session_id: str, body: SessionPatch
+) -> Session:
+    """Give a session a title."""
+    return await core.sessions.rename(who, session_id, body.title)
+
+
+@routes.delete("/sessions/{session_id}")
+async def close_session(core: Core, who: Principal, session_id: str) -> None:
+    """Stop a session on its machine.
+
+    Its log stays readable.
+    """
+    await core.sessions.close(who, session_id)
+
+
+@routes.post("/sessions/{session_id}/messages", status=202)
+async def send_message(
+    core: Core, who: Principal, session_id: str, body: NewMessage
+) -> AcceptedMessage:
+    """Say something to a session.
+
+    The same `client_message_id` twice has one effect and one answer.
+    """
+    return AcceptedMessage(turn_id=await core.sessions.send(who, session_id, body))
+
+
+@routes.post("/sessions/{session_id}/cancel", status=202)
+async def cancel_turn(
+    core: Core,
+    who: Principal,
+    session_id: str,
+    body: CancelRequest = CancelRequest(),  # noqa: B008 - read, never changed
+) -> None:
+    """Cancel what a session is doing. Nothing happens if it does nothing."""
+    await core.sessions.cancel(who, session_id, body.reason)
+
+
+@routes.patch("/sessions/{session_id}/config", status=202)
+async def configure_session(
+    core: Core, who: Principal, session_id: str, body: dict[str, Any]
+) -> None:
+    """Change parameters of a running session, such as `temperature`."""
+    await core.sessions.configure(who, session_id, body)
+
+
+@routes.get("/sessions/{session_id}/events")
+async def list_events(core: Core, who: Principal, session_id: str, query: EventQuery) -> EventPage:
+    """Read a session's log as JSON, oldest first."""
+    found = await core.sessions.events(who, session_id, query.after, query.limit + 1)
+    items = read_events(found[: query.limit])
+    return EventPage(items=items, next_after=items[-1].id if len(found) > query.limit else None)
+
+
+@routes.get("/sessions/{session_id}/snapshot")
+async def get_snapshot(core: Core, who: Principal, session_id: str) -> Snapshot:
+    """Read the full state of a session, as a reader needs it after `resync`."""
+    state = await core.sessions.snapshot(who, session_id)
+    return Snapshot(**{**state, "events": read_events(state["events"])})
+
+
+@routes.get("/sessions/{session_id}/stream", media="text/event-stream")
+async def stream_session(
+    core: Core, request: web.Request, session_id: str, query: StreamQuery
+) -> web.StreamResponse:
+    """Follow a session's log live (server-sent events).
+
+    Replays what came after `last_event_id`, then goes on live. `: heartbeat` every 15 s; the event
+    `resync` says that the position is no longer kept: read the snapshot and go on from there.
+    """
+    return await core.take_back(request)

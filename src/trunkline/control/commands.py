@@ -1,0 +1,63 @@
+"""What a machine can be told, in no protocol's words. Machine edges turn these into messages."""
+
+from typing import Any
+
+import msgspec
+
+Json = dict[str, Any]
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Start this session. `data` holds what every runtime needs to know of it."""
+
+    session_id: str
+    runtime_type: str
+    agent_config: Json
+    skill_index: list[Json]
+    mcp_servers: list[Json]
+    sub_agents: list[Json]
+    session_config: Json
+    openclaw_config: Json | None = None
+    snapshot: Json | None = None
+
+
+class Say(msgspec.Struct, frozen=True):
+    """A user's message: it opens a turn."""
+
+    session_id: str
+    turn_id: str
+    message: str
+    history: list[Json]
+    metadata: Json
+
+
+class Cancel(msgspec.Struct, frozen=True):
+    session_id: str
+    reason: str
+
+
+class Configure(msgspec.Struct, frozen=True):
+    session_id: str
+    patch: Json
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A person's answer to a question of the session."""
+
+    session_id: str
+    request_id: str
+    confirmed: bool
+    answer: Any = None
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """End this session: `user_closed`, `timeout` or `admin`."""
+
+    session_id: str
+    reason: str
+
+
+Command = Start | Say | Cancel | Configure | Answer | Stop
+
+NEEDS_SESSION = (Say, Configure, Answer)
+"""Commands that make sense only where the session runs: it is started first."""

@@ -1,0 +1,92 @@
+"""The control plane put together: which part gets which other part. No sockets yet."""
+
+import asyncio
+from pathlib import Path
+
+from aiohttp import web
+
+from trunkline.control.approvals import Approvals
+from trunkline.control.auth import Auth
+from trunkline.control.clock import now_ms
+from trunkline.control.lifecycle import Lifecycle
+from trunkline.control.log import Log
+from trunkline.control.machines import Machines
+from trunkline.control.metrics import Metrics
+from trunkline.control.records import Records
+from trunkline.control.secrets import Keys
+from trunkline.control.services import Services
+from trunkline.control.session_records import SessionRecords
+from trunkline.control.sessions import Sessions
+from trunkline.control.settings import Settings
+from trunkline.control.store.engine import Store, sqlite_url
+from trunkline.control.store.segments import SegmentStore, SqliteSegments, SqlSegments
+from trunkline.control.tasks import Tasks
+from trunkline.control.turns import Turns
+from trunkline.control.vms import Vms
+
+
+class Core:
+    """Every part that is not an edge."""
+
+    def __init__(
+        self, settings: Settings, store: Store, segments: SegmentStore, keys: Keys, admin: str
+    ) -> None:
+        clock = now_ms
+        self.settings = settings
+        self.store = store
+        self.segments = segments
+        self.keys = keys
+        self.tasks = Tasks()
+        self.metrics = Metrics()
+        self.auth = Auth(store, keys, admin, clock)
+        self.records = Records(store, keys, self.auth, clock)
+        self.services = Services(store, keys, settings, clock)
+        self.log = Log(segments, clock)
+        self.machines = Machines(
+            store, self.log, clock, away_s=settings.machine_away_s, tasks=self.tasks
+        )
+        self.metrics.follow(self.log, self.machines)
+        self.turns = Turns(store, clock)
+        self.approvals = Approvals(store, clock)
+        session_records = SessionRecords(store, self.log, clock)
+        self.lifecycle = Lifecycle(
+            session_records, self.turns, self.approvals, self.log, self.machines, clock, self.tasks
+        )
+        self.sessions = Sessions(
+            store,
+            self.log,
+            self.machines,
+            self.services,
+            session_records,
+            self.turns,
+            self.approvals,
+            self.lifecycle,
+            clock,
+        )
+        self.vms = Vms(store, self.auth, settings, self.machines, clock)
+
+    @classmethod
+    async def open(cls, settings: Settings, admin_token: str) -> "Core":
+        """Opens keys and databases, making them if this is the first start."""
+        folder = settings.data_dir
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        keys = await asyncio.to_thread(Keys.open, folder / "keys")
+        url = settings.database_url or sqlite_url(folder / "trunkline.db")
+        store = await Store.open(url)
+        return cls(settings, store, await _segments(settings, folder, url), keys, admin_token)
+
+    async def take_back(self, request: web.Request) -> web.StreamResponse:
+        """Replaced by the door when there is one."""
+        raise web.HTTPNotFound
+
+    async def close(self) -> None:
+        await self.tasks.settle()
+        await self.services.close()
+        await self.segments.close()
+        await self.store.close()
+
+
+async def _segments(settings: Settings, folder: Path, url: str) -> SegmentStore:
+    if settings.database_url is not None and not url.startswith("sqlite"):
+        return await SqlSegments.open(url)
+    return await SqliteSegments.open(folder / "log.db", full_sync=settings.log_sync == "full")

@@ -1,0 +1,163 @@
+"""One port for everything: WebSocket edges, event streams, and HTTP for the rest.
+
+Reads the head of a connection's first request and gives the transport to the one who serves it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol, cast
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from trunkline import limits
+from trunkline.control.door.head import Head, parse_head
+from trunkline.control.door.origin import check_host, check_origin
+from trunkline.control.errors import NotFound, TrunklineError
+from trunkline.control.settings import Settings
+from trunkline.wire.errors import Malformed
+
+_log = structlog.get_logger(__name__)
+
+Accept = Callable[[asyncio.Transport, Head], None]
+
+
+class StreamEdge(Protocol):
+    """An edge that serves plain GET requests in its own way."""
+
+    def matches(self, head: Head) -> bool: ...
+
+    def accept(self, transport: asyncio.Transport, head: Head) -> None: ...
+
+
+class Door:
+    """Which edge serves which request."""
+
+    def __init__(self, settings: Settings, http: Callable[[], asyncio.Protocol]) -> None:
+        self._settings = settings
+        self._http = http
+        self._sockets: dict[str, Accept] = {}
+        self._streams: list[StreamEdge] = []
+        self.waiting: set[Visitor] = set()
+
+    def add_socket(self, path: str, accept: Accept) -> None:
+        self._sockets[path] = accept
+
+    def add_stream(self, edge: StreamEdge) -> None:
+        self._streams.append(edge)
+
+    def protocol(self) -> "Visitor":
+        return Visitor(self)
+
+    def admit(self, transport: asyncio.Transport, head: Head) -> None:
+        """Gives a connection to its edge."""
+        if not head.is_websocket and not any(edge.matches(head) for edge in self._streams):
+            self._admit_http(transport, head.raw)
+            return
+        try:
+            check_host(head.headers.get("Host"), self._settings)
+            check_origin(head.headers.get("Origin"), head.headers.get("Host"), self._settings)
+            self._edge(head)(transport, head)
+        except TrunklineError as error:
+            refuse(transport, error)
+
+    def _edge(self, head: Head) -> Accept:
+        if not head.is_websocket:
+            return next(edge.accept for edge in self._streams if edge.matches(head))
+        accept = self._sockets.get(head.path)
+        if accept is None:
+            raise NotFound("path", head.path)
+        return accept
+
+    def _admit_http(self, transport: asyncio.Transport, raw: bytes) -> None:
+        protocol = self._http()
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        protocol.data_received(raw)
+
+    async def take_back(self, request: web.Request) -> web.StreamResponse:
+        """A kept-alive connection asks for a stream or a WebSocket: back to the door with it."""
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError("the client is gone")
+        lines = [f"{request.method} {request.raw_path} HTTP/1.1".encode()]
+        lines += [name + b": " + value for name, value in request.raw_headers]
+        head = parse_head(b"\r\n".join(lines) + b"\r\n\r\n")
+        assert head is not None
+        protocol = request.protocol
+        # From here on aiohttp believes that the client has left: it will write nothing more.
+        protocol.connection_lost(None)
+        self.admit(transport, head)
+        raise asyncio.CancelledError
+
+
+class Visitor(asyncio.Protocol):
+    """A connection that has not yet said what it wants."""
+
+    __slots__ = ("_bytes", "_deadline", "_door", "_transport")
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._bytes = b""
+        self._transport: asyncio.Transport
+        self._deadline: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._door.waiting.add(self)
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(limits.HEAD_TIMEOUT_S, self.abort)
+
+    def data_received(self, data: bytes) -> None:
+        self._bytes += data
+        try:
+            head = parse_head(self._bytes)
+        except Malformed as error:
+            self._leave()
+            _answer(self._transport, 400, "INVALID_REQUEST", str(error))
+            return
+        if head is not None:
+            self._leave()
+            self._door.admit(self._transport, head)
+        elif len(self._bytes) > limits.HEAD_BYTES_MAX:
+            self._leave()
+            _answer(self._transport, 431, "TOO_LARGE", "the request's head is too large")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
+
+    def abort(self) -> None:
+        self._leave()
+        self._transport.abort()
+
+    def _leave(self) -> None:
+        self._deadline.cancel()
+        self._door.waiting.discard(self)
+
+
+_REASONS = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
+}
+
+
+def refuse(transport: asyncio.Transport, error: TrunklineError) -> None:
+    """Answers with the error in its REST form and ends the connection."""
+    _answer(transport, error.status, error.code, error.message)
+
+
+def _answer(transport: asyncio.Transport, status: int, code: str, message: str) -> None:
+    body = msgspec.json.encode({"error": {"code": code, "message": message}})
+    head = (
+        f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    transport.write(head.encode() + body)
+    transport.close()

@@ -1,0 +1,256 @@
+"""The Semibot edge: an execution plane's line (source document 000).
+
+Frames come in as callbacks and, once live, events go straight to the log: no coroutine, no copy
+of what is already text. Everything that waits (tokens, requests) runs beside that path.
+"""
+
+import asyncio
+
+import structlog
+from picows import WSFrame, WSListener, WSMsgType, WSTransport
+
+from trunkline import limits
+from trunkline.control import events
+from trunkline.control.commands import Command
+from trunkline.control.door.websocket import send_close
+from trunkline.control.edges.vm_commands import to_wire
+from trunkline.control.edges.vm_host import VmHost
+from trunkline.control.log import SessionLog
+from trunkline.control.machines import Machine
+from trunkline.wire.errors import CloseLine, Malformed
+from trunkline.wire.frames import Assembler, check_text
+from trunkline.wire.semibot.close_codes import CloseCode
+from trunkline.wire.semibot.codec import Unknown, encode
+from trunkline.wire.semibot.connection import Connection, State
+from trunkline.wire.semibot.messages import (
+    Ack,
+    Auth,
+    Batch,
+    BatchedEvent,
+    Downlink,
+    Error,
+    ErrorBody,
+    FireAndForget,
+    Heartbeat,
+    Request,
+    Resume,
+    SseEvent,
+    Uplink,
+)
+
+_log = structlog.get_logger(__name__)
+
+_TEXT = WSMsgType.TEXT
+_PING = WSMsgType.PING
+_CLOSE = WSMsgType.CLOSE
+_CONTINUATION = WSMsgType.CONTINUATION
+_BINARY = WSMsgType.BINARY
+
+
+class VmLine(WSListener):
+    """One WebSocket of one execution plane."""
+
+    def __init__(self, host: VmHost, user_id: str, ticket: str | None) -> None:
+        self.user_id = user_id
+        self.ticket = ticket
+        self.machine: Machine | None = None
+        self.capabilities: frozenset[str] = frozenset()
+        self.last_seen = host.now()
+        self.was_active = True
+        """Set by every frame and cleared by the sweep: a clock reading less per frame."""
+        self._host = host
+        self._connection = Connection(per_minute=host.rate_limit, early_max=limits.AUTH_QUEUE_MAX)
+        self._assembler = Assembler(limits.FRAME_BYTES_MAX)
+        self._transport: WSTransport
+        self._logs: dict[str, SessionLog] = {}
+        self._auth_deadline: asyncio.TimerHandle | None = None
+        self._received: dict[type, int] = host.metrics.received
+
+    # --- picows ---------------------------------------------------------------------------------
+
+    def on_ws_connected(self, transport: WSTransport) -> None:
+        self._transport = transport
+        self._host.lines.add(self)
+        loop = asyncio.get_running_loop()
+        self._auth_deadline = loop.call_later(
+            limits.AUTH_TIMEOUT_S, self.close, CloseCode.AUTH_FAILED, "no auth in time"
+        )
+
+    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        self.was_active = True
+        try:
+            if frame.rsv1 or frame.rsv2 or frame.rsv3:
+                raise CloseLine(CloseCode.PROTOCOL_ERROR, "reserved bits without an extension")
+            kind = frame.msg_type
+            if kind == _TEXT and frame.fin and self._assembler.idle:
+                self._receive(frame.get_payload_as_utf8_text())
+            else:
+                self._other_frame(kind, frame)
+        except UnicodeDecodeError:
+            self.close(CloseCode.INVALID_TEXT, "text that is not UTF-8")
+        except CloseLine as error:
+            self.close(error.code, error.reason)
+        except Exception:
+            _log.exception("a frame could not be handled", machine=self._machine_id)
+            self.close(CloseCode.INTERNAL_ERROR, "internal error")
+
+    def on_ws_disconnected(self, transport: WSTransport) -> None:
+        self._end()
+
+    def pause_writing(self) -> None:
+        """Nothing to do: the next `send` looks at what is unsent."""
+
+    def resume_writing(self) -> None:
+        """Nothing to do."""
+
+    def _other_frame(self, kind: WSMsgType, frame: WSFrame) -> None:
+        if kind == _PING:
+            self._transport.send_pong(frame.get_payload_as_bytes())
+        elif kind == _CLOSE:
+            self.close(CloseCode.OK, "")
+        elif kind in (_TEXT, _BINARY, _CONTINUATION):
+            opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
+            whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
+            if whole is not None:
+                check_text(whole)
+                self._receive(whole)
+
+    # --- Messages -------------------------------------------------------------------------------
+
+    def _receive(self, text: str | bytes) -> None:
+        try:
+            message = self._connection.receive(text, self._host.now())
+        except Malformed as error:
+            self._host.metrics.malformed += 1
+            _log.warning("malformed message", machine=self._machine_id, problem=str(error))
+            return
+        if message is not None:
+            self._dispatch(message)
+
+    def _dispatch(self, message: Uplink | Unknown) -> None:
+        kind = type(message)
+        self._received[kind] = self._received.get(kind, 0) + 1
+        if kind is SseEvent:
+            self._event(message)  # type: ignore[arg-type]
+        elif isinstance(message, Batch):
+            self._batch(message)
+        elif isinstance(message, Heartbeat):
+            if self.machine is not None:
+                self._host.machines.heartbeat(self.machine, message.active_sessions, message.health)
+        elif isinstance(message, Auth):
+            self._host.authenticate(self, message.token)
+        elif isinstance(message, Request):
+            self._host.requests.request(self, message)
+        elif isinstance(message, FireAndForget):
+            self._host.requests.report(self, message)
+        elif isinstance(message, Resume):
+            self._host.resume(self, message)
+        else:
+            _log.debug("unknown message type", machine=self._machine_id)
+
+    def _event(self, event: SseEvent | BatchedEvent) -> None:
+        """The hot path: from the wire to the log."""
+        log = self._logs.get(event.session_id)
+        if log is None:
+            self.complain("SESSION_NOT_FOUND", "no such session on this machine", event.session_id)
+            return
+        seq = event.seq
+        if seq is not None and "seq" in self.capabilities:
+            known = log.machine_seq
+            if known is not None and seq <= known:
+                return  # sent again after a reconnect; we have it
+            if known is not None and seq > known + 1:
+                self._host.lost(self, log, known, seq)
+            log.machine_seq = seq
+        machine = self.machine
+        assert machine is not None
+        if machine.starting:
+            machine.starting.pop(event.session_id, None)
+        line = events.one_line(event.data)
+        if events.needs_look(line):
+            self._host.watched(machine, log, line)
+        else:
+            self._host.log.append(log, line)
+
+    def _batch(self, batch: Batch) -> None:
+        if "batch" not in self.capabilities:
+            self.complain("CAPABILITY_MISSING", "batch was not agreed on in auth")
+            return
+        if len(batch.events) > limits.BATCH_EVENTS_MAX:
+            self.complain("TOO_LARGE", f"more than {limits.BATCH_EVENTS_MAX} events in a batch")
+            return
+        for event in batch.events:
+            self._event(event)
+
+    # --- What the control plane does with the line ------------------------------------------------
+
+    def go_live(self, machine: Machine, init: Downlink) -> None:
+        """The token was good and the machine is attached: `init`, then what came early."""
+        self.machine = machine
+        self._logs = machine.logs
+        self.send(init)
+        for message in self._connection.live():
+            self._dispatch(message)
+
+    def accepted(self) -> frozenset[str]:
+        if self._auth_deadline is not None:
+            self._auth_deadline.cancel()
+        self.capabilities = self._connection.authenticated()
+        return self.capabilities
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection.state is not State.CLOSED
+
+    def deliver(self, command: Command) -> None:
+        self.send(to_wire(command, named_turns=bool(self.capabilities)))
+
+    def acknowledge(self, acked: dict[str, int]) -> None:
+        self.send(Ack(acked=acked))
+
+    def complain(self, code: str, message: str, session_id: str | None = None) -> None:
+        """One message was no good; the line lives on (000 §8)."""
+        error = Error(error=ErrorBody(code=code, message=message))
+        if session_id is not None:
+            error.session_id = session_id[:200]
+        self.send(error)
+
+    def send(self, message: Downlink) -> None:
+        if not self.is_open:
+            return
+        sent = self._host.metrics.sent
+        sent[type(message)] = sent.get(type(message), 0) + 1
+        self._transport.send(_TEXT, encode(message))
+        unsent = self._transport.underlying_transport.get_write_buffer_size()
+        if unsent > limits.LINE_UNSENT_BYTES_MAX:
+            _log.warning("the machine does not read; cutting its line", machine=self._machine_id)
+            self._transport.underlying_transport.abort()
+
+    def pause(self, paused: bool) -> None:
+        """While the disk does not keep up, machines are not read."""
+        transport = self._transport.underlying_transport
+        if paused:
+            transport.pause_reading()
+        else:
+            transport.resume_reading()
+
+    def close(self, code: int, reason: str) -> None:
+        """From here on nothing of this line is taken any more."""
+        if not self.is_open:
+            return
+        self._end()
+        _log.info("line closed", machine=self._machine_id, code=int(code), reason=reason)
+        send_close(self._transport, code, reason)
+
+    def _end(self) -> None:
+        if not self.is_open:
+            return
+        self._connection.closed()
+        self._logs = {}
+        if self._auth_deadline is not None:
+            self._auth_deadline.cancel()
+        self._host.ended(self)
+
+    @property
+    def _machine_id(self) -> str | None:
+        return self.machine.id if self.machine is not None else None

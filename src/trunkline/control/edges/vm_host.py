@@ -1,0 +1,211 @@
+"""What stands behind every VM line: authentication, resume, and the watch over silent lines.
+
+`VmLine` turns frames into messages and calls here for everything that has to wait.
+"""
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import structlog
+from sqlalchemy import select
+
+from trunkline import limits
+from trunkline.control.auth import Auth, VmClaims
+from trunkline.control.door.head import Head
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges.vm_requests import VmRequests
+from trunkline.control.errors import InvalidRequest, Unauthorized
+from trunkline.control.lifecycle import Lifecycle
+from trunkline.control.log import Log, SessionLog
+from trunkline.control.machines import Machine, Machines
+from trunkline.control.metrics import Metrics
+from trunkline.control.records.credentials import Credentials
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+from trunkline.control.tasks import Tasks
+from trunkline.wire.errors import CloseLine
+from trunkline.wire.semibot.close_codes import CloseCode
+from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
+from trunkline.wire.semibot.messages import Init, InitData, Resume, ResumeResponse
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.vm import VmLine
+
+_log = structlog.get_logger(__name__)
+
+_ACTIVE = ("pending", "online", "offline")
+
+
+class VmHost:
+    """Everything that the lines share."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        auth: Auth,
+        log: Log,
+        machines: Machines,
+        lifecycle: Lifecycle,
+        requests: VmRequests,
+        credentials: Credentials,
+        metrics: Metrics,
+        tasks: Tasks,
+        rate_limit: int,
+    ) -> None:
+        self.log = log
+        self.machines = machines
+        self.metrics = metrics
+        self.requests = requests
+        self.rate_limit = rate_limit
+        self.lines: set[VmLine] = set()
+        self.now = asyncio.get_running_loop().time
+        self._store = store
+        self._auth = auth
+        self._lifecycle = lifecycle
+        self._credentials = credentials
+        self._tasks = tasks
+
+    def accept(self, transport: asyncio.Transport, head: Head) -> None:
+        """An upgrade request for `/ws/vm`."""
+        from trunkline.control.edges.vm import VmLine
+
+        user_id = head.query.get("user_id", "")
+        if not user_id:
+            raise InvalidRequest("user_id is missing in the URL")
+        line = VmLine(self, user_id, head.query.get("ticket"))
+        adopt(transport, head, line, limits.FRAME_BYTES_MAX)
+
+    # --- Authentication -----------------------------------------------------------------------
+
+    def authenticate(self, line: "VmLine", token: str) -> None:
+        self._tasks.spawn(self._authenticate(line, token), "vm authentication")
+
+    async def _authenticate(self, line: "VmLine", token: str) -> None:
+        try:
+            machine = await self._admitted(line, token)
+            init = await self._init(line, machine, token)
+            returning = machine.state != "pending"
+            # Nothing may come between these: the line is either not there or complete.
+            if line.is_open:
+                self.machines.attach(machine, line, fresh=line.ticket is not None)
+                line.go_live(machine, init)
+        except CloseLine as error:
+            line.close(error.code, error.reason)
+            return
+        except Exception:
+            _log.exception("a line could not be authenticated", user=line.user_id)
+            line.close(CloseCode.INTERNAL_ERROR, "internal error")
+            return
+        if returning:
+            self.metrics.reconnections += 1
+        _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
+        await self._lifecycle.redeliver(machine, None)
+
+    async def _admitted(self, line: "VmLine", token: str) -> Machine:
+        """Token, user, ticket and VM, in that order (000 §8, §9)."""
+        try:
+            claims = self._auth.check_vm_token(token)
+            if not await self._user_exists(line.user_id):
+                raise CloseLine(CloseCode.USER_NOT_FOUND, "no such user")
+            if claims.user_id != line.user_id:
+                raise Unauthorized("the token is another user's")
+            if line.ticket is not None:
+                await self._auth.redeem_ticket(line.ticket, line.user_id)
+        except Unauthorized as error:
+            _log.warning("line refused", user=line.user_id[:64], reason=error.message)
+            raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed") from error
+        return await self._active_vm(claims)
+
+    async def _user_exists(self, user_id: str) -> bool:
+        table = schema.users
+        async with self._store.read() as connection:
+            found = await connection.scalar(select(table.c.id).where(table.c.id == user_id))
+        return found is not None
+
+    async def _active_vm(self, claims: VmClaims) -> Machine:
+        table = schema.machines
+        async with self._store.read() as connection:
+            state = await connection.scalar(
+                select(table.c.state).where(
+                    table.c.id == claims.vm_id,
+                    table.c.user_id == claims.user_id,
+                    table.c.kind == "vm",
+                )
+            )
+        if state not in _ACTIVE:
+            raise CloseLine(CloseCode.NO_ACTIVE_VM, "no active VM for this user")
+        return await self.machines.get(claims.vm_id)
+
+    async def _init(self, line: "VmLine", machine: Machine, token: str) -> Init:
+        """000 §5.1. A machine that named capabilities also learns which are in force."""
+        keys = await self._credentials.reveal(machine.user_id)
+        if not line.is_open:
+            raise CloseLine(CloseCode.OK, "")
+        data = InitData(
+            user_id=machine.user_id,
+            org_id=machine.org_id,
+            api_keys={
+                key.provider: encrypt_key(key.api_key, token, os.urandom(NONCE_BYTES))
+                for key in keys
+            },
+        )
+        urls = {key.provider: {"base_url": key.base_url} for key in keys if key.base_url}
+        if urls:
+            data.llm_config = {"providers": urls}
+        if line.accepted():
+            data.capabilities = sorted(line.capabilities)
+        if "seq" in line.capabilities:
+            data.acked = {
+                session_id: log.machine_seq
+                for session_id, log in machine.logs.items()
+                if log.machine_seq is not None
+            }
+        return Init(data=data)
+
+    # --- After authentication -----------------------------------------------------------------
+
+    def resume(self, line: "VmLine", message: Resume) -> None:
+        self._tasks.spawn(self._resume(line, message), "vm resume")
+
+    async def _resume(self, line: "VmLine", message: Resume) -> None:
+        """000 §6: what became of the requests that were under way."""
+        assert line.machine is not None
+        ids = message.pending_ids[: limits.RESUME_IDS_MAX]
+        results = await self.requests.results_of(line.machine.user_id, ids)
+        line.send(ResumeResponse(results=dict(results)))
+        if "seq" in line.capabilities and message.turns is not None:
+            await self._lifecycle.redeliver(line.machine, message.turns)
+
+    def watched(self, machine: Machine, log: SessionLog, line: str) -> None:
+        """An event that a record may depend on."""
+        self._lifecycle.append(machine, log, line)
+
+    def lost(self, line: "VmLine", log: SessionLog, known: int, seq: int) -> None:
+        """The machine skipped numbers: what was between is gone, and readers are told."""
+        self.metrics.lost_events += 1
+        _log.warning(
+            "the machine lost events",
+            session=log.session_id,
+            machine=line.machine.id if line.machine else None,
+            after=known,
+            next=seq,
+        )
+        for reader in log.readers:
+            reader.resync()
+
+    def ended(self, line: "VmLine") -> None:
+        self.lines.discard(line)
+        if line.machine is not None:
+            self.machines.detach(line.machine, line)
+
+    def sweep(self) -> None:
+        """Once a second: a line that was silent for too long is dead (4008)."""
+        now = self.now()
+        for line in list(self.lines):
+            if line.was_active:
+                line.was_active = False
+                line.last_seen = now
+            elif now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
+                line.close(CloseCode.TIMEOUT, "no sign of life")

@@ -1,0 +1,115 @@
+"""Requests and reports of execution planes: run once, answered on whichever line is up then.
+
+A result is stored before it is sent, so that a line that breaks in between, or a restart of the
+control plane, does not lose it (000 §4.5, §6).
+"""
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.errors import TrunklineError
+from trunkline.control.metrics import Metrics
+from trunkline.control.services import Services
+from trunkline.control.services.methods import Caller
+from trunkline.control.tasks import Serial, Tasks
+from trunkline.wire.semibot.messages import ErrorBody, FireAndForget, Request, Response
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.vm import VmLine
+
+_log = structlog.get_logger(__name__)
+
+_REPORTS_WAITING_MAX = 10_000
+
+
+class VmRequests:
+    """What execution planes have asked for and not been answered yet."""
+
+    def __init__(self, services: Services, metrics: Metrics, tasks: Tasks) -> None:
+        self._services = services
+        self._metrics = metrics
+        self._tasks = tasks
+        self._running: dict[tuple[str, str], VmLine] = {}
+        """By user and request id, with the line that wants the answer now."""
+        self._per_user: dict[str, int] = {}
+        self._reports: dict[str, Serial] = {}
+
+    def request(self, line: "VmLine", request: Request) -> None:
+        caller = self._caller(line, request.session_id)
+        if caller is None:
+            self._answer(line, request.id, None, _no_session())
+            return
+        key = (caller.user_id, request.id)
+        if key in self._running:
+            self._running[key] = line  # asked again after a reconnect: it runs already
+            return
+        if self._per_user.get(caller.user_id, 0) >= limits.REQUESTS_IN_FLIGHT_MAX:
+            busy = ErrorBody(code="TOO_MANY_REQUESTS", message="too many requests are under way")
+            self._answer(line, request.id, None, busy)
+            return
+        self._running[key] = line
+        self._per_user[caller.user_id] = self._per_user.get(caller.user_id, 0) + 1
+        self._tasks.spawn(self._run(key, caller, request), f"request {request.method[:40]}")
+
+    async def _run(self, key: tuple[str, str], caller: Caller, request: Request) -> None:
+        started = time.perf_counter()
+        result: Any = None
+        error: ErrorBody | None = None
+        results = self._services.results
+        try:
+            result = await self._services.methods.request(caller, request.method, request.params)
+            await results.completed(caller.user_id, request.id, result)
+        except TrunklineError as failure:
+            body = {"code": failure.code, "message": failure.message}
+            error = ErrorBody(**body)
+            await results.failed(caller.user_id, request.id, body)
+        finally:
+            line = self._running.pop(key)
+            self._count_down(caller.user_id)
+        known = request.method if request.method in self._services.methods.names else "unknown"
+        self._metrics.request_seconds.labels(known).observe(time.perf_counter() - started)
+        self._answer(line, request.id, result, error)
+
+    def _count_down(self, user_id: str) -> None:
+        self._per_user[user_id] -= 1
+        if not self._per_user[user_id]:
+            del self._per_user[user_id]
+
+    def _answer(
+        self, line: "VmLine", request_id: str, result: Any, error: ErrorBody | None
+    ) -> None:
+        line.send(Response(id=request_id, result=result, error=error))
+
+    def report(self, line: "VmLine", message: FireAndForget) -> None:
+        """Reports of one machine are taken one after the other, in their order."""
+        caller = self._caller(line, message.session_id)
+        if caller is None:
+            line.complain(
+                "SESSION_NOT_FOUND", "no such session on this machine", message.session_id
+            )
+            return
+        queue = self._reports.setdefault(caller.machine_id, Serial(self._tasks))
+        if len(queue) >= _REPORTS_WAITING_MAX:
+            _log.warning("too many reports wait; one is dropped", machine=caller.machine_id)
+            return
+        queue.add(
+            self._services.methods.notify(caller, message.method, message.params), "vm report"
+        )
+
+    async def results_of(self, user_id: str, request_ids: Iterable[str]) -> dict[str, Any]:
+        """The entries of `resume_response`. What still runs is asked for again, and found."""
+        return await self._services.results.fetch(user_id, list(request_ids))
+
+    def _caller(self, line: "VmLine", session_id: str) -> Caller | None:
+        machine = line.machine
+        if machine is None or session_id not in machine.logs:
+            return None
+        return Caller(machine.user_id, machine.org_id, machine.id, session_id)
+
+
+def _no_session() -> ErrorBody:
+    return ErrorBody(code="SESSION_NOT_FOUND", message="no such session on this machine")

@@ -1,0 +1,79 @@
+"""Every error that leaves the control plane: a code, a message for people, an HTTP status.
+
+    TrunklineError            500 INTERNAL_ERROR
+    ├── InvalidRequest        400 INVALID_REQUEST      the input is wrong; the message says where
+    ├── Unauthorized          401 UNAUTHORIZED         no token, or one that is wrong or revoked
+    ├── Forbidden             403 FORBIDDEN            known, but not allowed to do this
+    ├── NotFound              404 <KIND>_NOT_FOUND     no such record, or not yours
+    ├── Conflict              409 CONFLICT             exists already, or was decided already
+    ├── TooLarge              413 TOO_LARGE            over a bound of limits.py
+    ├── LimitReached          429 LIMIT_REACHED        a queue or quota is full; try again later
+    ├── Unavailable           503 UNAVAILABLE          a part that is needed is not there
+    └── Timeout               504 TIMEOUT              a part did not answer within its limit
+
+REST answers with `{"error": {"code", "message"}}`, a VM's request with `response.error`. A more
+precise code than the class's own is given with `code=`; docs/reference/errors.md lists them all.
+"""
+
+
+class TrunklineError(Exception):
+    """Base of the family. `message` is shown to people; it never carries a secret."""
+
+    code = "INTERNAL_ERROR"
+    status = 500
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+
+
+class InvalidRequest(TrunklineError):
+    code = "INVALID_REQUEST"
+    status = 400
+
+
+class Unauthorized(TrunklineError):
+    code = "UNAUTHORIZED"
+    status = 401
+
+
+class Forbidden(TrunklineError):
+    code = "FORBIDDEN"
+    status = 403
+
+
+class NotFound(TrunklineError):
+    """`NotFound("session", id)` has the code SESSION_NOT_FOUND."""
+
+    status = 404
+
+    def __init__(self, kind: str, name: str) -> None:
+        code = f"{kind.upper().replace(' ', '_')}_NOT_FOUND"
+        super().__init__(f"{kind} {name[:200]!r} not found", code=code)
+
+
+class Conflict(TrunklineError):
+    code = "CONFLICT"
+    status = 409
+
+
+class TooLarge(TrunklineError):
+    code = "TOO_LARGE"
+    status = 413
+
+
+class LimitReached(TrunklineError):
+    code = "LIMIT_REACHED"
+    status = 429
+
+
+class Unavailable(TrunklineError):
+    code = "UNAVAILABLE"
+    status = 503
+
+
+class Timeout(TrunklineError):
+    code = "TIMEOUT"
+    status = 504

@@ -1,0 +1,75 @@
+"""The control plane's own view of session events (CONTRACT §6).
+
+Most events pass unread. The few that change a record are recognised by a cheap look at the text
+and only then decoded; the events that the control plane adds itself are made here.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trunkline.wire.errors import Malformed
+
+TERMINAL = ("execution_complete", "execution_error")
+
+
+class Watched(msgspec.Struct):
+    """What the records need of an event."""
+
+    type: str
+    content: Any = None
+    final_response: str | None = None
+    cancelled: bool = False
+    turn_id: str | None = None
+    request_id: str | None = None
+    approval_id: str | None = None
+    confirmed: bool | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The final answer, under either of its names."""
+        if self.final_response is not None:
+            return self.final_response
+        return self.content if isinstance(self.content, str) else None
+
+
+_watched = msgspec.json.Decoder(Watched)
+_encoder = msgspec.json.Encoder()
+
+
+def needs_look(line: str) -> bool:
+    """False for nearly all events, at the price of two substring searches."""
+    return '"execution_' in line or '"approval_' in line
+
+
+def look(line: str) -> Watched | None:
+    """The event, if it is one that a record depends on. Text inside other events is none."""
+    try:
+        event = _watched.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    if event.type in TERMINAL or event.type in ("approval_request", "approval_resolved"):
+        return event
+    return None
+
+
+def one_line(data: str | dict[str, Any]) -> str:
+    """An event as one line of text. In JSON a raw line break can only be space between tokens."""
+    if isinstance(data, str):
+        if "\n" in data or "\r" in data:
+            data = data.replace("\r", " ").replace("\n", " ")
+        return data
+    return _encoder.encode(data).decode()
+
+
+def make(event_type: str, ts: int, **fields: Any) -> str:
+    """An event of the control plane's own."""
+    return _encoder.encode({"type": event_type, "ts": ts, **fields}).decode()
+
+
+def object_of(line: str) -> dict[str, Any]:
+    """An event as an object; what is not one is `Malformed`."""
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise Malformed(str(error)) from error

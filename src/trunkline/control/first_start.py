@@ -1,0 +1,59 @@
+"""What a control plane needs before anybody can use it: an org, a first user, an admin token."""
+
+import os
+from pathlib import Path
+
+from sqlalchemy import insert, select
+
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.ids import new_id, new_secret
+from trunkline.control.settings import Settings
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+
+def admin_token(settings: Settings) -> str:
+    """The operator's own, or one that is made once and kept where only its user can read it."""
+    if settings.admin_token is not None:
+        return settings.admin_token
+    path = settings.data_dir / "admin-token"
+    if path.exists():
+        return path.read_text(encoding="ascii").strip()
+    token = new_secret("tl")
+    write_private(path, token + "\n")
+    return token
+
+
+def write_private(path: Path, text: str) -> None:
+    """Whole or not at all, and only for this user's eyes."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    draft.rename(path)
+
+
+async def first_user(store: Store, clock: Clock) -> Principal:
+    """The oldest admin; on a new database, one in a new org."""
+    users = schema.users
+    async with store.write() as connection:
+        row = (
+            await connection.execute(
+                select(users.c.id, users.c.org_id)
+                .where(users.c.role == "admin")
+                .order_by(users.c.created_at, users.c.id)
+                .limit(1)
+            )
+        ).first()
+        if row is not None:
+            return Principal(row.id, row.org_id, "admin")
+        org_id, user_id, now = new_id(), new_id(), clock()
+        await connection.execute(insert(schema.orgs).values(id=org_id, name="Home", created_at=now))
+        await connection.execute(
+            insert(users).values(
+                id=user_id, org_id=org_id, name="admin", role="admin", created_at=now
+            )
+        )
+        return Principal(user_id, org_id, "admin")

@@ -1,0 +1,162 @@
+"""Up: what a session's events mean for its records, and what becomes of it when machines go.
+
+The machine edges report here; it writes turns, approvals and the control plane's own events.
+"""
+
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+
+from trunkline import limits
+from trunkline.control import events
+from trunkline.control.approvals import Approvals
+from trunkline.control.clock import Clock
+from trunkline.control.commands import Command, Say, Start
+from trunkline.control.log import Log, SessionLog
+from trunkline.control.machines import Machine, Machines
+from trunkline.control.session_records import SessionRecords
+from trunkline.control.tasks import Tasks
+from trunkline.control.turns import Turns, messages_of, say
+
+_log = structlog.get_logger(__name__)
+
+
+class Lifecycle:
+    """Keeps turns, approvals and session status true to what machines do."""
+
+    def __init__(
+        self,
+        records: SessionRecords,
+        turns: Turns,
+        approvals: Approvals,
+        log: Log,
+        machines: Machines,
+        clock: Clock,
+        tasks: Tasks,
+    ) -> None:
+        self._records = records
+        self._turns = turns
+        self._approvals = approvals
+        self._log = log
+        self._machines = machines
+        self._clock = clock
+        self._tasks = tasks
+        self._ended_here: set[str] = set()
+        """Sessions whose turn we ended for their machine: its own late end is not shown."""
+        machines.on_sent = self._sent
+        machines.on_line = self._line_changed
+        machines.on_gone = self._machine_gone
+        machines.on_not_started = self._not_started
+
+    # --- Events -------------------------------------------------------------------------------
+
+    def append(self, machine: Machine, log: SessionLog, line: str) -> None:
+        """Logs an event that may end a turn or ask a person, and keeps the records true to it."""
+        event = events.look(line)
+        if event is not None and event.type in events.TERMINAL:
+            if log.session_id in self._ended_here:
+                self._ended_here.discard(log.session_id)
+                return
+            self._log.append(log, line)
+            self._after_commit(log, self._end_turn(log.session_id, event))
+            return
+        self._log.append(log, line)
+        if event is not None:
+            self._approval(machine, log, event, line)
+
+    async def _end_turn(self, session_id: str, event: events.Watched) -> None:
+        state = "failed" if event.type == "execution_error" else "completed"
+        if event.cancelled:
+            state = "cancelled"
+        await self._turns.finish(session_id, state, event.text, event.turn_id)
+
+    def _approval(
+        self, machine: Machine, log: SessionLog, event: events.Watched, line: str
+    ) -> None:
+        request_id = event.request_id or event.approval_id
+        if request_id is None or len(request_id) > limits.NAME_CHARS_MAX:
+            _log.warning("approval without a usable id", session=log.session_id, machine=machine.id)
+        elif event.type == "approval_request":
+            asked = self._approvals.asked(
+                log.session_id, machine.user_id, request_id, events.object_of(line)
+            )
+            self._after_commit(log, asked)
+        else:
+            settled = self._approvals.resolved(log.session_id, request_id, bool(event.confirmed))
+            self._after_commit(log, settled)
+
+    def _after_commit(self, log: SessionLog, work: Coroutine[Any, Any, Any]) -> None:
+        def run() -> None:
+            self._tasks.spawn(work, "session record")
+
+        log.marks.append(run)
+
+    async def finish(self, session_id: str, state: str, turn_id: str, **fields: Any) -> None:
+        """Ends a turn from here, where no machine will."""
+        kind = "execution_error" if state == "failed" else "execution_complete"
+        if await self._turns.finish(session_id, state, None, turn_id) is None:
+            return
+        line = events.make(kind, self._clock(), turn_id=turn_id, **fields)
+        self._log.append(await self._log.open(session_id), line)
+
+    async def end_turns(self, session_id: str, why: str, code: str) -> None:
+        for turn in await self._turns.open_of([session_id]):
+            if turn.state == "sent":
+                self._ended_here.add(session_id)
+            await self.finish(session_id, "failed", turn.id, error=why, code=code)
+
+    # --- Machines come and go -----------------------------------------------------------------
+
+    def _sent(self, command: Command) -> None:
+        if isinstance(command, Say):
+            self._tasks.spawn(self._turns.sent(command.turn_id), "turn sent")
+        elif isinstance(command, Start):
+            work = self._records.update(command.session_id, started_at=self._clock())
+            self._tasks.spawn(work, "session started")
+
+    async def redeliver(self, machine: Machine, known_turns: list[str] | None) -> None:
+        """After a machine's return: messages it never got, which a restart of ours forgot.
+
+        A machine that names its turns also gets again what was lost on the way to it.
+        """
+        held = {command.turn_id for command in machine.outbox if isinstance(command, Say)}
+        held |= machine.turns_sent
+        for turn in await self._turns.open_of(list(machine.logs)):
+            lost = known_turns is not None and turn.state == "sent" and turn.id not in known_turns
+            if turn.id not in held and (turn.state == "queued" or lost):
+                recent = await self._turns.recent(turn.session_id)
+                history = messages_of([one for one in recent if one.id < turn.id])
+                self._machines.send(machine, say(turn, history))
+
+    def _line_changed(self, machine: Machine, up: bool) -> None:
+        status = "online" if up else "offline"
+        line = events.make("session_status", self._clock(), machine=status, machine_id=machine.id)
+        for log in machine.logs.values():
+            if log.readers:
+                self._log.append(log, line)
+
+    def _machine_gone(self, machine: Machine, code: str, why: str) -> None:
+        self._tasks.spawn(self._fail_all(machine, code, why), "machine gone")
+
+    async def _fail_all(self, machine: Machine, code: str, why: str) -> None:
+        for session_id in list(machine.logs):
+            await self.end_turns(session_id, why, code)
+        line = events.make(
+            "session_status",
+            self._clock(),
+            machine="gone",
+            machine_id=machine.id,
+            code=code,
+            message=why,
+        )
+        for log in machine.logs.values():
+            if log.readers:
+                self._log.append(log, line)
+
+    def _not_started(self, machine: Machine, session_id: str) -> None:
+        _log.warning("session did not start", session=session_id, machine=machine.id)
+        why = f"the session did not start within {limits.SESSION_START_TIMEOUT_S:.0f} s"
+        self._tasks.spawn(
+            self.end_turns(session_id, why, "SESSION_START_TIMEOUT"), "session not started"
+        )

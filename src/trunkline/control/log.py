@@ -1,0 +1,263 @@
+"""The session log: the one truth of what happened. Commit, then deliver.
+
+Machine edges append, client edges read; neither knows the other. All events that arrive while the
+disk is busy become one transaction; readers and machines hear of an event after its commit.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.clock import Clock
+from trunkline.control.store.segments import Head, Segment, SegmentStore
+from trunkline.wire import sse
+
+_log = structlog.get_logger(__name__)
+
+_RETRY_S = 1.0
+_STALL_S = 1.0
+
+
+class Batch:
+    """Consecutive events of one session, just committed. Encoded once for all its readers."""
+
+    __slots__ = ("_sse", "first_id", "lines")
+
+    def __init__(self, first_id: int, lines: list[str]) -> None:
+        self.first_id = first_id
+        self.lines = lines
+        self._sse: bytes | None = None
+
+    @property
+    def sse(self) -> bytes:
+        if self._sse is None:
+            self._sse = sse.frames(self.first_id, self.lines)
+        return self._sse
+
+
+class Reader(Protocol):
+    """Something that follows a session live. Neither method may raise or wait."""
+
+    def deliver(self, batch: Batch) -> None: ...
+
+    def resync(self) -> None: ...
+
+
+class SessionLog:
+    """One session's log in memory: its tail, what waits for the disk, and who follows it."""
+
+    __slots__ = (
+        "last_id",
+        "machine_seq",
+        "marks",
+        "on_safe",
+        "pending",
+        "readers",
+        "ring",
+        "session_id",
+        "tail_id",
+    )
+
+    def __init__(self, session_id: str, head: Head) -> None:
+        self.session_id = session_id
+        self.last_id = head.last_id  # the newest event that is committed and delivered
+        self.tail_id = head.last_id  # the newest event that was handed to the disk
+        self.machine_seq = head.machine_seq  # the machine's number of its newest event we took
+        self.pending: list[str] = []  # not handed to the disk yet
+        self.marks: list[Callable[[], None]] = []  # who waits for what is pending
+        self.ring: deque[str] = deque(maxlen=limits.RING_EVENTS)
+        self.readers: tuple[Reader, ...] = ()
+        self.on_safe: Callable[[str, int], None] | None = None  # acknowledges to the machine
+
+    def after(self, position: int) -> list[str] | None:
+        """The committed events after that position, if memory holds them all."""
+        missing = self.last_id - position
+        if missing == 0:
+            return []
+        if missing > len(self.ring):
+            return None
+        return list(self.ring)[-missing:]
+
+    def attach(self, reader: Reader) -> None:
+        self.readers = (*self.readers, reader)
+
+    def detach(self, reader: Reader) -> None:
+        self.readers = tuple(one for one in self.readers if one is not reader)
+
+
+class Log:
+    """All session logs of this control plane, and the one writer behind them."""
+
+    def __init__(self, store: SegmentStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._sessions: dict[str, SessionLog] = {}
+        self._dirty: list[SessionLog] = []
+        self._writing = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+        self.events_total = 0
+        self.on_commit: Callable[[float], None] = lambda _seconds: None
+        self.on_stall: Callable[[bool], None] = lambda _stalled: None
+        """Told when the disk does not keep up, and when it does again."""
+
+    # --- Which logs are in memory -------------------------------------------------------------
+
+    async def open(self, session_id: str) -> SessionLog:
+        """The log of that session, from disk if it is not in memory yet."""
+        await self.load([session_id])
+        return self._sessions[session_id]
+
+    async def load(self, session_ids: Iterable[str]) -> None:
+        missing = [one for one in session_ids if one not in self._sessions]
+        if not missing:
+            return
+        heads = await self._store.heads(missing)
+        for one in missing:
+            if one not in self._sessions:  # another task may have been faster
+                self._sessions[one] = SessionLog(one, heads.get(one, Head(0, None)))
+
+    def get(self, session_id: str) -> SessionLog | None:
+        return self._sessions.get(session_id)
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    async def delete(self, session_id: str) -> None:
+        """Removes a session's events for good."""
+        self._sessions.pop(session_id, None)
+        await self._store.delete(session_id)
+
+    # --- Writing ------------------------------------------------------------------------------
+
+    def append(self, session: SessionLog, line: str) -> None:
+        """Adds an event, which must be one line of text. The hot path runs through here."""
+        if not session.pending:
+            self._dirty.append(session)
+            if not self._writing:
+                self._writing = True
+                self._idle.clear()
+                asyncio.get_running_loop().call_soon(self._start_writing)
+        session.pending.append(line)
+
+    async def append_and_wait(self, session: SessionLog, line: str) -> int:
+        """Adds an event, waits until it is committed and delivered, and returns its id."""
+        self.append(session, line)
+        event_id = session.tail_id + len(session.pending)
+        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        session.marks.append(lambda: None if committed.done() else committed.set_result(None))
+        await committed
+        return event_id
+
+    async def flushed(self) -> None:
+        """Waits until everything appended so far is on disk."""
+        await self._idle.wait()
+
+    def _start_writing(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._write(), name="log writer")
+
+    async def _write(self) -> None:
+        """One transaction after the other until nothing is left; the next gathers meanwhile."""
+        while self._dirty:
+            dirty, self._dirty = self._dirty, []
+            segments = [self._segment(session) for session in dirty]
+            marks = [mark for session in dirty for mark in session.marks]
+            for session in dirty:
+                session.marks = []
+            await self._commit(segments)
+            for session, segment in zip(dirty, segments, strict=True):
+                self._deliver(session, segment)
+            for mark in marks:
+                mark()
+        self._writing = False
+        self._idle.set()
+
+    def _segment(self, session: SessionLog) -> Segment:
+        lines, session.pending = session.pending, []
+        first_id = session.tail_id + 1
+        session.tail_id += len(lines)
+        return Segment(session.session_id, first_id, lines, self._clock(), session.machine_seq)
+
+    async def _commit(self, segments: list[Segment]) -> None:
+        """Commits, however long it takes: what is not on disk is not delivered."""
+        loop = asyncio.get_running_loop()
+        started = time.perf_counter()
+        stall = loop.call_later(_STALL_S, self.on_stall, True)
+        failed = False
+        while True:
+            try:
+                await self._store.append(segments)
+                break
+            except Exception:
+                # A full disk or a lost database heals or is healed; events wait in memory, and
+                # machines are not read meanwhile.
+                _log.exception("the log cannot be written; trying again")
+                failed = True
+                self.on_stall(True)
+                await asyncio.sleep(_RETRY_S)
+        stall.cancel()
+        elapsed = time.perf_counter() - started
+        if failed or elapsed >= _STALL_S:
+            self.on_stall(False)
+        self.on_commit(elapsed)
+
+    def _deliver(self, session: SessionLog, segment: Segment) -> None:
+        lines = segment.lines
+        session.ring.extend(lines)
+        session.last_id += len(lines)
+        self.events_total += len(lines)
+        if session.readers:
+            batch = Batch(segment.first_id, lines)
+            for reader in session.readers:
+                reader.deliver(batch)
+        if session.on_safe is not None and segment.machine_seq is not None:
+            session.on_safe(session.session_id, segment.machine_seq)
+
+    # --- Reading ------------------------------------------------------------------------------
+
+    async def follow(self, session: SessionLog, reader: Reader, position: int | None) -> None:
+        """Replays after `position`, then goes on live: no gap, no repeat between the two.
+
+        A position that the ring no longer holds, or that was never given out, is a `resync`,
+        and the reader goes on from now.
+        """
+        while True:
+            if position is None or not self.in_ring(session, position):
+                reader.resync()
+                break
+            lines = session.after(position)
+            if lines is None:
+                # Not all in memory (after a restart): take the older part from disk, and look
+                # again, because the log went on meanwhile.
+                await self._fill_ring(session)
+                continue
+            if lines:
+                reader.deliver(Batch(position + 1, lines))
+            break
+        session.attach(reader)
+
+    def in_ring(self, session: SessionLog, position: int) -> bool:
+        return session.last_id - limits.RING_EVENTS <= position <= session.last_id
+
+    async def _fill_ring(self, session: SessionLog) -> None:
+        upto = session.last_id - len(session.ring)
+        wanted = limits.RING_EVENTS - len(session.ring)
+        older = await self._store.read(session.session_id, max(0, upto - wanted), wanted)
+        if session.last_id - len(session.ring) != upto:
+            return  # another reader filled it, or it has moved on: the caller looks again
+        lines = [line for event_id, line in older if event_id <= upto]
+        session.ring = deque([*lines, *session.ring], maxlen=limits.RING_EVENTS)
+
+    async def read(self, session: SessionLog, after: int, limit: int) -> list[tuple[int, str]]:
+        """Committed events after that id, from memory or disk, however old."""
+        after = max(0, after)
+        lines = session.after(after) if after <= session.last_id else []
+        if lines is not None:
+            return list(enumerate(lines[:limit], after + 1))
+        return await self._store.read(session.session_id, after, limit)

@@ -1,0 +1,405 @@
+"""The router: every machine's live side. Its line, its sessions, and what waits for it.
+
+Sessions hand in commands, machine edges attach lines. A machine that is briefly away has its
+commands held in order; one that is gone refuses them with a clear error.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+import structlog
+from sqlalchemy import and_, select, update
+
+from trunkline import limits
+from trunkline.control.clock import Clock
+from trunkline.control.commands import NEEDS_SESSION, Command, Say, Start, Stop
+from trunkline.control.errors import LimitReached, NotFound, Unavailable
+from trunkline.control.log import Log, SessionLog
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+from trunkline.control.tasks import Tasks
+
+_log = structlog.get_logger(__name__)
+
+_ENDED = ("failed", "terminated")
+
+REPLACED = 1008
+"""The close code, on every wire, for a line that a newer one of the same machine replaced."""
+
+
+class Line(Protocol):
+    """A machine's connection, as its edge offers it. No method waits."""
+
+    capabilities: frozenset[str]
+
+    def deliver(self, command: Command) -> None: ...
+
+    def acknowledge(self, acked: dict[str, int]) -> None: ...
+
+    def pause(self, paused: bool) -> None: ...
+
+    def close(self, code: int, reason: str) -> None: ...
+
+
+class Machine:
+    """One machine, whether its line is up or not."""
+
+    def __init__(self, machine_id: str, user_id: str, org_id: str, kind: str) -> None:
+        self.id = machine_id
+        self.user_id = user_id
+        self.org_id = org_id
+        self.kind = kind
+        self.state = "pending"
+        self.last_seen_ms = 0
+        self.line: Line | None = None
+        self.logs: dict[str, SessionLog] = {}
+        """Its sessions: an event for any other session is refused."""
+        self.running: set[str] | None = None
+        """The sessions that run there; None until that is known."""
+        self.starting: dict[str, float] = {}
+        """Sessions that were told to start, with the loop time by which they must show."""
+        self.lists_sessions = False
+        self.health: dict[str, object] = {}
+        self.outbox: deque[Command] = deque()
+        self.turns_sent: set[str] = set()
+        """The turns that went out on the present line."""
+        self.acks: dict[str, int] = {}
+        self.pump: asyncio.Task[None] | None = None
+        self.changed = asyncio.Event()
+        """Set and replaced at each change of the line."""
+
+
+class Machines:
+    """The machines that somebody has asked for since the start."""
+
+    def __init__(
+        self, store: Store, log: Log, clock: Clock, *, away_s: float, tasks: Tasks
+    ) -> None:
+        self._store = store
+        self._log = log
+        self._clock = clock
+        self._away_ms = int(away_s * 1000)
+        self._tasks = tasks
+        self._machines: dict[str, Machine] = {}
+        self._started_ms = clock()
+        self.starter: Callable[[str], Awaitable[Start | None]]
+        """Makes the `Start` of a session; None when there is nothing to start any more."""
+        self.on_sent: Callable[[Command], None] = lambda _command: None
+        self.on_line: Callable[[Machine, bool], None] = lambda _machine, _up: None
+        self.on_gone: Callable[[Machine, str, str], None] = lambda _machine, _code, _why: None
+        self.on_not_started: Callable[[Machine, str], None] = lambda _machine, _session: None
+        log.on_stall = self._pause_all
+
+    # --- Finding machines ---------------------------------------------------------------------
+
+    async def get(self, machine_id: str) -> Machine:
+        """The machine with its open sessions loaded."""
+        found = self._machines.get(machine_id)
+        return found if found is not None else await self._load(machine_id)
+
+    async def _load(self, machine_id: str) -> Machine:
+        machines, users, sessions = schema.machines, schema.users, schema.sessions
+        async with self._store.read() as connection:
+            row = (
+                await connection.execute(
+                    select(machines, users.c.org_id)
+                    .join(users, users.c.id == machines.c.user_id)
+                    .where(machines.c.id == machine_id)
+                )
+            ).first()
+            if row is None:
+                raise NotFound("machine", machine_id)
+            open_sessions = await connection.scalars(
+                select(sessions.c.id).where(
+                    and_(sessions.c.machine_id == machine_id, sessions.c.status == "active")
+                )
+            )
+            session_ids = list(open_sessions)
+        machine = Machine(row.id, row.user_id, row.org_id, row.kind)
+        machine.state = row.state
+        # A machine that was online when this process's predecessor ended is expected back.
+        machine.last_seen_ms = self._started_ms if row.state == "online" else row.last_seen_at or 0
+        await self._log.load(session_ids)
+        if machine_id in self._machines:  # another task was faster
+            return self._machines[machine_id]
+        self._machines[machine_id] = machine
+        for session_id in session_ids:
+            self.adopt(machine, session_id)
+        return machine
+
+    def adopt(self, machine: Machine, session_id: str) -> None:
+        """Pins a session, whose log is loaded, to this machine."""
+        log = self._log.get(session_id)
+        assert log is not None
+        machine.logs[session_id] = log
+        if machine.line is not None and "seq" in machine.line.capabilities:
+            log.on_safe = self._acknowledger(machine)
+
+    def release(self, machine: Machine, session_id: str) -> None:
+        log = machine.logs.pop(session_id, None)
+        if log is not None:
+            log.on_safe = None
+        if machine.running is not None:
+            machine.running.discard(session_id)
+        machine.starting.pop(session_id, None)
+
+    def online(self) -> Iterable[Machine]:
+        return (machine for machine in self._machines.values() if machine.line is not None)
+
+    def find(self, machine_id: str) -> Machine | None:
+        """The machine, if it is in memory."""
+        return self._machines.get(machine_id)
+
+    def is_online(self, machine_id: str) -> bool:
+        machine = self._machines.get(machine_id)
+        return machine is not None and machine.line is not None
+
+    def is_expected(self, machine: Machine) -> bool:
+        """Whether it is worth holding a message for it."""
+        if machine.line is not None:
+            return True
+        if machine.state in _ENDED:
+            return False
+        if machine.state == "pending":
+            return True
+        return self._clock() - machine.last_seen_ms < self._away_ms
+
+    async def wait_online(self, machine_id: str) -> None:
+        machine = await self.get(machine_id)
+        while machine.line is None:
+            await machine.changed.wait()
+
+    async def wait_offline(self, machine_id: str) -> None:
+        machine = await self.get(machine_id)
+        while machine.line is not None:
+            await machine.changed.wait()
+
+    # --- Lines --------------------------------------------------------------------------------
+
+    def attach(self, machine: Machine, line: Line, *, fresh: bool) -> None:
+        """A line is up. A fresh machine has no sessions yet; a returning one kept its own."""
+        older, machine.line = machine.line, line
+        if older is not None:
+            # Out of the way before it ends: its end is not the machine's.
+            older.close(REPLACED, "replaced by a newer line of the same machine")
+        machine.state = "online"
+        machine.last_seen_ms = self._clock()
+        if fresh:
+            machine.running = set()
+        machine.starting.clear()
+        acknowledge = self._acknowledger(machine) if "seq" in line.capabilities else None
+        for log in machine.logs.values():
+            log.on_safe = acknowledge
+        machine.turns_sent.clear()
+        machine.lists_sessions = False
+        self._changed(machine)
+        if older is None:
+            self.on_line(machine, True)
+        self._tasks.spawn(self._save_state(machine), "machine online")
+        self.wake(machine)
+
+    def detach(self, machine: Machine, line: Line) -> None:
+        """A line is down. Does nothing if a newer one has taken over already."""
+        if machine.line is not line:
+            return
+        machine.line = None
+        machine.last_seen_ms = self._clock()
+        if machine.state not in _ENDED:
+            machine.state = "offline"
+        for log in machine.logs.values():
+            log.on_safe = None
+        machine.acks.clear()
+        self._changed(machine)
+        self.on_line(machine, False)
+        self._tasks.spawn(self._save_state(machine), "machine offline")
+
+    def _changed(self, machine: Machine) -> None:
+        event, machine.changed = machine.changed, asyncio.Event()
+        event.set()
+
+    async def _save_state(self, machine: Machine) -> None:
+        table = schema.machines
+        values: dict[str, object] = {"state": machine.state, "last_seen_at": machine.last_seen_ms}
+        if machine.line is not None:
+            values["capabilities"] = sorted(machine.line.capabilities)
+            values["detail"] = None
+        async with self._store.write() as connection:
+            await connection.execute(update(table).where(table.c.id == machine.id).values(values))
+
+    async def save_all(self) -> None:
+        """At shutdown: what is online now was last seen now."""
+        for machine in list(self.online()):
+            machine.last_seen_ms = self._clock()
+            await self._save_state(machine)
+
+    def close(self, machine_id: str, code: int, reason: str) -> None:
+        machine = self._machines.get(machine_id)
+        if machine is not None and machine.line is not None:
+            machine.line.close(code, reason)
+
+    def failed(self, machine_id: str, reason: str) -> None:
+        """The machine will not come: whoever waits for it is told."""
+        self._end(machine_id, "failed", "VM_FAILED", reason)
+
+    def terminated(self, machine_id: str) -> None:
+        self._end(machine_id, "terminated", "MACHINE_TERMINATED", "the machine was terminated")
+
+    def _end(self, machine_id: str, state: str, code: str, reason: str) -> None:
+        machine = self._machines.get(machine_id)
+        if machine is not None:
+            machine.state = state
+            machine.outbox.clear()
+            self.on_gone(machine, code, reason)
+
+    def _pause_all(self, paused: bool) -> None:
+        for machine in self.online():
+            assert machine.line is not None
+            machine.line.pause(paused)
+
+    # --- Acknowledgements ---------------------------------------------------------------------
+
+    def _acknowledger(self, machine: Machine) -> Callable[[str, int], None]:
+        """Gathers what one commit made safe into one message."""
+
+        def safe(session_id: str, seq: int) -> None:
+            if not machine.acks:
+                asyncio.get_running_loop().call_soon(self._send_acks, machine)
+            machine.acks[session_id] = seq
+
+        return safe
+
+    def _send_acks(self, machine: Machine) -> None:
+        acked, machine.acks = machine.acks, {}
+        if machine.line is not None and acked:
+            machine.line.acknowledge(acked)
+
+    # --- Commands -----------------------------------------------------------------------------
+
+    def check_room(self, machine: Machine) -> None:
+        """Raises unless one more message can be delivered or held."""
+        if not self.is_expected(machine):
+            raise Unavailable("the machine of this session is offline", code="MACHINE_OFFLINE")
+        if machine.line is None and len(machine.outbox) >= limits.HELD_MESSAGES_MAX:
+            raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+
+    def send(self, machine: Machine, *commands: Command) -> None:
+        """Delivers now, or as soon as the machine is back, in order."""
+        machine.outbox.extend(commands)
+        self.wake(machine)
+
+    def wake(self, machine: Machine) -> None:
+        if machine.outbox and machine.line is not None and machine.pump is None:
+            machine.pump = self._tasks.spawn(self._pump(machine), "machine outbox")
+
+    def withdraw(self, machine: Machine, turn_id: str) -> bool:
+        """Takes back a message that was not delivered yet."""
+        for command in machine.outbox:
+            if isinstance(command, Say) and command.turn_id == turn_id:
+                machine.outbox.remove(command)
+                return True
+        return False
+
+    async def _pump(self, machine: Machine) -> None:
+        """Empties the outbox while the line is up."""
+        try:
+            while machine.outbox and (line := machine.line) is not None:
+                command = machine.outbox[0]
+                start = await self._start_first(machine, command)
+                if machine.line is not line or not machine.outbox:
+                    continue
+                if machine.outbox[0] is not command:
+                    continue  # withdrawn meanwhile
+                if start is not None:
+                    self._deliver(machine, line, start)
+                machine.outbox.popleft()
+                if start is not None or self._makes_sense(machine, command):
+                    self._deliver(machine, line, command)
+        finally:
+            machine.pump = None
+        self.wake(machine)
+
+    async def _start_first(self, machine: Machine, command: Command) -> Start | None:
+        if not isinstance(command, NEEDS_SESSION):
+            return None
+        if machine.running is None:
+            await self._learn_running(machine)
+        assert machine.running is not None
+        if command.session_id in machine.running:
+            return None
+        return await self.starter(command.session_id)
+
+    def _makes_sense(self, machine: Machine, command: Command) -> bool:
+        if isinstance(command, NEEDS_SESSION):
+            return machine.running is not None and command.session_id in machine.running
+        return True
+
+    async def _learn_running(self, machine: Machine) -> None:
+        """After a restart of ours: the first heartbeat says what runs there, or our records."""
+        deadline = asyncio.get_running_loop().time() + 1.0
+        while machine.running is None and machine.line is not None:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            try:
+                await asyncio.wait_for(machine.changed.wait(), left)
+            except TimeoutError:
+                break
+        if machine.running is None:
+            table = schema.sessions
+            async with self._store.read() as connection:
+                started = await connection.scalars(
+                    select(table.c.id).where(
+                        and_(table.c.machine_id == machine.id, table.c.started_at.is_not(None))
+                    )
+                )
+                machine.running = set(started)
+
+    def _deliver(self, machine: Machine, line: Line, command: Command) -> None:
+        if isinstance(command, Start):
+            if machine.running is None:
+                machine.running = set()
+            machine.running.add(command.session_id)
+            loop = asyncio.get_running_loop()
+            machine.starting[command.session_id] = loop.time() + limits.SESSION_START_TIMEOUT_S
+        elif isinstance(command, Say):
+            machine.turns_sent.add(command.turn_id)
+        elif isinstance(command, Stop):
+            self.release(machine, command.session_id)
+        line.deliver(command)
+        self.on_sent(command)
+
+    # --- Signs of life ------------------------------------------------------------------------
+
+    def heartbeat(
+        self, machine: Machine, active: list[str] | None, health: dict[str, object] | None
+    ) -> None:
+        """What a machine says of itself (000 §4.1)."""
+        machine.last_seen_ms = self._clock()
+        if health is not None:
+            machine.health = health
+        if active is None:
+            return
+        machine.lists_sessions = True
+        listed = set(active)
+        for session_id in listed.intersection(machine.starting):
+            del machine.starting[session_id]
+        machine.running = listed.intersection(machine.logs) | set(machine.starting)
+        self._changed(machine)
+
+    def sweep(self) -> None:
+        """Once a second: sessions that did not start, machines that did not come back."""
+        now = asyncio.get_running_loop().time()
+        for machine in list(self._machines.values()):
+            for session_id in [one for one, end in machine.starting.items() if end <= now]:
+                del machine.starting[session_id]
+                # Only a machine that lists its sessions can show that one is missing.
+                if machine.lists_sessions and machine.line is not None:
+                    if machine.running is not None:
+                        machine.running.discard(session_id)
+                    self.on_not_started(machine, session_id)
+            if machine.state == "offline" and not self.is_expected(machine):
+                machine.state = "gone"
+                machine.outbox.clear()
+                self.on_gone(machine, "MACHINE_OFFLINE", "the machine did not come back")

@@ -1,0 +1,129 @@
+"""Metrics of document 000 §10, under its names, and what an operator of this process needs.
+
+Hot paths count in plain integers; Prometheus' objects are made when somebody asks. A label per
+user or session exists while its line does.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import structlog
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from trunkline.control.log import Log
+    from trunkline.control.machines import Machines
+
+_log = structlog.get_logger(__name__)
+
+_LAG_EVERY_S = 0.5
+
+
+def type_name(message: type) -> str:
+    """A message class's name on the wire; a closed set, so that labels stay bounded."""
+    config = getattr(message, "__struct_config__", None)
+    return str(getattr(config, "tag", None) or "unknown")
+
+
+class Metrics:
+    """The counters, and the registry that `/metrics` renders."""
+
+    def __init__(self) -> None:
+        self.sent: dict[type, int] = {}
+        self.received: dict[type, int] = {}
+        self.malformed = 0
+        self.reconnections = 0
+        self.readers = 0
+        self.readers_cut = 0
+        self.lost_events = 0
+        self.lag_s = 0.0
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.request_seconds = Histogram(
+            "ws_request_duration_seconds",
+            "Time from a machine's request to its response",
+            ["method"],
+            registry=self.registry,
+        )
+        self.commit_seconds = Histogram(
+            "log_commit_duration_seconds",
+            "Time from a batch of events to its commit",
+            buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
+            registry=self.registry,
+        )
+
+    def follow(self, log: "Log", machines: "Machines") -> None:
+        """Reads its gauges from these when asked."""
+        log.on_commit = self.commit_seconds.observe
+        self.registry.register(_Live(self, log, machines))
+
+    def render(self) -> bytes:
+        return generate_latest(self.registry)
+
+    async def watch_lag(self) -> None:
+        """How late the event loop runs what is due: the first sign of overload."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + _LAG_EVERY_S
+            await asyncio.sleep(_LAG_EVERY_S)
+            self.lag_s = max(0.0, loop.time() - due)
+
+
+class _Live(Collector):
+    """Turns the plain numbers into metric families at each scrape."""
+
+    def __init__(self, metrics: Metrics, log: "Log", machines: "Machines") -> None:
+        self._metrics = metrics
+        self._log = log
+        self._machines = machines
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._lines()
+        yield from self._totals()
+
+    def _lines(self) -> Iterable[Metric]:
+        online = list(self._machines.online())
+        yield GaugeMetricFamily(
+            "ws_connections_active", "Machines with a live line", value=len(online)
+        )
+        per_user = GaugeMetricFamily(
+            "ws_sessions_per_connection", "Sessions on a machine's line", labels=["user_id"]
+        )
+        buffers = GaugeMetricFamily(
+            "sse_buffer_size", "Events in a session's replay ring", labels=["session_id"]
+        )
+        sessions: dict[str, int] = {}
+        for machine in online:
+            sessions[machine.user_id] = sessions.get(machine.user_id, 0) + len(machine.logs)
+            for session_id, log in machine.logs.items():
+                buffers.add_metric([session_id], len(log.ring))
+        for user_id, count in sessions.items():
+            per_user.add_metric([user_id], count)
+        yield per_user
+        yield buffers
+
+    def _totals(self) -> Iterable[Metric]:
+        metrics = self._metrics
+        for name, text, counts in (
+            ("ws_messages_sent", "Messages to machines", metrics.sent),
+            ("ws_messages_received", "Messages from machines", metrics.received),
+        ):
+            family = CounterMetricFamily(name, text, labels=["type"])
+            for message, count in counts.items():
+                family.add_metric([type_name(message)], count)
+            yield family
+        for name, text, value in (
+            ("ws_reconnections", "Lines that came back", metrics.reconnections),
+            ("ws_malformed_messages", "Messages that could not be read", metrics.malformed),
+            ("sse_events_forwarded", "Events written to session logs", self._log.events_total),
+            ("sse_readers_cut", "Readers closed because they did not read", metrics.readers_cut),
+            ("machine_events_lost", "Gaps in what machines sent", metrics.lost_events),
+        ):
+            yield CounterMetricFamily(name, text, value=value)
+        for name, text, level in (
+            ("sse_readers_active", "Readers that follow a session", float(metrics.readers)),
+            ("event_loop_lag_seconds", "How late the event loop runs", metrics.lag_s),
+        ):
+            yield GaugeMetricFamily(name, text, value=level)

@@ -1,0 +1,28 @@
+"""The records that people keep: orgs, users, agents, tokens, credentials, and machines to look at.
+
+Each module holds the record's structs and the operations on it, every one of them scoped to the
+person who asks. Knows the store, the keys and `Auth`; knows nothing of HTTP.
+"""
+
+from trunkline.control.auth import Auth
+from trunkline.control.clock import Clock, now_ms
+from trunkline.control.records.agents import Agents
+from trunkline.control.records.credentials import Credentials
+from trunkline.control.records.machines import MachineRecords
+from trunkline.control.records.orgs import Orgs
+from trunkline.control.records.tokens import Tokens
+from trunkline.control.records.users import Users
+from trunkline.control.secrets import Keys
+from trunkline.control.store.engine import Store
+
+
+class Records:
+    """All of them, over one store."""
+
+    def __init__(self, store: Store, keys: Keys, auth: Auth, clock: Clock = now_ms) -> None:
+        self.orgs = Orgs(store, auth, clock)
+        self.users = Users(store, auth, clock)
+        self.tokens = Tokens(store, auth)
+        self.agents = Agents(store, self.users, clock)
+        self.credentials = Credentials(store, keys, clock)
+        self.machines = MachineRecords(store)

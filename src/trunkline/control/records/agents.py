@@ -1,0 +1,150 @@
+"""Agents: a named way to run sessions. Each belongs to one user.
+
+What a session takes from its agent is decided where sessions are made, not here.
+"""
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from sqlalchemy import and_, delete, insert, select, update
+
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.records.fields import (
+    Confirm,
+    Id,
+    Json,
+    MaxTokens,
+    Name,
+    Names,
+    RuntimeType,
+    Temperature,
+    Text,
+)
+from trunkline.control.records.page import (
+    Page,
+    Paging,
+    changes,
+    columns,
+    read_one,
+    read_page,
+    visible,
+)
+from trunkline.control.records.users import Users
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_agents = schema.agents
+
+
+class Agent(msgspec.Struct, kw_only=True):
+    """An agent. `skills` and `mcp_servers` of null mean: all that its user may use."""
+
+    id: str
+    org_id: str
+    user_id: str
+    name: str
+    description: str | None
+    system_prompt: str | None
+    model: str | None
+    temperature: float | None
+    max_tokens: int | None
+    tools: list[str] | None
+    confirm: str
+    runtime_type: str | None
+    skills: list[str] | None
+    mcp_servers: list[str] | None
+    sub_agents: list[str] | None
+    session_config: Json | None
+    openclaw_config: Json | None
+    created_at: int
+
+
+class NewAgent(msgspec.Struct, kw_only=True):
+    """`confirm`: which tools ask a person first. `user_id`: only for who may act for that user."""
+
+    name: Name
+    user_id: Id | None = None
+    description: Text | None = None
+    system_prompt: Text | None = None
+    model: Name | None = None
+    temperature: Temperature | None = None
+    max_tokens: MaxTokens | None = None
+    tools: Names | None = None
+    confirm: Confirm = "dangerous"
+    runtime_type: RuntimeType | None = None
+    skills: Names | None = None
+    mcp_servers: Names | None = None
+    sub_agents: Names | None = None
+    session_config: Json | None = None
+    openclaw_config: Json | None = None
+
+
+class AgentPatch(msgspec.Struct, kw_only=True):
+    """What is left out stays as it is; null clears a value."""
+
+    name: Name | UnsetType = UNSET
+    description: Text | UnsetType | None = UNSET
+    system_prompt: Text | UnsetType | None = UNSET
+    model: Name | UnsetType | None = UNSET
+    temperature: Temperature | UnsetType | None = UNSET
+    max_tokens: MaxTokens | UnsetType | None = UNSET
+    tools: Names | UnsetType | None = UNSET
+    confirm: Confirm | UnsetType = UNSET
+    runtime_type: RuntimeType | UnsetType | None = UNSET
+    skills: Names | UnsetType | None = UNSET
+    mcp_servers: Names | UnsetType | None = UNSET
+    sub_agents: Names | UnsetType | None = UNSET
+    session_config: Json | UnsetType | None = UNSET
+    openclaw_config: Json | UnsetType | None = UNSET
+
+
+class Agents:
+    """The records of agents."""
+
+    def __init__(self, store: Store, users: Users, clock: Clock) -> None:
+        self._store = store
+        self._users = users
+        self._clock = clock
+
+    async def create(self, who: Principal, new: NewAgent) -> Agent:
+        owner = await self._users.get_managed(who, new.user_id or who.user_id)
+        values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
+        agent = Agent(id=new_id(), created_at=self._clock(), **values)
+        async with self._store.write() as connection:
+            await connection.execute(insert(_agents).values(msgspec.structs.asdict(agent)))
+        return agent
+
+    async def get(self, who: Principal, agent_id: str) -> Agent:
+        query = select(*columns(_agents, Agent)).where(
+            and_(
+                _agents.c.id == agent_id,
+                visible(who, _agents.c.org_id, _agents.c.user_id, shared=False),
+            )
+        )
+        agent = await read_one(self._store, query, Agent)
+        if agent is None:
+            raise NotFound("agent", agent_id)
+        return agent
+
+    async def page(self, who: Principal, paging: Paging) -> Page[Agent]:
+        query = select(*columns(_agents, Agent)).where(
+            visible(who, _agents.c.org_id, _agents.c.user_id, shared=False)
+        )
+        return await read_page(self._store, query, _agents.c.id, paging, Agent)
+
+    async def change(self, who: Principal, agent_id: str, patch: AgentPatch) -> Agent:
+        await self.get(who, agent_id)
+        if values := changes(patch):
+            async with self._store.write() as connection:
+                await connection.execute(
+                    update(_agents).where(_agents.c.id == agent_id).values(values)
+                )
+        return await self.get(who, agent_id)
+
+    async def remove(self, who: Principal, agent_id: str) -> None:
+        """Sessions made with it keep the configuration that they started with."""
+        await self.get(who, agent_id)
+        async with self._store.write() as connection:
+            await connection.execute(delete(_agents).where(_agents.c.id == agent_id))

@@ -1,0 +1,136 @@
+"""A user's keys for model providers, encrypted at rest. No list and no answer ever shows one.
+
+`reveal` opens them for the one purpose they have: the `init` message to that user's machines.
+"""
+
+import re
+
+import msgspec
+import structlog
+from cryptography.exceptions import InvalidTag
+from sqlalchemy import ColumnElement, and_, delete, insert, select
+
+from trunkline import limits
+from trunkline.control.clock import Clock
+from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.records.fields import ApiKey, BaseUrl
+from trunkline.control.records.page import Page, Paging, columns, read_one, read_page
+from trunkline.control.secrets import Keys
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+_credentials = schema.credentials
+_PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
+
+
+class Credential(msgspec.Struct, kw_only=True):
+    """What can be seen of a stored key: that it is there, and since when."""
+
+    provider: str
+    base_url: str | None
+    created_at: int
+
+
+class NewCredential(msgspec.Struct, kw_only=True):
+    """`base_url`: for a provider's compatible server."""
+
+    api_key: ApiKey
+    base_url: BaseUrl | None = None
+
+    def __repr__(self) -> str:
+        return f"NewCredential(api_key=…, base_url={self.base_url!r})"
+
+
+class Revealed(msgspec.Struct, frozen=True):
+    """An opened key. Never logged, never stored."""
+
+    provider: str
+    api_key: str
+    base_url: str | None
+
+    def __repr__(self) -> str:
+        return f"Revealed(provider={self.provider!r})"
+
+
+class Credentials:
+    """The provider keys of users. The caller has checked that it may act for the user."""
+
+    def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
+        self._store = store
+        self._keys = keys
+        self._clock = clock
+
+    async def put(self, user_id: str, provider: str, new: NewCredential) -> Credential:
+        """Stores a key, in place of the one that was there."""
+        if not _PROVIDER.fullmatch(provider):
+            raise InvalidRequest(
+                "a provider's name has 1 to 60 of: lower-case letters, digits, '_', '.', '-'"
+            )
+        created_at = self._clock()
+        row = {
+            "id": new_id(),
+            "user_id": user_id,
+            "provider": provider,
+            "sealed_key": self._keys.seal(new.api_key, _context(user_id, provider)),
+            "base_url": new.base_url,
+            "created_at": created_at,
+        }
+        async with self._store.write() as connection:
+            await connection.execute(delete(_credentials).where(_is(user_id, provider)))
+            await connection.execute(insert(_credentials).values(row))
+            kept = await connection.execute(
+                select(_credentials.c.id).where(_credentials.c.user_id == user_id)
+            )
+            if len(kept.all()) > limits.CREDENTIALS_PER_USER_MAX:
+                raise LimitReached(
+                    f"a user has at most {limits.CREDENTIALS_PER_USER_MAX} credentials"
+                )
+        return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
+
+    async def get(self, user_id: str, provider: str) -> Credential:
+        query = select(*columns(_credentials, Credential)).where(_is(user_id, provider))
+        credential = await read_one(self._store, query, Credential)
+        if credential is None:
+            raise NotFound("credential", provider)
+        return credential
+
+    async def page(self, user_id: str, paging: Paging) -> Page[Credential]:
+        query = select(_credentials.c.id, *columns(_credentials, Credential)).where(
+            _credentials.c.user_id == user_id
+        )
+        return await read_page(self._store, query, _credentials.c.id, paging, Credential)
+
+    async def remove(self, user_id: str, provider: str) -> None:
+        async with self._store.write() as connection:
+            gone = await connection.execute(delete(_credentials).where(_is(user_id, provider)))
+        if not gone.rowcount:
+            raise NotFound("credential", provider)
+
+    async def reveal(self, user_id: str) -> list[Revealed]:
+        """Every key of the user, opened. One that cannot be opened is logged and left out."""
+        query = (
+            select(_credentials.c.provider, _credentials.c.sealed_key, _credentials.c.base_url)
+            .where(_credentials.c.user_id == user_id)
+            .order_by(_credentials.c.provider)
+        )
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query)).all()
+        revealed = []
+        for provider, sealed, base_url in rows:
+            try:
+                api_key = self._keys.unseal(sealed, _context(user_id, provider))
+            except InvalidTag:
+                _log.error("credential_cannot_be_opened", provider=provider, user=user_id)
+                continue
+            revealed.append(Revealed(provider, api_key, base_url))
+        return revealed
+
+
+def _context(user_id: str, provider: str) -> str:
+    return f"credentials:{user_id}:{provider}"
+
+
+def _is(user_id: str, provider: str) -> ColumnElement[bool]:
+    return and_(_credentials.c.user_id == user_id, _credentials.c.provider == provider)

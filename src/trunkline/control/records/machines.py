@@ -1,0 +1,92 @@
+"""Machines as they are stored: whose, which kind, in which state, last seen when.
+
+Reading only. Scheduling and ending them is `vms`' work; what is live right now, the router's.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Select, and_, select
+
+from trunkline.control.auth import Principal
+from trunkline.control.errors import NotFound
+from trunkline.control.records.page import Page, Paging, columns, read_one, read_page, visible
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_machines, _users = schema.machines, schema.users
+
+
+class MachineRecord(msgspec.Struct, kw_only=True):
+    """A stored machine. `state`: pending, online, offline, failed or terminated."""
+
+    id: str
+    org_id: str
+    user_id: str
+    kind: str
+    name: str
+    provider: str
+    state: str
+    detail: str | None
+    capabilities: list[str]
+    last_seen_at: int | None
+    created_at: int
+
+
+class MachineRecords:
+    """The stored machines that a person may see."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, who: Principal, machine_id: str) -> MachineRecord:
+        query = _select(who).where(_machines.c.id == machine_id)
+        machine = await read_one(self._store, query, MachineRecord)
+        if machine is None:
+            raise NotFound("machine", machine_id)
+        return machine
+
+    async def page(
+        self, who: Principal, paging: Paging, *, terminated: bool = False
+    ) -> Page[MachineRecord]:
+        """Those given up by their owner only when asked for."""
+        query = _select(who)
+        if not terminated:
+            query = query.where(_machines.c.state != "terminated")
+        return await read_page(self._store, query, _machines.c.id, paging, MachineRecord)
+
+    async def sessions_of(self, machine_ids: Sequence[str]) -> dict[str, list[str]]:
+        """The open sessions that are pinned to each of these machines."""
+        sessions = schema.sessions
+        query = (
+            select(sessions.c.machine_id, sessions.c.id)
+            .where(and_(sessions.c.machine_id.in_(machine_ids), sessions.c.status == "active"))
+            .order_by(sessions.c.id)
+        )
+        found: dict[str, list[str]] = {}
+        async with self._store.read() as connection:
+            for machine_id, session_id in await connection.execute(query):
+                found.setdefault(machine_id, []).append(session_id)
+        return found
+
+    async def vm_ids_of(
+        self, *, user_id: str | None = None, org_id: str | None = None
+    ) -> list[str]:
+        """The VMs, not yet given up, of a user or of an org that is about to be removed."""
+        owner = _users.c.id == user_id if user_id is not None else _users.c.org_id == org_id
+        query = (
+            select(_machines.c.id)
+            .join(_users, _users.c.id == _machines.c.user_id)
+            .where(and_(owner, _machines.c.kind == "vm", _machines.c.state != "terminated"))
+        )
+        async with self._store.read() as connection:
+            return list((await connection.execute(query)).scalars())
+
+
+def _select(who: Principal) -> Select[Any]:
+    return (
+        select(*columns(_machines, MachineRecord), _users.c.org_id)
+        .join(_users, _users.c.id == _machines.c.user_id)
+        .where(visible(who, _users.c.org_id, _users.c.id, shared=False))
+    )

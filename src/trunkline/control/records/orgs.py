@@ -1,0 +1,108 @@
+"""Organisations: what separates one group of people from another.
+
+Admins make and remove them; an org's own admins may change it; its members may see it.
+"""
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from sqlalchemy import and_, delete, insert, select, update
+
+from trunkline.control.auth import Auth, Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, Forbidden, NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.records.fields import Name, RuntimeType
+from trunkline.control.records.page import (
+    Page,
+    Paging,
+    changes,
+    columns,
+    read_one,
+    read_page,
+    visible_org,
+)
+from trunkline.control.records.tokens import revoke_all
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_orgs = schema.orgs
+
+
+class Org(msgspec.Struct, kw_only=True):
+    """An organisation."""
+
+    id: str
+    name: str
+    default_runtime_type: str | None
+    auto_approve_evolutions: bool
+    created_at: int
+
+
+class NewOrg(msgspec.Struct, kw_only=True):
+    """`auto_approve_evolutions`: skills that agents submit with a high score need no person."""
+
+    name: Name
+    default_runtime_type: RuntimeType | None = None
+    auto_approve_evolutions: bool = False
+
+
+class OrgPatch(msgspec.Struct, kw_only=True):
+    """What is left out stays as it is."""
+
+    name: Name | UnsetType = UNSET
+    default_runtime_type: RuntimeType | UnsetType | None = UNSET
+    auto_approve_evolutions: bool | UnsetType = UNSET
+
+
+class Orgs:
+    """The records of organisations."""
+
+    def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
+        self._store = store
+        self._auth = auth
+        self._clock = clock
+
+    async def create(self, who: Principal, new: NewOrg) -> Org:
+        if not who.is_admin:
+            raise Forbidden("only an admin may make organisations")
+        org = Org(id=new_id(), created_at=self._clock(), **msgspec.structs.asdict(new))
+        async with self._store.write() as connection:
+            await connection.execute(insert(_orgs).values(msgspec.structs.asdict(org)))
+        return org
+
+    async def get(self, who: Principal, org_id: str) -> Org:
+        query = select(*columns(_orgs, Org)).where(
+            and_(_orgs.c.id == org_id, visible_org(who, _orgs.c.id))
+        )
+        org = await read_one(self._store, query, Org)
+        if org is None:
+            raise NotFound("org", org_id)
+        return org
+
+    async def page(self, who: Principal, paging: Paging) -> Page[Org]:
+        query = select(*columns(_orgs, Org)).where(visible_org(who, _orgs.c.id))
+        return await read_page(self._store, query, _orgs.c.id, paging, Org)
+
+    async def change(self, who: Principal, org_id: str, patch: OrgPatch) -> Org:
+        await self.get(who, org_id)
+        who.require_org_admin()
+        if values := changes(patch):
+            async with self._store.write() as connection:
+                await connection.execute(update(_orgs).where(_orgs.c.id == org_id).values(values))
+        return await self.get(who, org_id)
+
+    async def check_removable(self, who: Principal, org_id: str) -> None:
+        """Whether this person may remove the org; removing one's own would lock everyone out."""
+        await self.get(who, org_id)
+        if not who.is_admin:
+            raise Forbidden("only an admin may remove organisations")
+        if org_id == who.org_id:
+            raise Conflict("you cannot remove the organisation that you belong to")
+
+    async def remove(self, who: Principal, org_id: str) -> None:
+        """Removes the org, its people and all their records, and cuts what they had connected."""
+        await self.check_removable(who, org_id)
+        await revoke_all(self._store, self._auth, schema.users.c.org_id == org_id)
+        async with self._store.write() as connection:
+            await connection.execute(delete(_orgs).where(_orgs.c.id == org_id))
+        self._auth.forget()

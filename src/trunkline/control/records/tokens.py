@@ -1,0 +1,103 @@
+"""Bearer tokens and browser logins of people: issued, listed, revoked. Secrets are shown once.
+
+`Auth` owns what a token is worth; this module owns who may handle whose.
+"""
+
+import msgspec
+from sqlalchemy import ColumnElement, and_, select
+
+from trunkline.control.auth import Auth, Principal
+from trunkline.control.errors import Forbidden, NotFound
+from trunkline.control.records.fields import Label, LifeSeconds, rank
+from trunkline.control.records.page import Page, Paging, columns, read_page, visible
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_tokens, _users = schema.tokens, schema.users
+
+
+class Token(msgspec.Struct, kw_only=True):
+    """A token as it is listed: never its secret. `kind` is `bearer` or `cookie` (a browser)."""
+
+    id: str
+    user_id: str
+    kind: str
+    label: str | None
+    created_at: int
+    expires_at: int | None
+
+
+class NewToken(msgspec.Struct, kw_only=True):
+    """Without `expires_in_s` the token lives until it is revoked."""
+
+    label: Label = ""
+    expires_in_s: LifeSeconds | None = None
+
+
+class IssuedToken(msgspec.Struct, kw_only=True):
+    """The secret, shown this once, and the id under which it is revoked."""
+
+    token: str
+    id: str
+
+
+class Tokens:
+    """The tokens of people."""
+
+    def __init__(self, store: Store, auth: Auth) -> None:
+        self._store = store
+        self._auth = auth
+
+    async def issue(self, user_id: str, new: NewToken) -> IssuedToken:
+        """For a user of whom the caller has checked that it may act in their name."""
+        secret, token_id = await self._auth.issue(user_id, label=new.label, life_s=new.expires_in_s)
+        return IssuedToken(token=secret, id=token_id)
+
+    async def page(self, user_id: str, paging: Paging) -> Page[Token]:
+        """Of a user whom the caller may see."""
+        query = select(*columns(_tokens, Token)).where(
+            and_(_tokens.c.user_id == user_id, _tokens.c.kind != "login")
+        )
+        return await read_page(self._store, query, _tokens.c.id, paging, Token)
+
+    async def revoke(self, who: Principal, token_id: str) -> None:
+        """Ends a token and whatever is connected with it."""
+        query = (
+            select(_users.c.role)
+            .join(_tokens, _tokens.c.user_id == _users.c.id)
+            .where(
+                and_(
+                    _tokens.c.id == token_id,
+                    visible(who, _users.c.org_id, _users.c.id, shared=False),
+                )
+            )
+        )
+        async with self._store.read() as connection:
+            role = (await connection.execute(query)).scalar()
+        if role is None:
+            raise NotFound("token", token_id)
+        if rank(role) > rank(who.role):
+            raise Forbidden(f"that token belongs to a user who is {role}")
+        await self._auth.revoke(token_id)
+
+    async def log_out(self, who: Principal) -> None:
+        """Ends the browser login that asks. A bearer token stays: it is not a login."""
+        query = select(_tokens.c.id).where(
+            and_(_tokens.c.id == who.token_id, _tokens.c.kind == "cookie")
+        )
+        async with self._store.read() as connection:
+            token_id = (await connection.execute(query)).scalar()
+        if token_id is not None:
+            await self._auth.revoke(token_id)
+
+
+async def revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) -> None:
+    """Revokes every token of those users, one by one, so that each connection is cut."""
+    query = select(_tokens.c.id).join(_users, _users.c.id == _tokens.c.user_id).where(of_users)
+    async with store.read() as connection:
+        token_ids = (await connection.execute(query)).scalars().all()
+    for token_id in token_ids:
+        try:
+            await auth.revoke(token_id)
+        except NotFound:
+            continue  # revoked by someone else in the meantime, which is as good

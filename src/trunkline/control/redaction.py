@@ -1,0 +1,63 @@
+"""What may be shown of a text: no secrets, no characters that move a terminal or forge a line.
+
+Used by the logs and wherever a text from outside becomes part of a message for people.
+Pure functions; they know the forms of this project's secrets and of the common providers'.
+"""
+
+import re
+
+_HIDDEN = "***"
+
+_FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # The secrets of ids.new_secret: bearer tokens (tl) and tickets (tk).
+    (re.compile(r"\b(tl|tk)_[A-Za-z0-9_-]{8,}"), rf"\1_{_HIDDEN}"),
+    # A JWT is recognised by its first part, the encoding of `{"`, even when the rest was cut off.
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"), f"jwt_{_HIDDEN}"),
+    (re.compile(r"\bsk-[A-Za-z0-9_-]{8,}"), f"sk-{_HIDDEN}"),
+    (re.compile(r"(?i)\b(bearer)[ .]+[A-Za-z0-9._~+/-]{8,}=*"), rf"\1 {_HIDDEN}"),
+    (
+        re.compile(
+            r"(?i)\b(ticket|(?:access_|vm_|admin_)?token|api_?key|secret|password)"
+            r"(\"?'?\s*[=:]\s*\"?'?)[^\s&\"'#,;)}]+"
+        ),
+        rf"\1\2{_HIDDEN}",
+    ),
+    (re.compile(r"([?&]code=)[^\s&\"'#]+"), rf"\1{_HIDDEN}"),
+    # The password of an address such as a database URL.
+    (re.compile(r"(://[^\s/:@]*:)[^\s/@]+@"), rf"\1{_HIDDEN}@"),
+)
+
+_SECRET_NAMES = re.compile(
+    r"(?i)(?:^|_)(token|ticket|secret|password|authorization|cookie|api_?key|credentials?)$"
+)
+
+# C0 and C1 controls, line and paragraph separators, bidirectional overrides, lone surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def redact(text: str) -> str:
+    """The text without the secrets that it carries."""
+    for form, replacement in _FORMS:
+        text = form.sub(replacement, text)
+    return text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value of this name must not be shown at all."""
+    return _SECRET_NAMES.search(name) is not None
+
+
+def one_line(text: str) -> str:
+    """The text with every character escaped that would end a line or act on a terminal."""
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    if character in _SHORT:
+        return _SHORT[character]
+    number = ord(character)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

@@ -1,0 +1,88 @@
+"""Keys made at first start and kept private: token signing, encryption at rest.
+
+Files in the data folder's `keys/`, mode 0600. Nothing here ever logs or returns a private key.
+"""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.rsa import (
+    RSAPrivateKey,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from trunkline.control.errors import Unavailable
+
+_NONCE_BYTES = 12
+
+
+def digest(secret: str) -> str:
+    """What is stored of a secret that only has to be recognised."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Comparison in constant time."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+class Keys:
+    """The control plane's own keys."""
+
+    def __init__(self, signing: RSAPrivateKey, sealing: bytes) -> None:
+        self.signing = signing
+        self._box = AESGCM(sealing)
+
+    @classmethod
+    def open(cls, folder: Path) -> "Keys":
+        """Reads the keys, or makes them if this is the first start."""
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        pem = _read_or_make(folder / "signing.pem", _new_signing_key)
+        sealing = _read_or_make(folder / "sealing.key", lambda: AESGCM.generate_key(256))
+        try:
+            signing = load_pem_private_key(pem, password=None)
+        except ValueError as error:
+            raise Unavailable(f"{folder / 'signing.pem'} is not a private key: {error}") from error
+        if not isinstance(signing, RSAPrivateKey) or len(sealing) != 32:
+            raise Unavailable(f"the keys in {folder} are damaged; restore them from a backup")
+        return cls(signing, sealing)
+
+    def seal(self, text: str, context: str) -> bytes:
+        """Encrypts for storage. `context` binds the value to its row: it opens nowhere else."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + self._box.encrypt(nonce, text.encode(), context.encode())
+
+    def unseal(self, sealed: bytes, context: str) -> str:
+        return self._box.decrypt(
+            sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], context.encode()
+        ).decode()
+
+
+def _new_signing_key() -> bytes:
+    key = generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
+    if path.exists():
+        return path.read_bytes()
+    content = make()
+    # Written beside and moved, so that a start that is killed leaves no half of a key.
+    draft = path.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+    return content

@@ -1,0 +1,178 @@
+"""The running control plane: opens the core, listens on the one port, drains at the end."""
+
+import asyncio
+import contextlib
+import gc
+import json
+import signal
+from collections.abc import Callable
+
+import msgspec
+import structlog
+import uvloop
+from aiohttp import web
+from sqlalchemy import delete
+
+from trunkline import limits
+from trunkline.control.api.app import build_app
+from trunkline.control.clock import now_ms
+from trunkline.control.core import Core
+from trunkline.control.door.door import Door
+from trunkline.control.edges.sse import SseEdge
+from trunkline.control.edges.vm_host import VmHost
+from trunkline.control.edges.vm_requests import VmRequests
+from trunkline.control.errors import Unavailable
+from trunkline.control.first_start import admin_token, first_user, write_private
+from trunkline.control.settings import Settings
+from trunkline.control.store import schema
+from trunkline.wire.semibot.close_codes import CloseCode
+
+_log = structlog.get_logger(__name__)
+
+_SWEEP_EVERY_S = 1.0
+_TIDY_EVERY_SWEEPS = 60
+
+
+class ServerInfo(msgspec.Struct, frozen=True):
+    """Where a started server is, and how its first user gets in."""
+
+    url: str
+    login_url: str
+
+
+class Server:
+    """One control plane in this process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._core: Core
+        self._runner: web.AppRunner
+        self._door: Door
+        self._vms: VmHost
+        self._sse: SseEdge
+        self._listener: asyncio.Server
+        self._watchers: list[asyncio.Task[None]] = []
+
+    async def start(self) -> ServerInfo:
+        settings = self._settings
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        core = self._core = await Core.open(settings, admin_token(settings))
+        owner = await first_user(core.store, now_ms)
+        core.auth.set_first_user(owner)
+        await self._open_door()
+        url = self._url()
+        write_private(settings.data_dir / "server.json", json.dumps({"url": url}))
+        await core.vms.start(url)
+        self._watchers = [
+            asyncio.create_task(self._sweep(), name="sweep"),
+            asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
+        ]
+        code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
+        # What is here now stays; the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        return ServerInfo(url, f"{url}/login?code={code}")
+
+    async def _open_door(self) -> None:
+        core, settings = self._core, self._settings
+        self._sse = SseEdge(settings, core.auth, core.sessions, core.log, core.metrics, core.tasks)
+        self._vms = VmHost(
+            store=core.store,
+            auth=core.auth,
+            log=core.log,
+            machines=core.machines,
+            lifecycle=core.lifecycle,
+            requests=VmRequests(core.services, core.metrics, core.tasks),
+            credentials=core.records.credentials,
+            metrics=core.metrics,
+            tasks=core.tasks,
+            rate_limit=settings.rate_limit_per_minute,
+        )
+        self._runner = web.AppRunner(build_app(core), access_log=None)
+        await self._runner.setup()
+        http = self._runner.server
+        assert http is not None
+        self._door = Door(settings, http)
+        self._door.add_socket("/ws/vm", self._vms.accept)
+        self._door.add_stream(self._sse)
+        core.take_back = self._door.take_back  # type: ignore[method-assign]
+        loop = asyncio.get_running_loop()
+        try:
+            self._listener = await loop.create_server(
+                self._door.protocol, settings.host, settings.port, backlog=4096
+            )
+        except OSError as error:
+            raise Unavailable(
+                f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
+            ) from error
+
+    def _url(self) -> str:
+        host, port = self._listener.sockets[0].getsockname()[:2]
+        if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+            host = "127.0.0.1"
+        return self._settings.public_url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    async def _sweep(self) -> None:
+        """Everything that is due by the clock."""
+        sweeps = 0
+        while True:
+            await asyncio.sleep(_SWEEP_EVERY_S)
+            sweeps += 1
+            try:
+                self._vms.sweep()
+                self._core.machines.sweep()
+                self._sse.tick()
+                if sweeps % _TIDY_EVERY_SWEEPS == 0:
+                    await self._tidy()
+            except Exception:
+                _log.exception("the sweep failed")
+
+    async def _tidy(self) -> None:
+        """Removes what has expired."""
+        now = now_ms()
+        core = self._core
+        await core.services.results.purge()
+        await core.machines.save_all()
+        async with core.store.write() as connection:
+            for table in (schema.tickets, schema.tokens):
+                await connection.execute(delete(table).where(table.c.expires_at < now))
+
+    async def stop(self) -> None:
+        """Drains: no new work, machines and readers are told, what was taken is on disk."""
+        core = self._core
+        self._listener.close()
+        for watcher in self._watchers:
+            watcher.cancel()
+        for visitor in list(self._door.waiting):
+            visitor.abort()
+        await core.machines.save_all()
+        for line in list(self._vms.lines):
+            line.close(CloseCode.GOING_AWAY, "the control plane is going down")
+        await core.vms.stop()
+        await core.log.flushed()
+        self._sse.say_goodbye()
+        await self._runner.cleanup()
+        await core.log.flushed()
+        await core.close()
+
+
+async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None:
+    """Runs until SIGTERM or SIGINT, then drains within its limit."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    server = Server(settings)
+    info = await server.start()
+    _log.info("listening", url=info.url)
+    ready(info)
+    await stop.wait()
+    _log.info("draining")
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
+    _log.info("stopped")
+
+
+def run(settings: Settings, *, ready: Callable[[ServerInfo], None]) -> None:
+    """Blocks until the control plane has stopped."""
+    uvloop.run(serve(settings, ready))

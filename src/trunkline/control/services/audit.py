@@ -1,0 +1,206 @@
+"""The audit log: a chain in which every entry carries the hash of the one before it.
+
+Entries are added and read, never changed. `verify` names the first place where the chain is broken:
+an edited, removed or moved entry and, by the sealed head, a cut-off end or a chain that was computed
+anew by someone who has the database but not the control plane's key.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, insert, select, true, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import InvalidRequest, Unavailable
+from trunkline.control.secrets import Keys
+from trunkline.control.services.checks import canonical, checked_text
+from trunkline.control.services.paging import Page, checked_limit, visible
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import audit, audit_head
+
+_GENESIS = "0" * 64
+_HEAD_CONTEXT = "audit:head"
+
+
+class AuditEntry(msgspec.Struct, frozen=True):
+    seq: int
+    at: int
+    org_id: str | None
+    user_id: str | None
+    session_id: str | None
+    event: str
+    details: dict[str, Any]
+    prev_hash: str
+    hash: str
+
+
+class BrokenLink(msgspec.Struct, frozen=True):
+    """Where the chain breaks first, and how."""
+
+    seq: int
+    reason: str
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """`head` is the newest hash: noted down elsewhere, it shows a restored old database too."""
+
+    ok: bool
+    entries: int
+    first_broken: BrokenLink | None
+    head: str
+
+
+class _Head(msgspec.Struct, frozen=True):
+    seq: int
+    hash: str
+
+
+class Audit:
+    def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
+        self._store = store
+        self._keys = keys
+        self._clock = clock
+
+    async def append(
+        self,
+        event: str,
+        details: dict[str, Any] | None = None,
+        *,
+        org_id: str | None = None,
+        user_id: str | None = None,
+        session_id: str | None = None,
+    ) -> int:
+        """Adds an entry and returns its number."""
+        fields = {
+            "at": self._clock(),
+            "org_id": org_id,
+            "user_id": user_id,
+            "session_id": session_id,
+            "event": checked_text(event, "event", limits.NAME_CHARS_MAX),
+            "details": canonical(details or {}, "details", limits.AUDIT_DETAILS_BYTES_MAX),
+        }
+        async with self._store.write() as connection:
+            return await self._append(connection, fields)
+
+    async def _append(self, connection: AsyncConnection, fields: dict[str, Any]) -> int:
+        # This row's lock is what puts appends, of any number of control planes, in one order.
+        taken = update(audit_head).where(audit_head.c.id == 1).values(seq=audit_head.c.seq + 1)
+        head = (
+            await connection.execute(taken.returning(audit_head.c.seq, audit_head.c.sealed))
+        ).first()
+        last = self._open(head.sealed) if head is not None else None
+        if last is None:
+            # Going on would seal over what was done to the log.
+            raise Unavailable("the audit log was tampered with; verify it", code="AUDIT_BROKEN")
+        entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
+        entry["hash"] = _hash(entry)
+        await connection.execute(insert(audit).values(entry))
+        sealed = self._seal(_Head(last.seq + 1, entry["hash"]))
+        await connection.execute(update(audit_head).values(seq=last.seq + 1, sealed=sealed))
+        return last.seq + 1
+
+    def _seal(self, head: _Head) -> bytes:
+        return self._keys.seal(msgspec.json.encode(head).decode(), _HEAD_CONTEXT)
+
+    def _open(self, sealed: bytes | None) -> _Head | None:
+        """The head; an empty log's when nothing was sealed yet, None when it is not ours."""
+        if sealed is None:
+            return _Head(0, _GENESIS)
+        try:
+            return msgspec.json.decode(self._keys.unseal(sealed, _HEAD_CONTEXT), type=_Head)
+        except Exception:  # whatever it is, it is not what this key sealed
+            return None
+
+    async def verify(self) -> Verification:
+        """Walks the whole chain, a chunk at a time, and compares its end with the head."""
+        last = _Head(0, _GENESIS)
+        async with self._store.read() as connection:
+            while True:
+                async for entry in _entries(connection, last.seq):
+                    reason = _problem(last, entry)
+                    if reason is not None:
+                        broken = BrokenLink(last.seq + 1, reason)
+                        return Verification(False, last.seq, broken, last.hash)
+                    last = _Head(entry.seq, entry.hash)
+                # Read after the entries, with which it is committed: it is never behind them.
+                row = (await connection.execute(select(audit_head))).first()
+                head = self._open(row.sealed) if row is not None else None
+                if head is None or head.seq <= last.seq or not await _has(connection, last.seq + 1):
+                    break
+        end = _end_problem(last, head)
+        return Verification(end is None, last.seq, end, last.hash)
+
+    async def list(
+        self, principal: Principal, limit: int | None = None, cursor: str | None = None
+    ) -> Page[AuditEntry]:
+        """Newest first. Members see what they did, org admins their org, admins all."""
+        count = checked_limit(limit)
+        query = select(audit).where(
+            visible(principal, audit.c.org_id, audit.c.user_id, shared=False)
+        )
+        if cursor is not None:
+            if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
+                raise InvalidRequest("cursor is not one that a list returned")
+            query = query.where(audit.c.seq < int(cursor))
+        query = query.order_by(audit.c.seq.desc()).limit(count + 1)
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query)).all()
+        items = [_entry(row) for row in rows[:count]]
+        return Page(items, str(items[-1].seq) if len(rows) > count else None)
+
+
+async def _entries(connection: AsyncConnection, after: int) -> AsyncIterator[Row[Any]]:
+    # From the very beginning at first: an entry numbered 0 or below is not ours.
+    where = audit.c.seq > after if after else true()
+    while True:
+        query = select(audit).where(where).order_by(audit.c.seq)
+        rows = (await connection.execute(query.limit(limits.AUDIT_VERIFY_CHUNK_ROWS))).all()
+        for row in rows:
+            yield row
+        if len(rows) < limits.AUDIT_VERIFY_CHUNK_ROWS:
+            return
+        where = audit.c.seq > rows[-1].seq
+
+
+async def _has(connection: AsyncConnection, seq: int) -> bool:
+    query = select(audit.c.seq).where(audit.c.seq == seq)
+    return (await connection.execute(query)).first() is not None
+
+
+def _end_problem(last: _Head, head: _Head | None) -> BrokenLink | None:
+    if head == last:
+        return None
+    if head is None:
+        return BrokenLink(last.seq + 1, "the head is missing or sealed by another key")
+    if head.seq > last.seq:
+        return BrokenLink(last.seq + 1, f"entries {last.seq + 1} to {head.seq} are missing")
+    if head.seq < last.seq:
+        return BrokenLink(head.seq + 1, f"entry {head.seq + 1} was added past the head")
+    return BrokenLink(last.seq, "the chain was computed anew")
+
+
+def _problem(last: _Head, entry: Row[Any]) -> str | None:
+    if entry.seq != last.seq + 1:
+        return f"entry {last.seq + 1} is missing; the next one is {entry.seq}"
+    if entry.prev_hash != last.hash:
+        return f"entry {entry.seq} does not follow the entry before it"
+    if entry.hash != _hash(entry._asdict()):
+        return f"entry {entry.seq} was changed"
+    return None
+
+
+_HASHED = ("seq", "at", "org_id", "user_id", "session_id", "event", "details")
+
+
+def _hash(entry: dict[str, Any]) -> str:
+    fields = canonical({name: entry[name] for name in _HASHED}, "entry", limits.FRAME_BYTES_MAX)
+    return hashlib.sha256((entry["prev_hash"] + fields).encode()).hexdigest()
+
+
+def _entry(row: Row[Any]) -> AuditEntry:
+    return AuditEntry(**{**row._asdict(), "details": msgspec.json.decode(row.details)})

@@ -1,0 +1,56 @@
+"""What a session runs with: its agent's configuration, its record, its runtime.
+
+A machine may ask for agents of its user's org and for its user's own sessions, nothing else.
+"""
+
+from typing import Any
+
+from sqlalchemy import RowMapping, select
+
+from trunkline.control.errors import NotFound
+from trunkline.control.services.checks import checked_id
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import agents, sessions
+
+DEFAULT_RUNTIME = "semigraph"
+
+
+def runtime_type(session: str | None, agent: str | None, user: str | None, org: str | None) -> str:
+    """The first that is set: session, agent, user, org, then `semigraph` (document 004 §4.9)."""
+    return session or agent or user or org or DEFAULT_RUNTIME
+
+
+class Config:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get_config(self, org_id: str, agent_id: str) -> dict[str, Any]:
+        """The answer to `get_config`."""
+        return {"config": await self._agent(org_id, agent_id)}
+
+    async def get_session(self, user_id: str, session_id: str) -> dict[str, Any]:
+        """The answer to `get_session`: the record, and the agent with the session's own choices."""
+        checked_id("session", session_id)
+        query = select(sessions).where(sessions.c.id == session_id, sessions.c.user_id == user_id)
+        async with self._store.read() as connection:
+            row = (await connection.execute(query)).mappings().first()
+        if row is None:
+            raise NotFound("session", session_id)
+        agent = row["agent_config"]
+        if row["agent_id"] is not None:
+            agent = {**await self._agent(row["org_id"], row["agent_id"]), **agent}
+        return {"session": _plain(row), "agent": agent}
+
+    async def _agent(self, org_id: str, agent_id: str) -> dict[str, Any]:
+        checked_id("agent", agent_id)
+        query = select(agents).where(agents.c.id == agent_id, agents.c.org_id == org_id)
+        async with self._store.read() as connection:
+            row = (await connection.execute(query)).mappings().first()
+        if row is None:
+            raise NotFound("agent", agent_id)
+        return _plain(row)
+
+
+def _plain(row: RowMapping) -> dict[str, Any]:
+    """A record without what is not set."""
+    return {name: value for name, value in row.items() if value is not None}

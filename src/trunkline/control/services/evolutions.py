@@ -1,0 +1,187 @@
+"""Skills that sessions propose: queued, decided once by an org admin, then skills like others.
+
+An org may let good ones in by themselves, but never over a skill that came from somewhere else.
+"""
+
+from typing import Any
+
+import msgspec
+import structlog
+from sqlalchemy import Row, and_, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.services import skill_package
+from trunkline.control.services.checks import checked_id, checked_text
+from trunkline.control.services.paging import Page, fetch_page, visible
+from trunkline.control.services.skill_package import SkillPackage
+from trunkline.control.services.skills import Skills
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import evolutions, orgs, skills
+
+_log = structlog.get_logger()
+_SOURCE = "evolution"
+
+
+class EvolutionInput(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    skill_md: str
+    quality_score: float
+
+
+class Evolution(msgspec.Struct, frozen=True):
+    """`state` is pending, approved or rejected; `skill` is the record that an approval made."""
+
+    id: str
+    org_id: str
+    user_id: str
+    session_id: str | None
+    name: str
+    description: str
+    skill_md: str
+    quality_score: float
+    state: str
+    decided_by: str | None
+    decided_at: int | None
+    skill: str | None
+    created_at: int
+
+
+class Evolutions:
+    def __init__(self, store: Store, clock: Clock, skill_records: Skills) -> None:
+        self._store = store
+        self._clock = clock
+        self._skills = skill_records
+
+    async def submit(
+        self, org_id: str, user_id: str, session_id: str | None, given: EvolutionInput
+    ) -> Evolution:
+        package = _package(given)
+        evolution = Evolution(
+            id=new_id(),
+            org_id=org_id,
+            user_id=user_id,
+            session_id=session_id,
+            name=given.name,
+            description=given.description,
+            skill_md=given.skill_md,
+            quality_score=given.quality_score,
+            state="pending",
+            decided_by=None,
+            decided_at=None,
+            skill=None,
+            created_at=self._clock(),
+        )
+        async with self._store.write() as connection:
+            await self._check_room(connection, org_id)
+            await connection.execute(insert(evolutions).values(msgspec.structs.asdict(evolution)))
+            if not await self._may_enter(connection, org_id, given.quality_score, package):
+                return evolution
+        return await self._decide(evolution, "approved", by=None)
+
+    async def _check_room(self, connection: AsyncConnection, org_id: str) -> None:
+        waiting = select(func.count()).where(
+            evolutions.c.org_id == org_id, evolutions.c.state == "pending"
+        )
+        if ((await connection.execute(waiting)).scalar() or 0) >= limits.EVOLUTIONS_PENDING_MAX:
+            raise LimitReached("too many evolutions wait for a decision")
+
+    async def _may_enter(
+        self, connection: AsyncConnection, org_id: str, score: float, package: SkillPackage
+    ) -> bool:
+        """Whether the org lets this one in without a person."""
+        if score < limits.EVOLUTION_AUTO_SCORE_MIN:
+            return False
+        org = select(orgs.c.auto_approve_evolutions).where(orgs.c.id == org_id)
+        if not (await connection.execute(org)).scalar():
+            return False
+        foreign = select(skills.c.id).where(
+            skills.c.org_id == org_id,
+            skills.c.skill_id == package.skill_id,
+            skills.c.source != _SOURCE,
+        )
+        return (await connection.execute(foreign.limit(1))).first() is None
+
+    async def approve(self, principal: Principal, evolution_id: str) -> Evolution:
+        """Makes it a skill. Whoever decides first decides."""
+        evolution = await self._owned(principal, evolution_id)
+        return await self._decide(evolution, "approved", by=principal.user_id)
+
+    async def reject(self, principal: Principal, evolution_id: str) -> Evolution:
+        evolution = await self._owned(principal, evolution_id)
+        return await self._decide(evolution, "rejected", by=principal.user_id)
+
+    async def _owned(self, principal: Principal, evolution_id: str) -> Evolution:
+        principal.require_org_admin()
+        return await self.get(principal, evolution_id)
+
+    async def _decide(self, evolution: Evolution, state: str, by: str | None) -> Evolution:
+        decided = msgspec.structs.replace(
+            evolution, state=state, decided_by=by, decided_at=self._clock()
+        )
+        async with self._store.write() as connection:
+            # The condition is the decision's lock: of two at once, one finds it pending.
+            taken = await connection.execute(
+                update(evolutions)
+                .where(and_(evolutions.c.id == evolution.id, evolutions.c.state == "pending"))
+                .values(state=state, decided_by=by, decided_at=decided.decided_at)
+            )
+            if not taken.rowcount:
+                raise Conflict("this evolution was decided already")
+            if state == "approved":
+                package = _package(evolution)
+                skill = await self._skills.insert(connection, evolution.org_id, package, _SOURCE)
+                await connection.execute(
+                    update(evolutions).where(evolutions.c.id == evolution.id).values(skill=skill.id)
+                )
+                decided = msgspec.structs.replace(decided, skill=skill.id)
+        _log.info("evolution decided", evolution_id=evolution.id, state=state, by=by or "the org")
+        return decided
+
+    async def get(self, principal: Principal, evolution_id: str) -> Evolution:
+        query = select(evolutions).where(
+            evolutions.c.id == checked_id("evolution", evolution_id),
+            visible(principal, evolutions.c.org_id, evolutions.c.user_id),
+        )
+        async with self._store.read() as connection:
+            row = (await connection.execute(query)).first()
+        if row is None:
+            raise NotFound("evolution", evolution_id)
+        return _evolution(row)
+
+    async def list(
+        self,
+        principal: Principal,
+        limit: int | None = None,
+        cursor: str | None = None,
+        state: str | None = None,
+    ) -> Page[Evolution]:
+        query = select(evolutions).where(
+            visible(principal, evolutions.c.org_id, evolutions.c.user_id)
+        )
+        if state is not None:
+            if state not in ("pending", "approved", "rejected"):
+                raise InvalidRequest("state must be pending, approved or rejected")
+            query = query.where(evolutions.c.state == state)
+        async with self._store.read() as connection:
+            rows, more = await fetch_page(connection, query, evolutions.c.id, limit, cursor)
+        return Page([_evolution(row) for row in rows], rows[-1].id if more else None)
+
+
+def _package(given: EvolutionInput | Evolution) -> SkillPackage:
+    """The skill that it would be; refuses what could not be one, before it is queued."""
+    checked_text(given.name, "name", limits.NAME_CHARS_MAX)
+    checked_text(given.description, "description", limits.TEXT_CHARS_MAX)
+    checked_text(given.skill_md, "skill_md", limits.TEXT_CHARS_MAX)
+    if not 0 <= given.quality_score <= 1:
+        raise InvalidRequest("quality_score must be between 0 and 1")
+    return skill_package.from_skill_md(given.skill_md, given.name, given.description)
+
+
+def _evolution(row: Row[Any]) -> Evolution:
+    return Evolution(**row._asdict())

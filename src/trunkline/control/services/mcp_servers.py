@@ -1,0 +1,245 @@
+"""Records of MCP servers: remote ones that the control plane calls, local ones that sessions start.
+
+A remote server's URL and headers are credentials: sealed at rest, never shown again. A user's own
+server hides the org's one of the same name.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import httpx2
+import msgspec
+from sqlalchemy import Row, and_, delete, insert, or_, select
+from sqlalchemy.exc import IntegrityError
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.secrets import Keys
+from trunkline.control.services.checks import checked_id, checked_text
+from trunkline.control.services.paging import Page, fetch_page, visible
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import mcp_servers
+
+_NAME = re.compile(r"[^\W_][\w.-]{0,99}\Z")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}\Z")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*\Z")
+# What HTTP itself, the MCP SDK or the guard decides.
+_OWN_HEADERS = re.compile(
+    r"(accept|accept-encoding|connection|content-.*|expect|host|mcp-.*|te|trailer"
+    r"|transfer-encoding|upgrade)\Z"
+)
+
+
+class McpServerInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says about a server. Remote: `url`, `headers`. Local: `command`, `args`."""
+
+    name: str
+    type: Literal["remote", "local"]
+    url: str | None = None
+    headers: dict[str, str] = {}
+    command: str | None = None
+    args: list[str] = []
+    timeout_s: float = limits.MCP_TIMEOUT_S
+
+
+class McpServer(msgspec.Struct, frozen=True):
+    """A record as it may be shown: `url` without query and secrets, no headers."""
+
+    id: str
+    org_id: str
+    user_id: str | None
+    name: str
+    type: str
+    url: str | None
+    command: str | None
+    args: list[str]
+    timeout_s: float
+    created_at: int
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """Where and how a remote server is called. Holds secrets: never logged, never sent."""
+
+    server_id: str
+    name: str
+    url: str
+    headers: dict[str, str]
+    timeout_s: float
+
+
+class _Secrets(msgspec.Struct, frozen=True):
+    url: str
+    headers: dict[str, str]
+
+
+_COLUMNS = [mcp_servers.c[name] for name in McpServer.__struct_fields__]
+
+
+class McpServers:
+    def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
+        self._store = store
+        self._keys = keys
+        self._clock = clock
+
+    async def add(self, org_id: str, user_id: str | None, given: McpServerInput) -> McpServer:
+        """`user_id` None: for the whole org."""
+        _check(given)
+        server = McpServer(
+            id=new_id(),
+            org_id=org_id,
+            user_id=user_id,
+            name=given.name,
+            type=given.type,
+            url=_shown(given.url) if given.url else None,
+            command=given.command,
+            args=given.args,
+            timeout_s=given.timeout_s,
+            created_at=self._clock(),
+        )
+        row = msgspec.to_builtins(server)
+        if given.url:
+            secrets = msgspec.json.encode(_Secrets(given.url, given.headers)).decode()
+            row["sealed"] = self._keys.seal(secrets, _context(server.id))
+        try:
+            async with self._store.write() as connection:
+                await connection.execute(insert(mcp_servers).values(row))
+        except IntegrityError as error:
+            raise Conflict(f"there is an MCP server {given.name!r} already") from error
+        return server
+
+    async def delete(self, principal: Principal, server_id: str) -> None:
+        query = select(*_COLUMNS).where(
+            mcp_servers.c.id == checked_id("mcp server", server_id),
+            visible(principal, mcp_servers.c.org_id, mcp_servers.c.user_id),
+        )
+        async with self._store.write() as connection:
+            row = (await connection.execute(query)).first()
+            if row is None:
+                raise NotFound("mcp server", server_id)
+            if row.user_id != principal.user_id:
+                principal.require_org_admin()
+            await connection.execute(delete(mcp_servers).where(mcp_servers.c.id == server_id))
+
+    async def index_for(
+        self, org_id: str, user_id: str, names: Iterable[str] | None = None
+    ) -> list[dict[str, Any]]:
+        """The `mcp_servers` of `start_session` (document 000 §5.2); `names` chooses some."""
+        query = (
+            select(mcp_servers)
+            .where(_reachable(org_id, user_id))
+            .order_by(mcp_servers.c.name, mcp_servers.c.user_id.is_(None))
+            .limit(2 * limits.MCP_SERVERS_MAX)
+        )
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query)).all()
+        wanted = None if names is None else set(names)
+        index: dict[str, dict[str, Any]] = {}
+        for row in rows:  # a user's own comes before the org's of the same name
+            if row.name not in index and (wanted is None or row.name in wanted):
+                index[row.name] = _index_entry(row)
+        return list(index.values())[: limits.MCP_SERVERS_MAX]
+
+    async def endpoint(self, org_id: str, user_id: str, name: str) -> Endpoint:
+        """The remote server of that name which this user reaches."""
+        checked_text(name, "server", limits.NAME_CHARS_MAX)
+        query = (
+            select(mcp_servers)
+            .where(_reachable(org_id, user_id), mcp_servers.c.name == name)
+            .order_by(mcp_servers.c.user_id.is_(None))
+            .limit(1)
+        )
+        async with self._store.read() as connection:
+            row = (await connection.execute(query)).first()
+        if row is None:
+            raise NotFound("mcp server", name)
+        if row.type != "remote":
+            raise InvalidRequest(
+                f"MCP server {name!r} is local: the session starts it itself", code="MCP_LOCAL"
+            )
+        opened = self._keys.unseal(row.sealed, _context(row.id))
+        secrets = msgspec.json.decode(opened, type=_Secrets)
+        return Endpoint(row.id, row.name, secrets.url, secrets.headers, row.timeout_s)
+
+    async def list(
+        self, principal: Principal, limit: int | None = None, cursor: str | None = None
+    ) -> Page[McpServer]:
+        query = select(*_COLUMNS).where(
+            visible(principal, mcp_servers.c.org_id, mcp_servers.c.user_id)
+        )
+        async with self._store.read() as connection:
+            rows, more = await fetch_page(connection, query, mcp_servers.c.id, limit, cursor)
+        return Page([_server(row) for row in rows], rows[-1].id if more else None)
+
+
+def _reachable(org_id: str, user_id: str) -> Any:
+    owner = or_(mcp_servers.c.user_id == user_id, mcp_servers.c.user_id.is_(None))
+    return and_(mcp_servers.c.org_id == org_id, owner)
+
+
+def _index_entry(row: Row[Any]) -> dict[str, Any]:
+    if row.type == "remote":
+        return {"name": row.name, "type": "remote"}
+    return {"name": row.name, "type": "local", "command": row.command, "args": row.args}
+
+
+def _server(row: Row[Any]) -> McpServer:
+    return McpServer(**row._asdict())
+
+
+def _context(server_id: str) -> str:
+    return f"mcp_servers:{server_id}"
+
+
+def _check(given: McpServerInput) -> None:
+    if not _NAME.match(given.name):
+        raise InvalidRequest("name must be letters, digits, '.', '_' or '-', at most 100")
+    if not 0 < given.timeout_s <= limits.MCP_TIMEOUT_S_MAX:
+        raise InvalidRequest(f"timeout_s must be above 0 and at most {limits.MCP_TIMEOUT_S_MAX}")
+    if given.type == "local":
+        _check_local(given)
+    else:
+        _check_remote(given)
+
+
+def _check_local(given: McpServerInput) -> None:
+    if given.url is not None or given.headers:
+        raise InvalidRequest("a local server has a command, no url and no headers")
+    checked_text(given.command or "", "command", 500)
+    if len(given.args) > limits.MCP_ARGS_MAX:
+        raise InvalidRequest(f"args must be at most {limits.MCP_ARGS_MAX}")
+    for argument in given.args:
+        checked_text(argument, "args", limits.MCP_HEADER_CHARS_MAX, empty=True)
+
+
+def _check_remote(given: McpServerInput) -> None:
+    if given.command is not None or given.args:
+        raise InvalidRequest("a remote server has a url, no command and no args")
+    text = checked_text(given.url or "", "url", 1000)
+    try:
+        url = httpx2.URL(text)
+    except httpx2.InvalidURL as error:
+        raise InvalidRequest(f"url: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise InvalidRequest("url must begin with http:// or https:// and name a host")
+    if url.userinfo:
+        raise InvalidRequest("url must not carry a password; put it into headers")
+    if len(given.headers) > limits.MCP_HEADERS_MAX:
+        raise InvalidRequest(f"headers must be at most {limits.MCP_HEADERS_MAX}")
+    for name, value in given.headers.items():
+        if not _HEADER_NAME.match(name) or _OWN_HEADERS.match(name.lower()):
+            raise InvalidRequest(f"headers: {name[:100]!r} cannot be set")
+        if len(value) > limits.MCP_HEADER_CHARS_MAX or not _HEADER_VALUE.match(value):
+            raise InvalidRequest(f"headers: the value of {name!r} must be short and plain ASCII")
+
+
+def _shown(text: str) -> str:
+    """The URL for people: parts that may be secrets are left out."""
+    url = httpx2.URL(text)
+    parts = ["…" if len(part) >= 20 else part for part in url.path.split("/")]
+    port = f":{url.port}" if url.port else ""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    return f"{url.scheme}://{host}{port}{'/'.join(parts)}"[:1000]

@@ -1,0 +1,190 @@
+"""Every method that an execution plane may call, by name, with typed parameters.
+
+The VM edge calls `request` and `notify` with a `Caller` whose session it has checked; it turns
+errors into `response.error`. docs/protocols/semibot-methods.md lists the parameters.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.control.errors import InvalidRequest, Timeout, TrunklineError
+from trunkline.control.services import method_params as params
+from trunkline.control.services.audit import Audit
+from trunkline.control.services.config import Config
+from trunkline.control.services.evolutions import EvolutionInput, Evolutions
+from trunkline.control.services.mcp_pool import McpPool
+from trunkline.control.services.memories import Memories
+from trunkline.control.services.skills import Skills
+from trunkline.control.services.snapshots import Snapshots
+from trunkline.control.services.usage import Usage, UsageReport
+
+_log = structlog.get_logger()
+P = TypeVar("P")
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who calls. The edge has checked that the session is that user's, on that machine."""
+
+    user_id: str
+    org_id: str
+    machine_id: str
+    session_id: str
+
+
+Request = Callable[[Caller, dict[str, Any]], Awaitable[Any]]
+Notify = Callable[[Caller, dict[str, Any]], Awaitable[None]]
+
+
+class Methods:
+    """`refused` counts notifications that were dropped, by method; `unknown` for foreign names."""
+
+    def __init__(
+        self,
+        *,
+        skills: Skills,
+        memories: Memories,
+        mcp_pool: McpPool,
+        usage: Usage,
+        audit: Audit,
+        evolutions: Evolutions,
+        snapshots: Snapshots,
+        config: Config,
+        timeout_s: float = limits.REQUEST_TIMEOUT_S,
+    ) -> None:
+        self._skills = skills
+        self._memories = memories
+        self._mcp_pool = mcp_pool
+        self._usage = usage
+        self._audit = audit
+        self._evolutions = evolutions
+        self._snapshots = snapshots
+        self._config = config
+        self.refused: Counter[str] = Counter()
+        # None: the method bounds itself.
+        self._requests: dict[str, tuple[Request, float | None]] = {
+            "get_skill_package": (self._get_skill_package, timeout_s),
+            "memory_search": (self._memory_search, timeout_s),
+            "mcp_call": (self._mcp_call, None),
+            "get_config": (self._get_config, timeout_s),
+            "get_session": (self._get_session, timeout_s),
+        }
+        self._notifications: dict[str, Notify] = {
+            "usage_report": self._usage_report,
+            "audit_log": self._audit_log,
+            "evolution_submit": self._evolution_submit,
+            "snapshot_sync": self._snapshot_sync,
+            "memory_write": self._memory_write,
+        }
+
+    @property
+    def names(self) -> list[str]:
+        """Every method, for metrics whose labels must be bounded."""
+        return [*self._requests, *self._notifications]
+
+    async def request(self, caller: Caller, method: str, given: dict[str, Any]) -> Any:
+        """The method's result, or a TrunklineError whose code and message may be sent."""
+        known = self._requests.get(method)
+        if known is None:
+            raise InvalidRequest(f"no method {method[:100]!r}", code="METHOD_NOT_FOUND")
+        run, limit_s = known
+        try:
+            async with asyncio.timeout(limit_s):
+                return await run(caller, given)
+        except TrunklineError:
+            raise
+        except TimeoutError as error:
+            raise Timeout(f"{method} did not finish within {limit_s:g} s") from error
+        except Exception as error:
+            _log.exception("request failed", method=method, **msgspec.structs.asdict(caller))
+            raise TrunklineError(f"{method} failed; the control plane's log says why") from error
+
+    async def notify(self, caller: Caller, method: str, given: dict[str, Any]) -> None:
+        """Takes a notification. A bad one is logged and counted; nothing is raised."""
+        run = self._notifications.get(method)
+        label = "unknown" if run is None else method
+        try:
+            if run is None:
+                raise InvalidRequest(f"no method {method[:100]!r}", code="METHOD_NOT_FOUND")
+            await run(caller, given)
+        except TrunklineError as error:
+            self.refused[label] += 1
+            fields = msgspec.structs.asdict(caller)
+            _log.warning("notification refused", method=label, reason=error.message, **fields)
+        except Exception:
+            self.refused[label] += 1
+            _log.exception("notification failed", method=label, **msgspec.structs.asdict(caller))
+
+    # --- Requests -----------------------------------------------------------------------------
+
+    async def _get_skill_package(self, caller: Caller, given: dict[str, Any]) -> Any:
+        wanted = _typed(given, params.SkillPackage)
+        return await self._skills.package(caller.org_id, wanted.skill_id, wanted.version)
+
+    async def _memory_search(self, caller: Caller, given: dict[str, Any]) -> Any:
+        wanted = _typed(given, params.MemorySearch)
+        hits = await self._memories.search(
+            caller.org_id, caller.user_id, wanted.query, wanted.top_k
+        )
+        return {"results": msgspec.to_builtins(hits)}
+
+    async def _mcp_call(self, caller: Caller, given: dict[str, Any]) -> Any:
+        wanted = _typed(given, params.McpCall)
+        result = await self._mcp_pool.call(
+            caller.org_id, caller.user_id, wanted.server, wanted.tool, wanted.arguments or {}
+        )
+        return {"result": result}
+
+    async def _get_config(self, caller: Caller, given: dict[str, Any]) -> Any:
+        return await self._config.get_config(caller.org_id, _typed(given, params.Agent).agent_id)
+
+    async def _get_session(self, caller: Caller, given: dict[str, Any]) -> Any:
+        wanted = _typed(given, params.Session).session_id or caller.session_id
+        return await self._config.get_session(caller.user_id, wanted)
+
+    # --- Notifications ------------------------------------------------------------------------
+
+    async def _usage_report(self, caller: Caller, given: dict[str, Any]) -> None:
+        known = UsageReport.__struct_fields__
+        details = {name: value for name, value in given.items() if name not in known}
+        if isinstance(given.get("details"), dict):
+            details |= given["details"]
+        report = _typed({**given, "details": details}, UsageReport)
+        await self._usage.record(caller.org_id, caller.user_id, caller.session_id, report)
+
+    async def _audit_log(self, caller: Caller, given: dict[str, Any]) -> None:
+        entry = _typed(given, params.AuditLog)
+        await self._audit.append(
+            entry.event,
+            {**(entry.details or {}), "machine_id": caller.machine_id},
+            org_id=caller.org_id,
+            user_id=caller.user_id,
+            session_id=caller.session_id,
+        )
+
+    async def _evolution_submit(self, caller: Caller, given: dict[str, Any]) -> None:
+        # Document 004 §7.3 wraps the fields in `candidate`, document 000 §4.4 does not.
+        inner = given.get("candidate")
+        evolution = _typed(inner if isinstance(inner, dict) else given, EvolutionInput)
+        await self._evolutions.submit(caller.org_id, caller.user_id, caller.session_id, evolution)
+
+    async def _snapshot_sync(self, caller: Caller, given: dict[str, Any]) -> None:
+        _typed(given, params.Snapshot)
+        await self._snapshots.sync(caller.session_id, given)
+
+    async def _memory_write(self, caller: Caller, given: dict[str, Any]) -> None:
+        memory = _typed(given, params.MemoryWrite)
+        metadata = {**(memory.metadata or {}), "session_id": caller.session_id}
+        await self._memories.add(caller.org_id, caller.user_id, memory.content, metadata)
+
+
+def _typed(given: dict[str, Any], kind: type[P]) -> P:
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"params: {error}", code="INVALID_PARAMS") from error

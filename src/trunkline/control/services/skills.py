@@ -1,0 +1,230 @@
+"""Skills of an org: kept as whole packages, listed for sessions, sent to machines on request.
+
+The VM edge calls `package` and `index_for`, REST the rest. A package goes in whole or not at all.
+"""
+
+import asyncio
+import datetime
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, and_, delete, func, insert, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, Forbidden, NotFound, TooLarge
+from trunkline.control.ids import new_id
+from trunkline.control.services import skill_package
+from trunkline.control.services.checks import checked_text
+from trunkline.control.services.paging import Page, fetch_page
+from trunkline.control.services.skill_manifest import Requires
+from trunkline.control.services.skill_package import FileInventory, SkillPackage, wire_file
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import skill_files, skills
+
+LATEST = "latest"
+
+
+class Skill(msgspec.Struct, frozen=True):
+    """One version of a skill. `id` is the record, `skill_id` the name that machines use."""
+
+    id: str
+    org_id: str
+    skill_id: str
+    version: str
+    name: str
+    description: str
+    source: str
+    file_inventory: FileInventory
+    requires: Requires
+    created_at: int
+
+    def index_entry(self) -> dict[str, Any]:
+        """Its entry in `start_session.skill_index` (document 000 §5.2)."""
+        return {
+            "id": self.skill_id,
+            "name": self.name,
+            "description": self.description,
+            "version": self.version,
+            "source": self.source,
+            "file_inventory": msgspec.to_builtins(self.file_inventory),
+            "requires": msgspec.to_builtins(self.requires),
+        }
+
+
+class Skills:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def import_zip(self, org_id: str, data: bytes, source: str = "upload") -> Skill:
+        package = await asyncio.to_thread(skill_package.read_zip, data)
+        return await self._import(org_id, package, source)
+
+    async def import_folder(self, org_id: str, folder: Path, source: str = "upload") -> Skill:
+        package = await asyncio.to_thread(skill_package.read_folder, folder)
+        return await self._import(org_id, package, source)
+
+    async def _import(self, org_id: str, package: SkillPackage, source: str) -> Skill:
+        try:
+            async with self._store.write() as connection:
+                return await self.insert(connection, org_id, package, source)
+        except IntegrityError as error:
+            version = package.manifest.version or "this moment's"
+            raise Conflict(
+                f"skill {package.skill_id!r} exists already in version {version!r}",
+                code="SKILL_EXISTS",
+            ) from error
+
+    async def insert(
+        self, connection: AsyncConnection, org_id: str, package: SkillPackage, source: str
+    ) -> Skill:
+        """Adds a version inside the caller's transaction; it is the latest from then on."""
+        newest = select(func.max(skills.c.created_at)).where(
+            and_(skills.c.org_id == org_id, skills.c.skill_id == package.skill_id)
+        )
+        last = (await connection.execute(newest)).scalar()
+        at = max(self._clock(), (last or 0) + 1)  # strictly later, so that `latest` has one answer
+        skill = Skill(
+            id=new_id(),
+            org_id=org_id,
+            skill_id=package.skill_id,
+            version=package.manifest.version or _version_of(at),
+            name=package.manifest.name,
+            description=package.manifest.description,
+            source=source,
+            file_inventory=package.file_inventory,
+            requires=package.manifest.requires,
+            created_at=at,
+        )
+        await connection.execute(insert(skills).values(msgspec.to_builtins(skill)))
+        rows = [
+            {"skill": skill.id, "path": path, "content": content}
+            for path, content in package.files.items()
+        ]
+        await connection.execute(insert(skill_files), rows)
+        return skill
+
+    async def package(
+        self, org_id: str, skill_id: str, version: str | None = None
+    ) -> dict[str, Any]:
+        """The answer to `get_skill_package`: every file of one version."""
+        async with self._store.read() as connection:
+            skill = await self._find(connection, org_id, skill_id, version or LATEST)
+            size = select(func.sum(func.length(skill_files.c.content))).where(
+                skill_files.c.skill == skill.id
+            )
+            total = (await connection.execute(size)).scalar() or 0
+            if total > limits.SKILL_WIRE_BYTES_MAX:
+                raise TooLarge(
+                    f"skill {skill_id!r} has {total} bytes; "
+                    f"a machine can be sent {limits.SKILL_WIRE_BYTES_MAX}",
+                    code="SKILL_TOO_LARGE",
+                )
+            query = (
+                select(skill_files.c.path, skill_files.c.content)
+                .where(skill_files.c.skill == skill.id)
+                .order_by(skill_files.c.path)
+            )
+            rows = (await connection.execute(query)).all()
+        files = await asyncio.to_thread(lambda: [wire_file(row.path, row.content) for row in rows])
+        return {
+            "package": {
+                "skill_id": skill.skill_id,
+                "version": skill.version,
+                "files": files,
+                "file_inventory": msgspec.to_builtins(skill.file_inventory),
+            }
+        }
+
+    async def index_for(
+        self, org_id: str, names: Iterable[str] | None = None
+    ) -> list[dict[str, Any]]:
+        """The latest version of each skill of the org; `names` (ids or names) chooses some."""
+        rank = (
+            func.row_number()
+            .over(partition_by=skills.c.skill_id, order_by=skills.c.created_at.desc())
+            .label("rank")
+        )
+        ranked = select(skills, rank).where(skills.c.org_id == org_id).subquery()
+        query = select(ranked).where(ranked.c.rank == 1)
+        if names is not None:
+            wanted = list(names)[: limits.SKILL_INDEX_MAX]
+            query = query.where(or_(ranked.c.skill_id.in_(wanted), ranked.c.name.in_(wanted)))
+        query = query.order_by(ranked.c.skill_id).limit(limits.SKILL_INDEX_MAX)
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query)).all()
+        return [_skill(row).index_entry() for row in rows]
+
+    async def get(
+        self, principal: Principal, name: str, version: str | None = None
+    ) -> tuple[Skill, list[str]]:
+        """A skill by record id, or by skill id (and version), with the paths of its files."""
+        async with self._store.read() as connection:
+            skill = await self._get(connection, principal, name, version)
+            query = select(skill_files.c.path).where(skill_files.c.skill == skill.id)
+            paths = (await connection.execute(query)).scalars().all()
+        return skill, sorted(paths)
+
+    async def delete(self, principal: Principal, name: str) -> None:
+        """Removes one version, by record id, or every version, by skill id."""
+        principal.require_org_admin()
+        async with self._store.write() as connection:
+            skill = await self._get(connection, principal, name, None)
+            if skill.org_id != principal.org_id and not principal.is_admin:
+                raise Forbidden("this skill belongs to another org")
+            which = skills.c.id == skill.id
+            if name != skill.id:
+                which = and_(skills.c.org_id == skill.org_id, skills.c.skill_id == skill.skill_id)
+            await connection.execute(delete(skills).where(which))
+
+    async def list(
+        self, principal: Principal, limit: int | None = None, cursor: str | None = None
+    ) -> Page[Skill]:
+        """Every version that the principal may see, newest first."""
+        query = select(skills)
+        if not principal.is_admin:
+            query = query.where(skills.c.org_id == principal.org_id)
+        async with self._store.read() as connection:
+            rows, more = await fetch_page(connection, query, skills.c.id, limit, cursor)
+        return Page([_skill(row) for row in rows], rows[-1].id if more else None)
+
+    async def _get(
+        self, connection: AsyncConnection, principal: Principal, name: str, version: str | None
+    ) -> Skill:
+        checked_text(name, "skill", limits.NAME_CHARS_MAX)
+        row = (await connection.execute(select(skills).where(skills.c.id == name))).first()
+        if row is None:
+            return await self._find(connection, principal.org_id, name, version or LATEST)
+        if not principal.may_see(org_id=row.org_id, user_id=None):
+            raise NotFound("skill", name)
+        return _skill(row)
+
+    async def _find(
+        self, connection: AsyncConnection, org_id: str, skill_id: str, version: str
+    ) -> Skill:
+        checked_text(skill_id, "skill_id", limits.NAME_CHARS_MAX)
+        checked_text(version, "version", limits.NAME_CHARS_MAX)
+        where = [skills.c.org_id == org_id, skills.c.skill_id == skill_id]
+        if version != LATEST:
+            where.append(skills.c.version == version)
+        query = select(skills).where(*where).order_by(skills.c.created_at.desc()).limit(1)
+        row = (await connection.execute(query)).first()
+        if row is None:
+            raise NotFound("skill", skill_id if version == LATEST else f"{skill_id}@{version}")
+        return _skill(row)
+
+
+def _skill(row: Row[Any]) -> Skill:
+    return msgspec.convert({name: getattr(row, name) for name in Skill.__struct_fields__}, Skill)
+
+
+def _version_of(at_ms: int) -> str:
+    """A version for a package that names none: the time of its import (document 004 §4.7)."""
+    moment = datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC)
+    return f"{moment:%Y%m%d%H%M%S}{at_ms % 1000:03d}"

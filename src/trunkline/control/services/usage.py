@@ -1,0 +1,130 @@
+"""Token usage that machines report, and its sums by model, user, session, day or agent.
+
+Members see their own, org admins their org's, admins all.
+"""
+
+import datetime
+from typing import Any, Literal, get_args
+
+import msgspec
+from sqlalchemy import ColumnElement, func, insert, select
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import InvalidRequest
+from trunkline.control.ids import new_id
+from trunkline.control.services.checks import checked_object, checked_text
+from trunkline.control.services.paging import visible
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import sessions, usage
+
+GroupBy = Literal["model", "user", "session", "day", "agent"]
+_DAY_MS = 24 * 3600 * 1000
+_GROUPS_MAX = 10_000
+
+
+class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One model call. What else the machine said (cached tokens and the like) is in `details`."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+    latency_ms: float | None = None
+    details: dict[str, Any] = {}
+
+
+class UsageSum(msgspec.Struct, frozen=True):
+    """The usage of one group; `key` is null where its session or agent is gone."""
+
+    key: str | None
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    latency_ms_avg: float | None
+
+
+class Usage:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def record(
+        self, org_id: str, user_id: str, session_id: str | None, report: UsageReport
+    ) -> None:
+        for field, value in (("tokens_in", report.tokens_in), ("tokens_out", report.tokens_out)):
+            if not 0 <= value <= limits.TOKENS_MAX:
+                raise InvalidRequest(f"{field} must be between 0 and {limits.TOKENS_MAX}")
+        latency_ms = report.latency_ms
+        if latency_ms is not None and not 0 <= latency_ms <= _DAY_MS:
+            raise InvalidRequest("latency_ms must be between 0 and a day")
+        row = {
+            "id": new_id(),
+            "org_id": org_id,
+            "user_id": user_id,
+            "session_id": session_id,
+            "model": checked_text(report.model, "model", limits.NAME_CHARS_MAX),
+            "tokens_in": report.tokens_in,
+            "tokens_out": report.tokens_out,
+            "latency_ms": latency_ms,
+            "details": checked_object(report.details, "details", limits.METADATA_BYTES_MAX),
+            "created_at": self._clock(),
+        }
+        async with self._store.write() as connection:
+            await connection.execute(insert(usage).values(row))
+
+    async def summary(
+        self,
+        principal: Principal,
+        group_by: GroupBy = "model",
+        since: int | None = None,
+        until: int | None = None,
+    ) -> list[UsageSum]:
+        """Sums of what was reported in `since <= time < until` (Unix ms), largest first."""
+        if group_by not in get_args(GroupBy):
+            raise InvalidRequest(f"group_by must be one of {', '.join(get_args(GroupBy))}")
+        key = _key(group_by).label("key")
+        total = func.sum(usage.c.tokens_in + usage.c.tokens_out)
+        query = (
+            select(
+                key,
+                func.count(),
+                func.sum(usage.c.tokens_in),
+                func.sum(usage.c.tokens_out),
+                func.avg(usage.c.latency_ms),
+            )
+            .select_from(usage)
+            .where(visible(principal, usage.c.org_id, usage.c.user_id, shared=False))
+            .group_by(key)
+            .order_by(key.desc() if group_by == "day" else total.desc())
+            .limit(_GROUPS_MAX)
+        )
+        if group_by == "agent":
+            query = query.outerjoin(sessions, sessions.c.id == usage.c.session_id)
+        if since is not None:
+            query = query.where(usage.c.created_at >= since)
+        if until is not None:
+            query = query.where(usage.c.created_at < until)
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query)).all()
+        return [
+            UsageSum(_shown(group_by, group), calls, int(tokens_in), int(tokens_out), latency_ms)
+            for group, calls, tokens_in, tokens_out, latency_ms in rows
+        ]
+
+
+def _key(group_by: GroupBy) -> ColumnElement[Any]:
+    keys: dict[str, ColumnElement[Any]] = {
+        "model": usage.c.model,
+        "user": usage.c.user_id,
+        "session": usage.c.session_id,
+        "day": usage.c.created_at - usage.c.created_at % _DAY_MS,
+        "agent": sessions.c.agent_id,
+    }
+    return keys[group_by]
+
+
+def _shown(group_by: GroupBy, group: Any) -> str | None:
+    if group_by != "day" or group is None:
+        return None if group is None else str(group)
+    return datetime.datetime.fromtimestamp(int(group) / 1000, datetime.UTC).date().isoformat()

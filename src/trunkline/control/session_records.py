@@ -1,0 +1,171 @@
+"""Session records: what is stored of a session, who may see it, what a new one is made of."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from sqlalchemy import and_, insert, select, update
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.log import Log
+from trunkline.control.machines import Machine
+from trunkline.control.services.config import runtime_type as resolve_runtime
+from trunkline.control.starting import DEFAULT_SESSION_CONFIG, agent_config
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
+Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
+Json = dict[str, Any]
+
+
+class NewSession(msgspec.Struct, kw_only=True):
+    """What a client may choose; without a machine, one that is online is picked."""
+
+    agent_id: str | None = None
+    agent_config: Json | None = None
+    runtime_type: Runtime | None = None
+    machine_id: str | None = None
+    title: Name | None = None
+    session_config: Json | None = None
+    openclaw_config: Json | None = None
+
+
+class NewMessage(msgspec.Struct, kw_only=True):
+    message: Annotated[str, Meta(min_length=1, max_length=limits.MESSAGE_CHARS_MAX)]
+    metadata: Json | None = None
+    client_message_id: Name | None = None
+
+
+class Session(msgspec.Struct, kw_only=True):
+    id: str
+    org_id: str
+    user_id: str
+    agent_id: str | None
+    machine_id: str | None
+    title: str | None
+    runtime_type: str
+    agent_config: Json
+    session_config: Json
+    openclaw_config: Json | None
+    status: str
+    created_at: int
+    updated_at: int
+    last_event_id: int = 0
+
+
+class LoggedEvent(msgspec.Struct, frozen=True):
+    id: int
+    data: str
+
+
+_COLUMNS = [
+    schema.sessions.c[name] for name in Session.__struct_fields__ if name != "last_event_id"
+]
+
+
+class SessionRecords:
+    """The table, seen with a person's rights."""
+
+    def __init__(self, store: Store, log: Log, clock: Clock) -> None:
+        self._store = store
+        self._log = log
+        self._clock = clock
+
+    async def insert(self, machine: Machine, new: NewSession) -> Session:
+        row = await self._new_row(machine, new)
+        async with self._store.write() as connection:
+            await connection.execute(insert(schema.sessions).values(row))
+        return Session(**row)
+
+    async def _new_row(self, machine: Machine, new: NewSession) -> Json:
+        now = self._clock()
+        async with self._store.read() as connection:
+            agent = None
+            if new.agent_id is not None:
+                agents = schema.agents
+                agent = (
+                    (await connection.execute(select(agents).where(agents.c.id == new.agent_id)))
+                    .mappings()
+                    .first()
+                )
+                if agent is None or agent["org_id"] != machine.org_id:
+                    raise NotFound("agent", new.agent_id)
+            users, orgs = schema.users, schema.orgs
+            defaults = (
+                await connection.execute(
+                    select(users.c.default_runtime_type, orgs.c.default_runtime_type)
+                    .join(orgs, orgs.c.id == users.c.org_id)
+                    .where(users.c.id == machine.user_id)
+                )
+            ).one()
+        given = dict(agent) if agent else None
+        return {
+            "id": new_id(),
+            "org_id": machine.org_id,
+            "user_id": machine.user_id,
+            "agent_id": new.agent_id,
+            "machine_id": machine.id,
+            "title": new.title,
+            "runtime_type": resolve_runtime(
+                new.runtime_type, given["runtime_type"] if given else None, *defaults
+            ),
+            "agent_config": agent_config(given, new.agent_config or {}),
+            "session_config": {
+                **DEFAULT_SESSION_CONFIG,
+                **((given or {}).get("session_config") or {}),
+                **(new.session_config or {}),
+            },
+            "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
+            "status": "active",
+            "created_at": now,
+            "updated_at": now,
+        }
+
+    async def get(self, who: Principal, session_id: str) -> Session:
+        table = schema.sessions
+        async with self._store.read() as connection:
+            row = (
+                (await connection.execute(select(*_COLUMNS).where(table.c.id == session_id)))
+                .mappings()
+                .first()
+            )
+        if row is None or not who.may_see(org_id=row["org_id"], user_id=row["user_id"]):
+            raise NotFound("session", session_id)
+        log = await self._log.open(session_id)
+        return Session(**row, last_event_id=log.last_id)
+
+    async def page(
+        self, who: Principal, limit: int, cursor: str | None, status: str | None = None
+    ) -> list[Session]:
+        """Newest first; `cursor` is the last id of the page before."""
+        table = schema.sessions
+        wanted = [] if cursor is None else [table.c.id < cursor]
+        if status is not None:
+            wanted.append(table.c.status == status)
+        if not who.is_admin:
+            wanted.append(table.c.org_id == who.org_id)
+        if who.role == "member":
+            wanted.append(table.c.user_id == who.user_id)
+        query = select(*_COLUMNS).where(and_(True, *wanted)).order_by(table.c.id.desc())
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query.limit(limit))).mappings().all()
+        await self._log.load([row["id"] for row in rows])
+        found = []
+        for row in rows:
+            log = self._log.get(row["id"])
+            found.append(Session(**row, last_event_id=log.last_id if log else 0))
+        return found
+
+    async def update(self, session_id: str, **values: Any) -> None:
+        table = schema.sessions
+        async with self._store.write() as connection:
+            await connection.execute(
+                update(table)
+                .where(table.c.id == session_id)
+                .values(**values, updated_at=self._clock())
+            )

@@ -1,0 +1,247 @@
+"""Sessions as clients use them: create, say, cancel, configure, answer, read.
+
+Client edges and the REST API call this; it knows the log and the router, never a socket.
+"""
+
+from typing import Any
+
+import structlog
+from sqlalchemy import select
+
+from trunkline import limits
+from trunkline.control import events
+from trunkline.control.approvals import Approval, Approvals
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.commands import Answer, Cancel, Configure, Stop
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from trunkline.control.lifecycle import Lifecycle
+from trunkline.control.log import Log, SessionLog
+from trunkline.control.machines import Machine, Machines
+from trunkline.control.services import Services
+from trunkline.control.session_records import (
+    LoggedEvent,
+    NewMessage,
+    NewSession,
+    Session,
+    SessionRecords,
+)
+from trunkline.control.starting import build_start
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+from trunkline.control.turns import Turns, messages_of, say
+
+__all__ = ["LoggedEvent", "NewMessage", "NewSession", "Session", "Sessions"]
+
+_log = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+
+
+class Sessions:
+    """Every session, whichever machine runs it and whichever client watches."""
+
+    def __init__(
+        self,
+        store: Store,
+        log: Log,
+        machines: Machines,
+        services: Services,
+        records: SessionRecords,
+        turns: Turns,
+        approvals: Approvals,
+        lifecycle: Lifecycle,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._log = log
+        self._machines = machines
+        self._services = services
+        self._records = records
+        self._turns = turns
+        self._approvals = approvals
+        self._lifecycle = lifecycle
+        self._clock = clock
+        machines.starter = lambda session_id: build_start(store, services, session_id)
+
+    # --- Records ------------------------------------------------------------------------------
+
+    async def create(self, who: Principal, new: NewSession) -> Session:
+        """Picks and pins the machine, and tells it to start the session."""
+        machine = await self._choose_machine(who, new.machine_id)
+        self._machines.check_room(machine)
+        session = await self._records.insert(machine, new)
+        await self._log.load([session.id])
+        self._machines.adopt(machine, session.id)
+        start = await self._machines.starter(session.id)
+        assert start is not None
+        self._machines.send(machine, start)
+        _log.info("session created", session=session.id, machine=machine.id)
+        return session
+
+    async def _choose_machine(self, who: Principal, machine_id: str | None) -> Machine:
+        if machine_id is not None:
+            machine = await self._machines.get(machine_id)
+            if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):
+                raise NotFound("machine", machine_id)
+            return machine
+        table = schema.machines
+        async with self._store.read() as connection:
+            ids = await connection.scalars(
+                select(table.c.id).where(table.c.user_id == who.user_id).order_by(table.c.id.desc())
+            )
+            machine_ids = list(ids)
+        candidates = [await self._machines.get(one) for one in machine_ids]
+        for fits in (lambda one: one.line is not None, self._machines.is_expected):
+            for machine in candidates:
+                if fits(machine):
+                    return machine
+        raise Unavailable("no machine of yours is online", code="NO_MACHINE")
+
+    async def get(self, who: Principal, session_id: str) -> Session:
+        return await self._records.get(who, session_id)
+
+    async def page(
+        self, who: Principal, limit: int, cursor: str | None, status: str | None = None
+    ) -> list[Session]:
+        return await self._records.page(who, limit, cursor, status)
+
+    async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
+        await self.get(who, session_id)
+        await self._records.update(session_id, title=title)
+        return await self.get(who, session_id)
+
+    async def close(self, who: Principal, session_id: str) -> None:
+        """Ends the session on its machine (000 §5.3); its log stays readable."""
+        session = await self.get(who, session_id)
+        if session.status == "closed":
+            return
+        reason = "user_closed" if session.user_id == who.user_id else "admin"
+        await self._records.update(session_id, status="closed")
+        await self._lifecycle.end_turns(session_id, "the session was closed", code="SESSION_CLOSED")
+        if session.machine_id is not None:
+            machine = await self._machines.get(session.machine_id)
+            if self._machines.is_expected(machine):
+                self._machines.send(machine, Stop(session_id, reason))
+            else:
+                self._machines.release(machine, session_id)
+        await self._services.audit.append(
+            "session.closed",
+            {"reason": reason},
+            org_id=session.org_id,
+            user_id=who.user_id,
+            session_id=session_id,
+        )
+
+    # --- Down: messages to the machine --------------------------------------------------------
+
+    async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
+        """A user's message. Committed to the log first, then on its way to the machine."""
+        session, machine = await self._running(who, session_id)
+        self._machines.check_room(machine)
+        turn, is_new = await self._turns.open(
+            session_id, new.message, new.metadata or {}, new.client_message_id
+        )
+        if not is_new:
+            return turn.id
+        history = messages_of(
+            [one for one in await self._turns.recent(session_id) if one.id < turn.id]
+        )
+        said = events.make(
+            "user_message",
+            self._clock(),
+            content=new.message,
+            turn_id=turn.id,
+            user_id=who.user_id,
+        )
+        await self._log.append_and_wait(await self._log.open(session_id), said)
+        self._machines.send(machine, say(turn, history))
+        _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn.id)
+        return turn.id
+
+    async def _running(self, who: Principal, session_id: str) -> tuple[Session, Machine]:
+        session = await self.get(who, session_id)
+        if session.status != "active":
+            raise Conflict("this session is closed", code="SESSION_CLOSED")
+        if session.machine_id is None:
+            raise Unavailable("this session's machine was removed", code="MACHINE_OFFLINE")
+        return session, await self._machines.get(session.machine_id)
+
+    async def cancel(self, who: Principal, session_id: str, reason: str) -> None:
+        """Stops the running turn. On a session that runs nothing, nothing happens (000 §5.6)."""
+        session, machine = await self._running(who, session_id)
+        open_turns = await self._turns.open_of([session_id])
+        for turn in open_turns:
+            if self._machines.withdraw(machine, turn.id):
+                await self._lifecycle.finish(session_id, "cancelled", turn.id, cancelled=True)
+        if machine.line is not None or any(turn.state == "sent" for turn in open_turns):
+            self._machines.send(machine, Cancel(session_id, reason))
+        await self._services.audit.append(
+            "session.cancel",
+            {"reason": reason},
+            org_id=session.org_id,
+            user_id=who.user_id,
+            session_id=session_id,
+        )
+
+    async def configure(self, who: Principal, session_id: str, patch: Json) -> None:
+        """New parameters, now and for every later start (000 §5.7)."""
+        session, machine = await self._running(who, session_id)
+        if not patch:
+            raise InvalidRequest("nothing to change")
+        await self._records.update(session_id, agent_config={**session.agent_config, **patch})
+        if self._machines.is_expected(machine):
+            self._machines.send(machine, Configure(session_id, patch))
+
+    async def answer(self, who: Principal, name: str, confirmed: bool, answer: Any) -> Approval:
+        """A person's answer to a question; the first one wins."""
+        approval = await self._approvals.find(who, name)
+        _, machine = await self._running(who, approval.session_id)
+        decided = await self._approvals.decide(approval, confirmed, answer, who.user_id)
+        resolved = events.make(
+            "approval_resolved",
+            self._clock(),
+            request_id=approval.request_id,
+            confirmed=confirmed,
+            answer=answer,
+            answered_by=who.user_id,
+        )
+        self._log.append(await self._log.open(approval.session_id), resolved)
+        self._machines.send(
+            machine, Answer(approval.session_id, approval.request_id, confirmed, answer)
+        )
+        return decided
+
+    # --- Reading ------------------------------------------------------------------------------
+
+    async def readable(self, who: Principal, session_id: str) -> SessionLog:
+        """The log, if that person may see it."""
+        await self.get(who, session_id)
+        return await self._log.open(session_id)
+
+    async def events(
+        self, who: Principal, session_id: str, after: int, limit: int
+    ) -> list[LoggedEvent]:
+        log = await self.readable(who, session_id)
+        return [LoggedEvent(*event) for event in await self._log.read(log, after, limit)]
+
+    async def snapshot(self, who: Principal, session_id: str) -> Json:
+        """What a reader needs after `resync`: everything up to `last_event_id`."""
+        session = await self.get(who, session_id)
+        log = await self._log.open(session_id)
+        position = log.last_id
+        recent = await self._log.read(
+            log, max(0, position - limits.RING_EVENTS), limits.RING_EVENTS
+        )
+        turns = await self._turns.recent(session_id, limits.PAGE_MAX)
+        pending = await self._approvals.page(who, session_id=session_id, limit=limits.PAGE_MAX)
+        online = session.machine_id is not None and self._machines.is_online(session.machine_id)
+        return {
+            "session": session,
+            "last_event_id": position,
+            "messages": messages_of(turns),
+            "turns": turns,
+            "events": [LoggedEvent(*event) for event in recent if event[0] <= position],
+            "approvals": pending,
+            "machine": {"id": session.machine_id, "online": online},
+        }

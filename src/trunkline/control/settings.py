@@ -1,0 +1,107 @@
+"""One settings object: each value from a flag, `TRUNKLINE_*` or `trunkline.toml`, in that order.
+
+A value that is out of range or of the wrong type is refused at the start, with its name.
+"""
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trunkline import limits
+from trunkline.control.errors import InvalidRequest
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an operator may choose; docs/reference/settings.md explains each."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    data: str = ""
+    admin_token: str | None = None
+    database_url: str | None = None
+    bus_url: str | None = None
+    rate_limit_per_minute: int = limits.MESSAGES_PER_MINUTE_MAX
+    public_url: str | None = None
+    """The address that people and machines use, when a proxy stands in front."""
+    allowed_origins: str = ""
+    """More origins (comma-separated) whose pages may call this server."""
+    mcp_allowed_hosts: str = ""
+    """Private hosts or networks (comma-separated) that remote MCP servers may be on."""
+    log_sync: str = "normal"
+    """`normal` survives a killed process, `full` also a power cut."""
+    json_logs: bool = False
+    log_level: str = "info"
+    machine_away_s: float = limits.MACHINE_AWAY_S
+    vm_connect_timeout_s: float = limits.VM_CONNECT_TIMEOUT_S
+    vm_command: str | None = None
+    """The program that provider `local` starts; by default this project's own daemon."""
+
+    @property
+    def data_dir(self) -> Path:
+        if self.data:
+            return Path(self.data).expanduser()
+        base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+        return Path(base).expanduser() / "trunkline"
+
+    @property
+    def is_loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Settings:
+    """The settings of this start. `flags` holds only what was given on the command line."""
+    values: dict[str, Any] = _from_file(file)
+    fields = {field.name for field in msgspec.structs.fields(Settings)}
+    for name, text in (os.environ if env is None else env).items():
+        key = name.removeprefix("TRUNKLINE_").lower()
+        if name.startswith("TRUNKLINE_") and key in fields:
+            values[key] = text
+    values.update({key: value for key, value in (flags or {}).items() if value is not None})
+    try:
+        settings = msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"settings: {error}", code="INVALID_SETTINGS") from error
+    _check(settings)
+    return settings
+
+
+def _from_file(file: Path | None) -> dict[str, Any]:
+    path = file or Path("trunkline.toml")
+    if file is None and not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidRequest(f"{path}: {error}", code="INVALID_SETTINGS") from error
+
+
+def _check(settings: Settings) -> None:
+    problems = {
+        "port must be between 0 and 65535": 0 <= settings.port <= 65535,
+        "rate_limit_per_minute must not be negative": settings.rate_limit_per_minute >= 0,
+        "log_sync must be normal or full": settings.log_sync in ("normal", "full"),
+        "log_level must be debug, info, warning or error": settings.log_level
+        in ("debug", "info", "warning", "error"),
+        "admin_token must have at least 16 characters": settings.admin_token is None
+        or len(settings.admin_token) >= 16,
+        "bus_url: this version has only the in-process bus; unset it": settings.bus_url is None,
+        "machine_away_s must not be negative": settings.machine_away_s >= 0,
+        "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
+    }
+    for problem, fine in problems.items():
+        if not fine:
+            raise InvalidRequest(f"settings: {problem}", code="INVALID_SETTINGS")

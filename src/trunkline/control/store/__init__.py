@@ -1,0 +1,1 @@
+"""Durable things: the record tables, their migrations and the engines that hold them."""

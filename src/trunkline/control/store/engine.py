@@ -1,0 +1,85 @@
+"""Opens the record store: SQLite embedded, PostgreSQL through the same code.
+
+Everything that reads or writes records goes through `Store.read` and `Store.write`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from trunkline.control.errors import Unavailable
+from trunkline.control.store.migrate import upgrade
+
+
+def sqlite_url(path: Path) -> str:
+    return f"sqlite+aiosqlite:///{path}"
+
+
+def open_engine(url: str) -> AsyncEngine:
+    """An engine with this project's settings for that database."""
+    parsed = make_url(url)
+    backend = parsed.get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise Unavailable(f"database {backend!r} is not supported: use sqlite or postgresql")
+    if backend == "postgresql" and parsed.drivername != "postgresql+asyncpg":
+        parsed = parsed.set(drivername="postgresql+asyncpg")
+    try:
+        engine = create_async_engine(parsed)
+    except ModuleNotFoundError as missing:
+        raise Unavailable(
+            f"{missing.name} is not installed: pip install 'trunkline[postgres]'"
+        ) from missing
+    if backend == "sqlite":
+        event.listen(engine.sync_engine, "connect", _set_pragmas)
+    return engine
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        "busy_timeout=10000",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+class Store:
+    """The records. One writer at a time on SQLite, which would refuse a second one anyway."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self.is_sqlite = engine.dialect.name == "sqlite"
+        self._writing = asyncio.Lock()
+
+    @classmethod
+    async def open(cls, url: str) -> "Store":
+        engine = open_engine(url)
+        await upgrade(engine, "records")
+        return cls(engine)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        async with self.engine.connect() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction: committed at the end of the block, rolled back if it raises."""
+        if not self.is_sqlite:
+            async with self.engine.begin() as connection:
+                yield connection
+            return
+        async with self._writing, self.engine.begin() as connection:
+            yield connection
+
+    async def close(self) -> None:
+        await self.engine.dispose()

@@ -1,0 +1,36 @@
+"""The record tables."""
+
+from alembic import op
+
+from trunkline.control.store.schema import records
+
+revision = "records_0001"
+down_revision = None
+branch_labels = ("records",)
+depends_on = None
+
+
+def upgrade() -> None:
+    connection = op.get_bind()
+    records.create_all(connection)
+    op.execute("INSERT INTO audit_head (id, seq) VALUES (1, 0)")
+    if connection.dialect.name == "sqlite":
+        # Trigrams find parts of words and Chinese, which has no spaces between words.
+        op.execute(
+            "CREATE VIRTUAL TABLE memories_fts USING fts5"
+            "(content, memory_id UNINDEXED, tokenize='trigram')"
+        )
+        # Triggers also see what a deleted user or org takes along.
+        op.execute(
+            "CREATE TRIGGER memories_fts_insert AFTER INSERT ON memories BEGIN"
+            " INSERT INTO memories_fts (rowid, content, memory_id)"
+            " VALUES (new.fts_rowid, new.content, new.id); END"
+        )
+        op.execute(
+            "CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN"
+            " DELETE FROM memories_fts WHERE rowid = old.fts_rowid; END"
+        )
+    else:
+        op.execute(
+            "CREATE INDEX memories_fts ON memories USING gin (to_tsvector('simple', content))"
+        )

@@ -1,0 +1,141 @@
+"""Turns: one user message until its terminal event. The records behind delivery and history."""
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import and_, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from trunkline.control.clock import Clock
+from trunkline.control.commands import Say
+from trunkline.control.ids import new_id
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+OPEN = ("queued", "sent")
+_HISTORY_TURNS = 20
+
+
+class Turn(msgspec.Struct, frozen=True):
+    id: str
+    session_id: str
+    state: str
+    message: str
+    metadata: dict[str, Any]
+    answer: str | None
+    created_at: int
+    finished_at: int | None
+
+
+_COLUMNS = [schema.turns.c[name] for name in Turn.__struct_fields__]
+
+
+class Turns:
+    """The turns of all sessions."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def open(
+        self, session_id: str, message: str, metadata: dict[str, Any], client_id: str | None
+    ) -> tuple[Turn, bool]:
+        """A new turn, or the one that the same client message opened before."""
+        turn = Turn(new_id(), session_id, "queued", message, metadata, None, self._clock(), None)
+        row = {**msgspec.structs.asdict(turn), "client_message_id": client_id}
+        try:
+            async with self._store.write() as connection:
+                await connection.execute(insert(schema.turns).values(row))
+        except IntegrityError:
+            if client_id is None:
+                raise
+            return await self._by_client_id(session_id, client_id), False
+        return turn, True
+
+    async def _by_client_id(self, session_id: str, client_id: str) -> Turn:
+        table = schema.turns
+        async with self._store.read() as connection:
+            row = (
+                await connection.execute(
+                    select(*_COLUMNS).where(
+                        and_(
+                            table.c.session_id == session_id,
+                            table.c.client_message_id == client_id,
+                        )
+                    )
+                )
+            ).one()
+        return Turn(*row)
+
+    async def sent(self, turn_id: str) -> None:
+        """The machine has it (unless it finished in the same moment)."""
+        table = schema.turns
+        async with self._store.write() as connection:
+            await connection.execute(
+                update(table)
+                .where(and_(table.c.id == turn_id, table.c.state == "queued"))
+                .values(state="sent")
+            )
+
+    async def finish(
+        self, session_id: str, state: str, answer: str | None, turn_id: str | None = None
+    ) -> str | None:
+        """Ends the named turn, or the oldest open one. Returns its id; None if none was open."""
+        table = schema.turns
+        wanted = [table.c.session_id == session_id, table.c.state.in_(OPEN)]
+        if turn_id is not None:
+            wanted.append(table.c.id == turn_id)
+        async with self._store.write() as connection:
+            found = await connection.scalar(
+                select(table.c.id).where(and_(*wanted)).order_by(table.c.id).limit(1)
+            )
+            if found is None:
+                return None
+            await connection.execute(
+                update(table)
+                .where(table.c.id == found)
+                .values(state=state, answer=answer, finished_at=self._clock())
+            )
+        return str(found)
+
+    async def open_of(self, session_ids: list[str]) -> list[Turn]:
+        """The unfinished turns of these sessions, oldest first."""
+        table = schema.turns
+        found: list[Turn] = []
+        async with self._store.read() as connection:
+            for start in range(0, len(session_ids), 500):
+                some = session_ids[start : start + 500]
+                rows = await connection.execute(
+                    select(*_COLUMNS)
+                    .where(and_(table.c.session_id.in_(some), table.c.state.in_(OPEN)))
+                    .order_by(table.c.id)
+                )
+                found += [Turn(*row) for row in rows]
+        return sorted(found, key=lambda turn: turn.id)
+
+    async def recent(self, session_id: str, limit: int = _HISTORY_TURNS) -> list[Turn]:
+        """The newest turns, in the order in which they were said."""
+        table = schema.turns
+        async with self._store.read() as connection:
+            rows = await connection.execute(
+                select(*_COLUMNS)
+                .where(table.c.session_id == session_id)
+                .order_by(table.c.id.desc())
+                .limit(limit)
+            )
+            return [Turn(*row) for row in rows][::-1]
+
+
+def messages_of(turns: list[Turn]) -> list[dict[str, Any]]:
+    """Turns as a conversation: the `history` of 000 §5.5."""
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        messages.append({"role": "user", "content": turn.message})
+        if turn.answer:
+            messages.append({"role": "assistant", "content": turn.answer})
+    return messages
+
+
+def say(turn: Turn, history: list[dict[str, Any]]) -> Say:
+    """The turn as a command to its machine."""
+    return Say(turn.session_id, turn.id, turn.message, history, turn.metadata)

@@ -1,0 +1,55 @@
+"""Bytes to messages and back. Unknown types and fields are tolerated, broken ones are Malformed.
+
+The uplink decoder runs once per frame on the hot path: one typed pass, no second look.
+"""
+
+import msgspec
+
+from trunkline.wire.errors import Malformed
+from trunkline.wire.semibot.messages import Downlink, Uplink
+
+
+class Unknown(msgspec.Struct):
+    """A well-formed message of a type that this version does not know."""
+
+    type: str
+
+
+_uplink: msgspec.json.Decoder[Uplink] = msgspec.json.Decoder(Uplink)
+_downlink: msgspec.json.Decoder[Downlink] = msgspec.json.Decoder(Downlink)
+_envelope = msgspec.json.Decoder(Unknown)
+_encoder = msgspec.json.Encoder()
+
+UPLINK_TYPES = frozenset(
+    ("auth", "heartbeat", "sse_event", "batch", "request", "fire_and_forget", "resume")
+)
+
+
+def decode_uplink(payload: bytes | str) -> Uplink | Unknown:
+    """A message from the execution plane."""
+    try:
+        return _uplink.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _unknown_or_raise(payload, error)
+
+
+def decode_downlink(payload: bytes | str) -> Downlink | Unknown:
+    """A message from the control plane, as an execution plane reads it."""
+    try:
+        return _downlink.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _unknown_or_raise(payload, error)
+
+
+def encode(message: Downlink | Uplink) -> bytes:
+    return _encoder.encode(message)
+
+
+def _unknown_or_raise(payload: bytes | str, error: Exception) -> Unknown:
+    # `ValidationError: Invalid value 'x' - at `$.type`` is the only error that is none.
+    if isinstance(error, msgspec.ValidationError) and str(error).endswith("at `$.type`"):
+        try:
+            return _envelope.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as second:
+            error = second
+    raise Malformed(str(error)[:500]) from error

@@ -1,0 +1,102 @@
+"""A VM line as a state machine: connected → authenticated → live → closed. No sockets, no clock.
+
+Text comes in with the time at which it came; messages, `Malformed` or `CloseLine` come out.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum, auto
+
+from trunkline.wire.errors import CloseLine, Malformed
+from trunkline.wire.semibot.close_codes import CloseCode
+from trunkline.wire.semibot.codec import Unknown, decode_uplink
+from trunkline.wire.semibot.messages import Auth, Uplink
+
+CAPABILITIES = ("seq", "batch")
+
+
+class State(Enum):
+    CONNECTED = auto()  # waiting for `auth`, and for the verdict on it
+    AUTHENTICATED = auto()  # the token is good; `init` is being prepared
+    LIVE = auto()  # `init` is out
+    CLOSED = auto()
+
+
+class RateLimit:
+    """At most so many messages in any span of sixty seconds."""
+
+    __slots__ = ("_max", "_times")
+
+    def __init__(self, per_minute: int) -> None:
+        self._max = per_minute
+        self._times: deque[float] = deque()
+
+    def count(self, now: float) -> bool:
+        """Counts a message; False when it is one too many."""
+        times = self._times
+        times.append(now)
+        while times[0] <= now - 60.0:
+            times.popleft()
+        return len(times) <= self._max
+
+
+class Connection:
+    """The control plane's side of one line."""
+
+    __slots__ = ("_early", "_early_max", "_rate", "auth", "capabilities", "state")
+
+    def __init__(self, *, per_minute: int, early_max: int) -> None:
+        self.state = State.CONNECTED
+        self.auth: Auth | None = None
+        self.capabilities: frozenset[str] = frozenset()
+        self._rate = RateLimit(per_minute) if per_minute else None
+        self._early: list[Uplink | Unknown] = []
+        self._early_max = early_max
+
+    def receive(self, text: str | bytes, now: float) -> Uplink | Unknown | None:
+        """The next message for the edge; None while it has to wait for the line to go live."""
+        if self._rate is not None and not self._rate.count(now):
+            raise CloseLine(CloseCode.RATE_LIMITED, "too many messages in a minute")
+        if self.state is State.LIVE:
+            return decode_uplink(text)
+        if self.state is State.CLOSED:
+            return None
+        return self._receive_early(text)
+
+    def _receive_early(self, text: str | bytes) -> Auth | None:
+        try:
+            message = decode_uplink(text)
+        except Malformed as error:
+            if self.auth is None:
+                raise CloseLine(CloseCode.AUTH_FAILED, "the first frame must be auth") from error
+            raise
+        if self.auth is None:
+            if not isinstance(message, Auth):
+                raise CloseLine(CloseCode.AUTH_FAILED, "the first frame must be auth")
+            self.auth = message
+            return message
+        # What a peer sends right behind its `auth` waits until the token has been checked.
+        if len(self._early) >= self._early_max:
+            raise CloseLine(CloseCode.AUTH_FAILED, "too many frames before init")
+        self._early.append(message)
+        return None
+
+    def authenticated(self) -> frozenset[str]:
+        """The token is good. Says which capabilities are in force on this line."""
+        assert self.state is State.CONNECTED
+        assert self.auth is not None
+        self.capabilities = frozenset(CAPABILITIES).intersection(self.auth.capabilities)
+        self.state = State.AUTHENTICATED
+        return self.capabilities
+
+    def live(self) -> Iterable[Uplink | Unknown]:
+        """`init` has been sent. Hands out what came early, in order."""
+        assert self.state is State.AUTHENTICATED
+        self.state = State.LIVE
+        early, self._early = self._early, []
+        return early
+
+    def closed(self) -> None:
+        """Nothing is taken from this line any more."""
+        self.state = State.CLOSED
+        self._early = []

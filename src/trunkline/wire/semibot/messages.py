@@ -1,0 +1,242 @@
+"""Every message of the Semibot wire as a typed struct (source document 000 §4, §5, §9).
+
+Uplink structs are lenient: what a peer leaves out has a default, what we do not know is ignored.
+Downlink structs are strict: their fields are what the document says.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType, field
+
+Json = dict[str, Any]
+
+
+class _Up(msgspec.Struct, tag_field="type", gc=False):
+    """From the execution plane. `timestamp` is allowed everywhere and used nowhere."""
+
+
+class _Down(msgspec.Struct, tag_field="type"):
+    """From the control plane."""
+
+
+# --- Uplink -----------------------------------------------------------------------------------
+
+
+class Auth(_Up, tag="auth"):
+    """The first frame (§9). `capabilities` is Trunkline's addition: `seq`, `batch`."""
+
+    token: str
+    capabilities: list[str] = []
+
+
+class Heartbeat(_Up, tag="heartbeat"):
+    """Every 10 s (§4.1). Old daemons leave the list out: then nothing is known of it."""
+
+    active_sessions: list[str] | None = None
+    health: Json | None = None
+
+
+class SseEvent(_Up, tag="sse_event"):
+    """One event of a session (§4.2). `data` is JSON text and goes to readers as it is."""
+
+    session_id: str
+    data: str | Json
+    seq: int | None = None
+
+
+class BatchedEvent(msgspec.Struct, gc=False):
+    """An event inside a `batch`."""
+
+    session_id: str
+    data: str | Json
+    seq: int | None = None
+
+
+class Batch(_Up, tag="batch"):
+    """Many events of many sessions in one frame; only with capability `batch`."""
+
+    events: list[BatchedEvent]
+
+
+class Request(_Up, tag="request"):
+    """A call that wants a `response` with the same id (§4.3)."""
+
+    id: str
+    method: str
+    session_id: str = ""
+    params: Json = {}
+
+
+class FireAndForget(_Up, tag="fire_and_forget"):
+    """A report that wants no answer (§4.4)."""
+
+    method: str
+    session_id: str = ""
+    params: Json = {}
+
+
+class Resume(_Up, tag="resume"):
+    """After a reconnect: which requests are still waiting (§4.5).
+
+    A machine with `seq` also names the turns it has, so that only missing ones are sent again.
+    """
+
+    pending_ids: list[str] = []
+    turns: list[str] | None = None
+
+
+UPLINK = (Auth, Heartbeat, SseEvent, Batch, Request, FireAndForget, Resume)
+Uplink = Auth | Heartbeat | SseEvent | Batch | Request | FireAndForget | Resume
+
+
+# --- Downlink ---------------------------------------------------------------------------------
+
+
+class EncryptedKey(msgspec.Struct, kw_only=True):
+    """An API key as it travels in `init`: AES-256-GCM, each part in base64."""
+
+    alg: str = "aes-256-gcm"
+    iv: str
+    tag: str
+    ciphertext: str
+
+
+class InitData(msgspec.Struct, kw_only=True):
+    user_id: str
+    org_id: str
+    api_keys: dict[str, EncryptedKey | str]
+    llm_config: Json | UnsetType = UNSET
+    capabilities: list[str] | UnsetType = UNSET
+    acked: dict[str, int] | UnsetType = UNSET
+
+
+class Init(_Down, tag="init"):
+    """Right after authentication (§5.1). For a machine that named capabilities: those in force,
+    and per session the last event number that is safe here."""
+
+    data: InitData
+
+
+class StartSessionData(msgspec.Struct, kw_only=True):
+    session_id: str
+    runtime_type: str
+    agent_config: Json
+    skill_index: list[Json] = []
+    mcp_servers: list[Json] = []
+    sub_agents: list[Json] = []
+    session_config: Json = {}
+    openclaw_config: Json | UnsetType = UNSET
+    snapshot: Json | UnsetType = UNSET
+
+
+class StartSession(_Down, tag="start_session"):
+    """Start a session's process (§5.2). `snapshot` restores one that ran elsewhere before."""
+
+    data: StartSessionData
+
+
+class StopSessionData(msgspec.Struct, kw_only=True):
+    session_id: str
+    reason: str
+
+
+class StopSession(_Down, tag="stop_session"):
+    """End a session's process (§5.3): `user_closed`, `timeout` or `admin`."""
+
+    data: StopSessionData
+
+
+class ErrorBody(msgspec.Struct, kw_only=True):
+    code: str
+    message: str
+
+
+class Response(_Down, tag="response"):
+    """The answer to a `request` (§5.4); one of `result` and `error` is null."""
+
+    id: str
+    result: Any = None
+    error: ErrorBody | None = None
+
+
+class UserMessageData(msgspec.Struct, kw_only=True):
+    message: str
+    history: list[Json] = []
+    metadata: Json = {}
+    turn_id: str | UnsetType = UNSET
+
+
+class UserMessage(_Down, tag="user_message"):
+    """What the user said (§5.5)."""
+
+    session_id: str
+    data: UserMessageData
+
+
+class Cancel(_Down, tag="cancel"):
+    """Stop the running turn (§5.6); nothing happens if none runs."""
+
+    session_id: str
+    reason: str = "user_cancelled"
+
+
+class ConfigUpdate(_Down, tag="config_update"):
+    """New parameters for a running session (§5.7)."""
+
+    session_id: str
+    data: Json
+
+
+class ResumeResponse(_Down, tag="resume_response"):
+    """What became of each pending request (§5.8)."""
+
+    results: dict[str, msgspec.Raw | Json]
+
+
+class Error(_Down, tag="error"):
+    """A complaint about one message that ends nothing (§8): unknown session and the like."""
+
+    error: ErrorBody
+    session_id: str | UnsetType = UNSET
+
+
+class Ack(_Down, tag="ack"):
+    """Per session the last event number that is safe here; only with capability `seq`."""
+
+    acked: dict[str, int]
+
+
+class ApprovalResponse(_Down, tag="approval_response"):
+    """A person's answer to an `approval_request` event."""
+
+    session_id: str
+    data: Json = field(default_factory=dict)
+
+
+DOWNLINK = (
+    Init,
+    StartSession,
+    StopSession,
+    Response,
+    UserMessage,
+    Cancel,
+    ConfigUpdate,
+    ResumeResponse,
+    Error,
+    Ack,
+    ApprovalResponse,
+)
+Downlink = (
+    Init
+    | StartSession
+    | StopSession
+    | Response
+    | UserMessage
+    | Cancel
+    | ConfigUpdate
+    | ResumeResponse
+    | Error
+    | Ack
+    | ApprovalResponse
+)

@@ -1,0 +1,183 @@
+"""A running control plane for tests: as a process of its own, or inside the test's event loop."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.support.sse import SseReader
+from tests.support.vm import ScriptedVm
+from trunkline.control.server import Server
+from trunkline.control.settings import Settings
+
+ADMIN = "test-admin-token-0123456789"
+START_S = 30.0
+
+
+class Control:
+    """The outside view of a control plane: its URL and what an operator does over REST."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str | None = ADMIN,
+        headers: dict[str, str] | None = None,
+    ) -> tuple[int, Any]:
+        """Status and decoded body of one REST call."""
+        sent = dict(headers or {})
+        if token is not None:
+            sent["Authorization"] = f"Bearer {token}"
+        async with aiohttp.ClientSession() as http:
+            url = self.url + (path if path.startswith("/api") else "/api/v1" + path)
+            async with http.request(method, url, json=body, headers=sent) as answer:
+                text = await answer.read()
+                is_json = "json" in answer.headers.get("Content-Type", "")
+                return answer.status, await answer.json() if is_json else text
+
+    async def ok(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        status, answer = await self.call(method, path, body, **more)
+        assert status < 300, (method, path, status, answer)
+        return answer
+
+    async def user(self, name: str = "ada", **fields: Any) -> "TestUser":
+        user = await self.ok("POST", "/users", {"name": name, **fields})
+        issued = await self.ok("POST", f"/users/{user['id']}/token")
+        return TestUser(self, user["id"], issued["token"])
+
+
+class TestUser:
+    """A user with a bearer token."""
+
+    __test__ = False
+
+    def __init__(self, control: Control, user_id: str, token: str) -> None:
+        self.control = control
+        self.id = user_id
+        self.token = token
+
+    async def ok(self, method: str, path: str, body: Any = None) -> Any:
+        return await self.control.ok(method, path, body, token=self.token)
+
+    async def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        return await self.control.call(method, path, body, token=self.token)
+
+    async def schedule(self) -> dict[str, Any]:
+        """000 §9: token and ticket of a new VM."""
+        scheduled: dict[str, Any] = await self.ok(
+            "POST", f"/users/{self.id}/vm", {"provider": "manual"}
+        )
+        return scheduled
+
+    async def vm(self, *capabilities: str) -> ScriptedVm:
+        """A new VM, connected and authenticated."""
+        scheduled = await self.schedule()
+        vm = ScriptedVm(scheduled["ws_url"], self.id, scheduled["token"], scheduled["ticket"])
+        await vm.connect()
+        await vm.authenticate(*capabilities)
+        return vm
+
+    def again(self, vm: ScriptedVm) -> ScriptedVm:
+        """The same VM for a reconnect: no ticket."""
+        return ScriptedVm(f"{self.ws_url}", self.id, vm.token)
+
+    @property
+    def ws_url(self) -> str:
+        return self.control.url.replace("http", "ws", 1) + "/ws/vm"
+
+    async def session(self, **fields: Any) -> str:
+        created = await self.ok("POST", "/sessions", fields)
+        return str(created["id"])
+
+    async def say(self, session_id: str, message: str, **fields: Any) -> str:
+        answer = await self.ok(
+            "POST", f"/sessions/{session_id}/messages", {"message": message, **fields}
+        )
+        return str(answer["turn_id"])
+
+    def reader(self, session_id: str, **options: Any) -> SseReader:
+        return SseReader(self.control.url, session_id, self.token, **options)
+
+
+class ControlProcess(Control):
+    """`trunkline control` as a real process, which can be killed and started again."""
+
+    def __init__(self, data: Path, **env: str) -> None:
+        self.port = free_port()
+        super().__init__(f"http://127.0.0.1:{self.port}")
+        self._env = {
+            **{name: value for name, value in os.environ.items() if "TRUNKLINE" not in name},
+            "TRUNKLINE_PORT": str(self.port),
+            "TRUNKLINE_DATA": str(data),
+            "TRUNKLINE_ADMIN_TOKEN": ADMIN,
+            **env,
+        }
+        self._log = data.with_suffix(".log")
+        self.process: asyncio.subprocess.Process
+
+    async def start(self) -> "ControlProcess":
+        with self._log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                str(Path(sys.executable).parent / "trunkline"),
+                "control",
+                env=self._env,
+                stdout=log,
+                stderr=log,
+            )
+        async with asyncio.timeout(START_S):
+            while not await self._answers():
+                if self.process.returncode is not None:
+                    raise AssertionError(f"control plane ended: {self.log[-2000:]}")
+                await asyncio.sleep(0.02)
+        return self
+
+    async def _answers(self) -> bool:
+        try:
+            async with aiohttp.ClientSession() as http, http.get(self.url + "/healthz") as answer:
+                return answer.status == 200
+        except aiohttp.ClientError:
+            return False
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    async def kill(self) -> None:
+        """kill -9: no goodbye, no flush."""
+        self.process.kill()
+        await self.process.wait()
+
+    async def terminate(self) -> int:
+        """SIGTERM; returns the exit code."""
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+        return await self.process.wait()
+
+
+@contextlib.asynccontextmanager
+async def running(data: Path, **settings: Any) -> AsyncIterator[Control]:
+    """A control plane inside this event loop: for tests that turn its clocks and limits."""
+    server = Server(Settings(port=0, data=str(data), admin_token=ADMIN, **settings))
+    info = await server.start()
+    try:
+        yield Control(info.url)
+    finally:
+        await server.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

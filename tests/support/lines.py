@@ -1,0 +1,109 @@
+"""The registry of lines in memory, and a small server on a real socket that fills it.
+
+For tests of what schedules VMs; the whole control plane takes their place in tests/e2e.
+"""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import WSMsgType, web
+
+from trunkline.control.auth import Auth
+from trunkline.control.errors import Unauthorized
+
+
+class MemoryLines:
+    """Implements `trunkline.control.keeper.Lines`; a test can set machines on and off line."""
+
+    def __init__(self) -> None:
+        self._change = asyncio.Condition()
+        self._lines: dict[str, web.WebSocketResponse | None] = {}
+        self.failures: dict[str, str] = {}
+        self.ended: list[str] = []
+        self.closed: list[tuple[str, int, str]] = []
+        self.connections: dict[str, int] = defaultdict(int)
+
+    def is_online(self, machine_id: str) -> bool:
+        return machine_id in self._lines
+
+    async def wait_online(self, machine_id: str) -> None:
+        async with self._change:
+            await self._change.wait_for(lambda: machine_id in self._lines)
+
+    async def wait_offline(self, machine_id: str) -> None:
+        async with self._change:
+            await self._change.wait_for(lambda: machine_id not in self._lines)
+
+    async def wait_connections(self, machine_id: str, count: int) -> None:
+        async with self._change:
+            await self._change.wait_for(lambda: self.connections[machine_id] >= count)
+
+    def failed(self, machine_id: str, reason: str) -> None:
+        self.failures[machine_id] = reason
+
+    def terminated(self, machine_id: str) -> None:
+        self.ended.append(machine_id)
+
+    def close(self, machine_id: str, code: int, reason: str) -> None:
+        self.closed.append((machine_id, code, reason))
+        line = self._lines.get(machine_id)
+        if line is not None:
+            self._closing = asyncio.create_task(line.close(code=code, message=reason.encode()))
+
+    async def set_online(self, machine_id: str, line: web.WebSocketResponse | None = None) -> None:
+        async with self._change:
+            self._lines[machine_id] = line
+            self.connections[machine_id] += 1
+            self._change.notify_all()
+
+    async def set_offline(self, machine_id: str) -> None:
+        async with self._change:
+            self._lines.pop(machine_id, None)
+            self._change.notify_all()
+
+    async def say(self, machine_id: str, text: str) -> None:
+        """Sends a user's message down that machine's line."""
+        line = self._lines[machine_id]
+        assert line is not None
+        data = {"message": text, "history": [], "metadata": {}}
+        await line.send_json({"type": "user_message", "session_id": "s-1", "data": data})
+
+
+@asynccontextmanager
+async def serve_lines(lines: MemoryLines, auth: Auth) -> AsyncIterator[str]:
+    """Takes in VMs at `/ws/vm` with the real checks of ticket and token; yields its address."""
+
+    async def vm(request: web.Request) -> web.WebSocketResponse:
+        ticket = request.query.get("ticket")
+        if ticket is not None:
+            try:
+                await auth.redeem_ticket(ticket, request.query["user_id"])
+            except Unauthorized as error:
+                raise web.HTTPUnauthorized from error
+        line = web.WebSocketResponse()
+        await line.prepare(request)
+        first = await line.receive_json()
+        claims = auth.check_vm_token(first["token"])
+        assert claims.user_id == request.query["user_id"]
+        await line.send_json({"type": "init", "data": {"user_id": claims.user_id}})
+        await lines.set_online(claims.vm_id, line)
+        async for frame in line:
+            assert frame.type is WSMsgType.TEXT
+            json.loads(frame.data)
+        await lines.set_offline(claims.vm_id)
+        return line
+
+    app = web.Application()
+    app.router.add_get("/ws/vm", vm)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        host, port = runner.addresses[0][:2]
+        yield f"http://{host}:{port}"
+    finally:
+        await runner.cleanup()

