@@ -114,5 +114,10 @@ MCP_ARGS_MAX = 100
 MCP_SERVERS_MAX = 200  # of one user and org, in one start_session
 MCP_ERROR_CHARS_MAX = 2_000
 
+# --- The client -------------------------------------------------------------------------------
+CLIENT_TIMEOUT_S = 70.0  # a little more than the server's own limit for a request
+CLIENT_STREAM_ATTEMPTS_MAX = 12  # in a row, without a single event: about half a minute
+CLIENT_EVENT_BYTES_MAX = 2 * FRAME_BYTES_MAX
+
 LOG_VALUE_CHARS_MAX = 4_000  # of one value in a log line
 DRAIN_TIMEOUT_S = 10.0

@@ -5,8 +5,8 @@ For tests of what schedules VMs; the whole control plane takes their place in te
 
 import asyncio
 import json
-from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import WSMsgType, web
@@ -19,30 +19,34 @@ class MemoryLines:
     """Implements `trunkline.control.keeper.Lines`; a test can set machines on and off line."""
 
     def __init__(self) -> None:
-        self._change = asyncio.Condition()
+        self._changed = asyncio.Event()
         self._lines: dict[str, web.WebSocketResponse | None] = {}
         self.failures: dict[str, str] = {}
         self.ended: list[str] = []
         self.closed: list[tuple[str, int, str]] = []
-        self.connections: dict[str, int] = defaultdict(int)
+        self.connections: Counter[str] = Counter()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Waits for something to be true of what is recorded here."""
+        while not condition():
+            await self._changed.wait()
+
+    def _change(self) -> None:
+        event, self._changed = self._changed, asyncio.Event()
+        event.set()
 
     def is_online(self, machine_id: str) -> bool:
         return machine_id in self._lines
 
     async def wait_online(self, machine_id: str) -> None:
-        async with self._change:
-            await self._change.wait_for(lambda: machine_id in self._lines)
+        await self.until(lambda: machine_id in self._lines)
 
     async def wait_offline(self, machine_id: str) -> None:
-        async with self._change:
-            await self._change.wait_for(lambda: machine_id not in self._lines)
-
-    async def wait_connections(self, machine_id: str, count: int) -> None:
-        async with self._change:
-            await self._change.wait_for(lambda: self.connections[machine_id] >= count)
+        await self.until(lambda: machine_id not in self._lines)
 
     def failed(self, machine_id: str, reason: str) -> None:
         self.failures[machine_id] = reason
+        self._change()
 
     def terminated(self, machine_id: str) -> None:
         self.ended.append(machine_id)
@@ -53,16 +57,14 @@ class MemoryLines:
         if line is not None:
             self._closing = asyncio.create_task(line.close(code=code, message=reason.encode()))
 
-    async def set_online(self, machine_id: str, line: web.WebSocketResponse | None = None) -> None:
-        async with self._change:
-            self._lines[machine_id] = line
-            self.connections[machine_id] += 1
-            self._change.notify_all()
+    def set_online(self, machine_id: str, line: web.WebSocketResponse | None = None) -> None:
+        self._lines[machine_id] = line
+        self.connections[machine_id] += 1
+        self._change()
 
-    async def set_offline(self, machine_id: str) -> None:
-        async with self._change:
-            self._lines.pop(machine_id, None)
-            self._change.notify_all()
+    def set_offline(self, machine_id: str) -> None:
+        self._lines.pop(machine_id, None)
+        self._change()
 
     async def say(self, machine_id: str, text: str) -> None:
         """Sends a user's message down that machine's line."""
@@ -89,11 +91,11 @@ async def serve_lines(lines: MemoryLines, auth: Auth) -> AsyncIterator[str]:
         claims = auth.check_vm_token(first["token"])
         assert claims.user_id == request.query["user_id"]
         await line.send_json({"type": "init", "data": {"user_id": claims.user_id}})
-        await lines.set_online(claims.vm_id, line)
+        lines.set_online(claims.vm_id, line)
         async for frame in line:
             assert frame.type is WSMsgType.TEXT
             json.loads(frame.data)
-        await lines.set_offline(claims.vm_id)
+        lines.set_offline(claims.vm_id)
         return line
 
     app = web.Application()

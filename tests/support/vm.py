@@ -43,8 +43,9 @@ class ScriptedVm:
         return await self.expect("init")
 
     async def __aenter__(self) -> "ScriptedVm":
-        await self.connect()
-        await self.authenticate()
+        if self._reading is None:
+            await self.connect()
+            await self.authenticate()
         return self
 
     async def __aexit__(
@@ -136,7 +137,9 @@ class ScriptedVm:
 
     async def drop(self) -> None:
         """The line breaks: no close frame, the socket is gone."""
-        transport = self._socket._response.connection and self._socket._response.connection.transport
+        transport = (
+            self._socket._response.connection and self._socket._response.connection.transport
+        )
         if transport is not None:
             transport.abort()
         await self._end()

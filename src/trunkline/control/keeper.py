@@ -128,9 +128,6 @@ class Keeper:
 
     async def _clear_line(self) -> None:
         """A line of the dead process must not pass for that of the next one."""
-        if not self._lines.is_online(self._id):
-            return
-        self._lines.close(self._id, CloseCode.GOING_AWAY, "the VM's process has ended")
-        await first(
-            offline=self._lines.wait_offline(self._id), late=self._sleep(limits.CLOSE_GRACE_S)
-        )
+        if self._lines.is_online(self._id):
+            self._lines.close(self._id, CloseCode.GOING_AWAY, "the VM's process has ended")
+            await self._lines.wait_offline(self._id)

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -52,6 +53,8 @@ class SessionLog:
     """One session's log in memory: its tail, what waits for the disk, and who follows it."""
 
     __slots__ = (
+        "__weakref__",
+        "idle_at",
         "last_id",
         "machine_seq",
         "marks",
@@ -72,6 +75,7 @@ class SessionLog:
         self.marks: list[Callable[[], None]] = []  # who waits for what is pending
         self.ring: deque[str] = deque(maxlen=limits.RING_EVENTS)
         self.readers: tuple[Reader, ...] = ()
+        self.idle_at = -1  # the last id when `tidy` last came by
         self.on_safe: Callable[[str, int], None] | None = None  # acknowledges to the machine
 
     def after(self, position: int) -> list[str] | None:
@@ -96,7 +100,9 @@ class Log:
     def __init__(self, store: SegmentStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._sessions: dict[str, SessionLog] = {}
+        # Weak: a log is in memory while a machine, a reader or a task at work holds it, and
+        # there are never two of one session.
+        self._sessions: WeakValueDictionary[str, SessionLog] = WeakValueDictionary()
         self._dirty: list[SessionLog] = []
         self._writing = False
         self._idle = asyncio.Event()
@@ -111,28 +117,32 @@ class Log:
 
     async def open(self, session_id: str) -> SessionLog:
         """The log of that session, from disk if it is not in memory yet."""
-        await self.load([session_id])
-        return self._sessions[session_id]
+        found = self._sessions.get(session_id)
+        return found if found is not None else (await self.open_all([session_id]))[session_id]
 
-    async def load(self, session_ids: Iterable[str]) -> None:
-        missing = [one for one in session_ids if one not in self._sessions]
-        if not missing:
-            return
-        heads = await self._store.heads(missing)
-        for one in missing:
-            if one not in self._sessions:  # another task may have been faster
-                self._sessions[one] = SessionLog(one, heads.get(one, Head(0, None)))
-
-    def get(self, session_id: str) -> SessionLog | None:
-        return self._sessions.get(session_id)
-
-    def __len__(self) -> int:
-        return len(self._sessions)
+    async def open_all(self, session_ids: Iterable[str]) -> dict[str, SessionLog]:
+        wanted = list(session_ids)
+        heads = await self._store.heads([one for one in wanted if one not in self._sessions])
+        opened = {}
+        for one in wanted:
+            # Looked up again, because another task may have been faster.
+            log = self._sessions.get(one)
+            if log is None:
+                log = self._sessions[one] = SessionLog(one, heads.get(one, Head(0, None)))
+            opened[one] = log
+        return opened
 
     async def delete(self, session_id: str) -> None:
         """Removes a session's events for good."""
         self._sessions.pop(session_id, None)
         await self._store.delete(session_id)
+
+    def tidy(self) -> None:
+        """Empties the rings that nobody has filled or read since the last time."""
+        for session in list(self._sessions.values()):
+            if session.idle_at == session.last_id and not session.readers:
+                session.ring.clear()
+            session.idle_at = session.last_id
 
     # --- Writing ------------------------------------------------------------------------------
 

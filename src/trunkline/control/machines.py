@@ -121,19 +121,12 @@ class Machines:
         machine.state = row.state
         # A machine that was online when this process's predecessor ended is expected back.
         machine.last_seen_ms = self._started_ms if row.state == "online" else row.last_seen_at or 0
-        await self._log.load(session_ids)
-        if machine_id in self._machines:  # another task was faster
-            return self._machines[machine_id]
-        self._machines[machine_id] = machine
-        for session_id in session_ids:
-            self.adopt(machine, session_id)
-        return machine
+        machine.logs = await self._log.open_all(session_ids)
+        return self._machines.setdefault(machine_id, machine)  # another task may be faster
 
-    def adopt(self, machine: Machine, session_id: str) -> None:
-        """Pins a session, whose log is loaded, to this machine."""
-        log = self._log.get(session_id)
-        assert log is not None
-        machine.logs[session_id] = log
+    def adopt(self, machine: Machine, log: SessionLog) -> None:
+        """Pins a session to this machine."""
+        machine.logs[log.session_id] = log
         if machine.line is not None and "seq" in machine.line.capabilities:
             log.on_safe = self._acknowledger(machine)
 

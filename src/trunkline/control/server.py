@@ -131,6 +131,7 @@ class Server:
         """Removes what has expired."""
         now = now_ms()
         core = self._core
+        core.log.tidy()
         await core.services.results.purge()
         await core.machines.save_all()
         async with core.store.write() as connection:

@@ -154,12 +154,8 @@ class SessionRecords:
         query = select(*_COLUMNS).where(and_(True, *wanted)).order_by(table.c.id.desc())
         async with self._store.read() as connection:
             rows = (await connection.execute(query.limit(limit))).mappings().all()
-        await self._log.load([row["id"] for row in rows])
-        found = []
-        for row in rows:
-            log = self._log.get(row["id"])
-            found.append(Session(**row, last_event_id=log.last_id if log else 0))
-        return found
+        logs = await self._log.open_all(row["id"] for row in rows)
+        return [Session(**row, last_event_id=logs[row["id"]].last_id) for row in rows]
 
     async def update(self, session_id: str, **values: Any) -> None:
         table = schema.sessions

@@ -71,8 +71,7 @@ class Sessions:
         machine = await self._choose_machine(who, new.machine_id)
         self._machines.check_room(machine)
         session = await self._records.insert(machine, new)
-        await self._log.load([session.id])
-        self._machines.adopt(machine, session.id)
+        self._machines.adopt(machine, await self._log.open(session.id))
         start = await self._machines.starter(session.id)
         assert start is not None
         self._machines.send(machine, start)

@@ -40,8 +40,6 @@ class People:
                 )
             for name, (org_id, role) in places.items():
                 user = {"id": new_id(), "org_id": org_id, "name": name, "role": role}
-                await connection.execute(
-                    insert(schema.users).values(**user, created_at=clock())
-                )
+                await connection.execute(insert(schema.users).values(**user, created_at=clock()))
                 setattr(people, name, Principal(user["id"], org_id, role))
         return people

@@ -45,14 +45,16 @@ class Time:
 
     def __init__(self) -> None:
         self.now_ms = 1_000_000
+        self.step_ms = 0
         self.slept: list[float] = []
         self._limits: dict[float, asyncio.Event] = {}
 
     def clock(self) -> int:
+        self.now_ms += self.step_ms
         return self.now_ms
 
     async def sleep(self, seconds: float) -> None:
-        if seconds in (CONNECT_S, AWAY_S, limits.CLOSE_GRACE_S):
+        if seconds in (CONNECT_S, AWAY_S):
             await self._limits.setdefault(seconds, asyncio.Event()).wait()
         else:
             self.slept.append(seconds)
@@ -97,9 +99,21 @@ class Bench:
             return (await connection.execute(query)).one()
 
     async def until_failed(self, machine_id: str) -> str:
-        while machine_id not in self.lines.failures:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(BOUND_S):
+            await self.lines.until(lambda: machine_id in self.lines.failures)
         return self.lines.failures[machine_id]
+
+    async def until_online(self, machine_id: str, lives: int = 1) -> None:
+        """Until it is connected, for the nth time."""
+        lines = self.lines
+        async with asyncio.timeout(BOUND_S):
+            await lines.until(
+                lambda: lines.connections[machine_id] >= lives and lines.is_online(machine_id)
+            )
+
+    async def until_offline(self, machine_id: str) -> None:
+        async with asyncio.timeout(BOUND_S):
+            await self.lines.wait_offline(machine_id)
 
     async def close(self) -> None:
         for vms in self._made:
@@ -127,7 +141,7 @@ async def bench(tmp_path: Path, keys: Keys) -> AsyncIterator[Bench]:
                 )
             )
     auth, lines = Auth(store, keys, None), MemoryLines()
-    async with asyncio.timeout(BOUND_S), serve_lines(lines, auth) as url:
+    async with serve_lines(lines, auth) as url:
         bench = Bench(store, auth, lines, url, tmp_path / "data")
         yield bench
         await bench.close()
@@ -226,7 +240,7 @@ async def test_a_vm_that_connects_in_time_is_not_failed_later(bench: Bench) -> N
     vms = await bench.vms()
     vm_id = (await vms.schedule(MEMBER, "user-1", base_url=URL)).vm_id
     other = (await vms.schedule(MEMBER, "user-1", base_url=URL)).vm_id
-    await bench.lines.set_online(vm_id)
+    bench.lines.set_online(vm_id)
     bench.time.pass_limit(CONNECT_S)
     await bench.until_failed(other)
     assert vm_id not in bench.lines.failures
@@ -255,9 +269,9 @@ async def test_nothing_is_scheduled_while_going_down(bench: Bench) -> None:
 async def test_a_local_vm_connects_with_the_credentials_it_was_given(bench: Bench) -> None:
     vms = await bench.vms()
     vm_id = await bench.local(vms)
-    await bench.lines.wait_online(vm_id)
+    await bench.until_online(vm_id)
     await vms.stop()
-    await bench.lines.wait_offline(vm_id)
+    await bench.until_offline(vm_id)
 
 
 async def test_a_local_vm_gets_its_secrets_in_a_scrubbed_environment_only(bench: Bench) -> None:
@@ -292,10 +306,10 @@ async def test_each_start_has_a_fresh_token_and_ticket(bench: Bench) -> None:
     vm_id = await bench.local(vms)
     for life in range(1, 4):
         # The server lets nobody in with a ticket that was used before.
-        await bench.lines.wait_connections(vm_id, life)
+        await bench.until_online(vm_id, life)
         await bench.lines.say(vm_id, "crash")
-        await bench.lines.wait_offline(vm_id)
-    await bench.lines.wait_connections(vm_id, 4)
+        await bench.until_offline(vm_id)
+    await bench.until_online(vm_id, 4)
     assert bench.time.slept == [1.0, 2.0, 4.0]
     async with bench.store.read() as connection:
         used = await connection.scalars(
@@ -305,17 +319,15 @@ async def test_each_start_has_a_fresh_token_and_ticket(bench: Bench) -> None:
 
 
 async def test_back_off_starts_over_after_a_stable_life(bench: Bench) -> None:
+    bench.time.step_ms = int(limits.VM_STABLE_S * 1000)
     vms = await bench.vms()
     vm_id = await bench.local(vms)
     for life in range(1, limits.VM_QUICK_FAILURES_MAX + 3):
-        await bench.lines.wait_connections(vm_id, life)
-        while "vm is up" not in "vm is up":  # pragma: no cover
-            break
-        bench.time.now_ms += int(limits.VM_STABLE_S * 1000)
+        await bench.until_online(vm_id, life)
         await bench.lines.say(vm_id, "crash")
-        await bench.lines.wait_offline(vm_id)
-    await bench.lines.wait_connections(vm_id, limits.VM_QUICK_FAILURES_MAX + 3)
-    assert vm_id not in bench.lines.failures
+        await bench.until_offline(vm_id)
+    await bench.until_online(vm_id, limits.VM_QUICK_FAILURES_MAX + 3)
+    assert set(bench.time.slept) == {1.0}
 
 
 async def test_a_local_vm_that_never_connects_is_stopped_and_has_failed(bench: Bench) -> None:
@@ -329,30 +341,30 @@ async def test_a_local_vm_that_never_connects_is_stopped_and_has_failed(bench: B
 async def test_a_broken_line_alone_does_not_restart_a_local_vm(bench: Bench) -> None:
     vms = await bench.vms()
     vm_id = await bench.local(vms)
-    await bench.lines.wait_online(vm_id)
+    await bench.until_online(vm_id)
     await bench.lines.say(vm_id, "drop")
-    await bench.lines.wait_connections(vm_id, 2)
+    await bench.until_online(vm_id, 2)
     assert bench.time.slept == []
 
 
 async def test_a_local_vm_that_lives_on_without_a_line_is_started_again(bench: Bench) -> None:
     vms = await bench.vms("--reconnect-s", "3600")
     vm_id = await bench.local(vms)
-    await bench.lines.wait_online(vm_id)
+    await bench.until_online(vm_id)
     bench.time.pass_limit(AWAY_S)
     await bench.lines.say(vm_id, "drop")
-    await bench.lines.wait_connections(vm_id, 2)
+    await bench.until_online(vm_id, 2)
     assert bench.time.slept == [1.0]
 
 
 async def test_local_vms_run_again_after_a_restart_of_the_control_plane(bench: Bench) -> None:
     before = await bench.vms()
     vm_id = await bench.local(before)
-    await bench.lines.wait_online(vm_id)
+    await bench.until_online(vm_id)
     await before.stop()
-    await bench.lines.wait_offline(vm_id)
+    await bench.until_offline(vm_id)
     await bench.vms()
-    await bench.lines.wait_connections(vm_id, 2)
+    await bench.until_online(vm_id, 2)
 
 
 async def test_a_boot_without_the_program_fails_the_vm_and_not_the_boot(bench: Bench) -> None:
@@ -366,12 +378,12 @@ async def test_a_boot_without_the_program_fails_the_vm_and_not_the_boot(bench: B
 async def test_a_vm_whose_user_was_removed_is_not_started_again(bench: Bench) -> None:
     vms = await bench.vms()
     vm_id = await bench.local(vms)
-    await bench.lines.wait_online(vm_id)
+    await bench.until_online(vm_id)
     async with bench.store.write() as connection:
         await connection.execute(delete(schema.users).where(schema.users.c.id == "user-1"))
     await bench.lines.say(vm_id, "crash")
-    while vm_id in vms._tasks:
-        await asyncio.sleep(0)
+    async with asyncio.timeout(BOUND_S):
+        await asyncio.gather(*vms._tasks.values())
     assert bench.lines.connections[vm_id] == 1
     assert vm_id not in bench.lines.failures
 
@@ -382,9 +394,9 @@ async def test_a_vm_whose_user_was_removed_is_not_started_again(bench: Bench) ->
 async def test_termination_closes_the_line_and_stops_the_process(bench: Bench) -> None:
     vms = await bench.vms()
     vm_id = await bench.local(vms)
-    await bench.lines.wait_online(vm_id)
+    await bench.until_online(vm_id)
     await vms.terminate(MEMBER, vm_id)
-    await bench.lines.wait_offline(vm_id)
+    await bench.until_offline(vm_id)
     assert (await bench.row(vm_id)).state == "terminated"
     assert bench.lines.ended == [vm_id]
     assert bench.lines.closed[0][:2] == (vm_id, CloseCode.NO_ACTIVE_VM)
@@ -408,9 +420,7 @@ async def test_a_terminated_vm_cannot_fail_any_more(bench: Bench) -> None:
     other = (await vms.schedule(MEMBER, "user-1", base_url=URL)).vm_id
     async with bench.store.write() as connection:
         await connection.execute(
-            update(schema.machines)
-            .where(schema.machines.c.id == vm_id)
-            .values(state="terminated")
+            update(schema.machines).where(schema.machines.c.id == vm_id).values(state="terminated")
         )
     bench.time.pass_limit(CONNECT_S)
     await bench.until_failed(other)

@@ -53,6 +53,9 @@ def _gate(core: Core) -> Middleware:
 
     @web.middleware
     async def gate(request: web.Request, handler: _Handler) -> web.StreamResponse:
-        return await answer_errors(request, lambda request: check(request, handler))
+        answer = await answer_errors(request, lambda request: check(request, handler))
+        if not answer.prepared:
+            answer.headers["Server"] = "trunkline"
+        return answer
 
     return gate

@@ -25,6 +25,8 @@ _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 
 def read_path(request: web.Request, name: str) -> str:
     value = request.match_info[name]
+    if len(value) > limits.NAME_CHARS_MAX:
+        raise web.HTTPNotFound  # longer than any name of a record
     _check_text(value, f"$.{name}")
     return value
 

@@ -1,8 +1,8 @@
 """The audit log: a chain in which every entry carries the hash of the one before it.
 
 Entries are added and read, never changed. `verify` names the first place where the chain is broken:
-an edited, removed or moved entry and, by the sealed head, a cut-off end or a chain that was computed
-anew by someone who has the database but not the control plane's key.
+an edited, removed or moved entry and, by the sealed head, a cut-off end or a chain computed anew by
+someone who has the database but not the control plane's key.
 """
 
 import hashlib

@@ -6,6 +6,7 @@ search is full text only. Loaded at first use, in a thread.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 _log = structlog.get_logger()
 
 
+@cache
 def load_wordllama() -> Any:
-    """The model from the package's own folder; raises when it is not installed."""
+    """The process's one model, from the package's own folder; raises when it is not installed."""
     import wordllama
 
     folder = Path(wordllama.__file__).parent

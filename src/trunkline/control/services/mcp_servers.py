@@ -5,7 +5,7 @@ server hides the org's one of the same name.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import httpx2
@@ -84,6 +84,11 @@ class McpServers:
         self._store = store
         self._keys = keys
         self._clock = clock
+        self._on_delete: list[Callable[[str], None]] = []
+
+    def on_delete(self, forget: Callable[[str], None]) -> None:
+        """Registers who has to let go of a server when its record is gone."""
+        self._on_delete.append(forget)
 
     async def add(self, org_id: str, user_id: str | None, given: McpServerInput) -> McpServer:
         """`user_id` None: for the whole org."""
@@ -123,6 +128,8 @@ class McpServers:
             if row.user_id != principal.user_id:
                 principal.require_org_admin()
             await connection.execute(delete(mcp_servers).where(mcp_servers.c.id == server_id))
+        for forget in self._on_delete:
+            forget(server_id)
 
     async def index_for(
         self, org_id: str, user_id: str, names: Iterable[str] | None = None

@@ -124,7 +124,7 @@ class Methods:
 
     async def _get_skill_package(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, params.SkillPackage)
-        return await self._skills.package(caller.org_id, wanted.skill_id, wanted.version)
+        return await self._skills.get_package(caller.org_id, wanted.skill_id, wanted.version)
 
     async def _memory_search(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, params.MemorySearch)

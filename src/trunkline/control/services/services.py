@@ -25,6 +25,7 @@ class Services:
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
         self.mcp_pool = McpPool(self.mcp_servers, AddressGuard(settings.mcp_allowed_hosts))
+        self.mcp_servers.on_delete(self.mcp_pool.forget)
         self.memories = Memories(store, clock, Embeddings())
         self.results = Results(store, clock)
         self.skills = Skills(store, clock)

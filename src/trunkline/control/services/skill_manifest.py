@@ -51,7 +51,7 @@ def parse(skill_md: bytes) -> Manifest:
         raise refused("SKILL.md's frontmatter has no description")
     if len(name) > limits.NAME_CHARS_MAX or not name.isprintable():
         raise refused(f"the name must be one line of at most {limits.NAME_CHARS_MAX} characters")
-    if len(description) > limits.TEXT_CHARS_MAX or "\x00" in description:
+    if len(description) > limits.TEXT_CHARS_MAX or not _is_storable(description):
         raise refused("the description is too long or not text")
     metadata = _mapping(fields.get("metadata"))
     version = _scalar(fields.get("version")) or _scalar(metadata.get("version")) or None
@@ -83,6 +83,11 @@ def slug(name: str) -> str:
     if len(text) > _SLUG_CHARS_MAX:
         return f"{text[: _SLUG_CHARS_MAX - 13].rstrip('-')}-{digest}"
     return text
+
+
+def _is_storable(text: str) -> bool:
+    """YAML escapes can spell NUL and half of a surrogate pair, which no database takes."""
+    return not re.search(r"[\x00\ud800-\udfff]", text)
 
 
 def _text(content: bytes) -> str:
@@ -166,6 +171,8 @@ def _extend(known: list[str], value: Any) -> None:
         if not isinstance(item, str) or not item.strip():
             continue
         text = item.strip()
+        if not text.isprintable():
+            raise refused("it requires something whose name is not plain text")
         if len(text) > limits.NAME_CHARS_MAX or len(known) >= limits.SKILL_REQUIRES_MAX:
             raise refused("it requires too many things, or one with too long a name")
         if text not in known:

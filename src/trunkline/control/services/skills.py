@@ -1,6 +1,6 @@
 """Skills of an org: kept as whole packages, listed for sessions, sent to machines on request.
 
-The VM edge calls `package` and `index_for`, REST the rest. A package goes in whole or not at all.
+The VM edge calls `get_package` and `index_for`, REST the rest. A package goes in whole or not at all.
 """
 
 import asyncio
@@ -110,7 +110,7 @@ class Skills:
         await connection.execute(insert(skill_files), rows)
         return skill
 
-    async def package(
+    async def get_package(
         self, org_id: str, skill_id: str, version: str | None = None
     ) -> dict[str, Any]:
         """The answer to `get_skill_package`: every file of one version."""

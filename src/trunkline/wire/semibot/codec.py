@@ -29,7 +29,7 @@ def decode_uplink(payload: bytes | str) -> Uplink | Unknown:
     """A message from the execution plane."""
     try:
         return _uplink.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         return _unknown_or_raise(payload, error)
 
 
@@ -37,7 +37,7 @@ def decode_downlink(payload: bytes | str) -> Downlink | Unknown:
     """A message from the control plane, as an execution plane reads it."""
     try:
         return _downlink.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         return _unknown_or_raise(payload, error)
 
 
@@ -50,6 +50,6 @@ def _unknown_or_raise(payload: bytes | str, error: Exception) -> Unknown:
     if isinstance(error, msgspec.ValidationError) and str(error).endswith("at `$.type`"):
         try:
             return _envelope.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as second:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as second:
             error = second
     raise Malformed(str(error)[:500]) from error

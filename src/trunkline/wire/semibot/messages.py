@@ -4,12 +4,15 @@ Uplink structs are lenient: what a peer leaves out has a default, what we do not
 Downlink structs are strict: their fields are what the document says.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
 Json = dict[str, Any]
+
+Seq = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A machine's number of an event; what a database's integer holds."""
 
 
 class _Up(msgspec.Struct, tag_field="type", gc=False):
@@ -42,7 +45,7 @@ class SseEvent(_Up, tag="sse_event"):
 
     session_id: str
     data: str | Json
-    seq: int | None = None
+    seq: Seq | None = None
 
 
 class BatchedEvent(msgspec.Struct, gc=False):
@@ -50,7 +53,7 @@ class BatchedEvent(msgspec.Struct, gc=False):
 
     session_id: str
     data: str | Json
-    seq: int | None = None
+    seq: Seq | None = None
 
 
 class Batch(_Up, tag="batch"):

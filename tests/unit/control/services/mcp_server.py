@@ -65,8 +65,9 @@ def _tools(seen: RunningServer) -> MCPServer:
 
 @contextlib.asynccontextmanager
 async def running_server(
-    port: int = 0, *, json_response: bool = False
+    port: int = 0, *, json_response: bool = False, legacy: bool = False
 ) -> AsyncIterator[RunningServer]:
+    """`legacy`: a server that knows nothing of the 2026 protocol and so keeps sessions."""
     listening = socket.create_server(("127.0.0.1", port))
     seen = RunningServer(listening)
     app = _tools(seen).streamable_http_app(
@@ -78,6 +79,10 @@ async def running_server(
         if scope["type"] == "http":
             headers = {name.decode(): value.decode() for name, value in scope["headers"]}
             seen.requests.append({"method": scope["method"], **headers})
+            if legacy and headers.get("mcp-protocol-version", "").startswith("2026"):
+                await send({"type": "http.response.start", "status": 400, "headers": []})
+                await send({"type": "http.response.body"})
+                return
         await app(scope, receive, send)
 
     config = uvicorn.Config(recorded, log_level="critical", timeout_graceful_shutdown=1)
@@ -88,5 +93,7 @@ async def running_server(
     finally:
         server.should_exit = True
         server.force_exit = True
+        for connection in list(server.server_state.connections):
+            connection.transport.abort()  # type: ignore[union-attr]
         await serving
         listening.close()

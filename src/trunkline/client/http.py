@@ -1,0 +1,98 @@
+"""Requests to the REST API: addresses, the bearer token, answers and errors.
+
+Redirects are not followed, so that the token goes nowhere but to the address that was given.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+
+from trunkline import limits
+from trunkline.client.errors import ApiError, Unreachable
+from trunkline.client.models import refusal
+
+T = TypeVar("T")
+
+_PREFIX = "/api/v1"
+
+
+class Http:
+    """One server, one token, one pool of connections."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self.url = url.rstrip("/")
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                headers=self._headers,
+                timeout=aiohttp.ClientTimeout(total=limits.CLIENT_TIMEOUT_S),
+            )
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def address(self, *path: str) -> str:
+        """`address("sessions", id)`: each part is one segment, whatever it contains."""
+        return self.url + _PREFIX + "".join("/" + quote(part, safe="") for part in path)
+
+    async def call(
+        self,
+        method: str,
+        *path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        upload: bytes | None = None,
+    ) -> bytes:
+        """The body of a successful answer; ApiError or Unreachable otherwise."""
+        data, kind = upload, "application/zip"
+        if body is not None:
+            data, kind = msgspec.json.encode(body), "application/json"
+        headers = {} if data is None else {"Content-Type": kind}
+        params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
+        try:
+            async with self.session.request(
+                method,
+                self.address(*path),
+                params=params,
+                data=data,
+                headers=headers,
+                allow_redirects=False,
+            ) as answer:
+                return await checked(answer)
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise Unreachable(f"{self.url} does not answer: {error or 'timeout'}") from error
+
+    async def fetch(self, kind: type[T], method: str, *path: str, **options: Any) -> T:
+        """`call`, with the answer as a value of that type."""
+        raw = await self.call(method, *path, **options)
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Unreachable(f"{self.url} is no Trunkline server: {error}") from error
+
+
+async def checked(answer: aiohttp.ClientResponse) -> bytes:
+    """The body; ApiError when the answer is an error, Unreachable when it is no API's."""
+    raw = await answer.read()
+    if answer.status < 300:
+        return raw
+    found = refusal(raw)
+    if found is None:
+        if answer.status >= 500:
+            raise ApiError(answer.status, "BAD_GATEWAY", f"the server answered {answer.status}")
+        raise Unreachable(f"{answer.url.origin()} answered {answer.status}, and not as Trunkline")
+    raise ApiError(answer.status, *found)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

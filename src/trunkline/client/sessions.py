@@ -1,0 +1,84 @@
+"""Sessions: make them, talk to them, follow them, answer what they ask."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from trunkline.client.http import Http
+from trunkline.client.models import Approval, Event, EventPage, Json, Page, Session, turn_id
+from trunkline.client.stream import Sleep, Stream
+
+
+class Sessions:
+    """The session routes of the API."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def create(self, **choices: Any) -> Session:
+        """`agent_id`, `machine_id`, `runtime_type`, `title`, …; None leaves it to the server."""
+        body = {name: value for name, value in choices.items() if value is not None}
+        return await self._http.fetch(Session, "POST", "sessions", body=body)
+
+    async def get(self, session_id: str) -> Session:
+        return await self._http.fetch(Session, "GET", "sessions", session_id)
+
+    async def page(
+        self, *, limit: int | None = None, cursor: str | None = None, status: str | None = None
+    ) -> Page[Session]:
+        query = {"limit": limit, "cursor": cursor, "status": status}
+        return await self._http.fetch(Page[Session], "GET", "sessions", query=query)
+
+    async def close(self, session_id: str) -> None:
+        await self._http.call("DELETE", "sessions", session_id)
+
+    async def send(
+        self,
+        session_id: str,
+        message: str,
+        *,
+        metadata: Json | None = None,
+        client_message_id: str | None = None,
+    ) -> str:
+        """The id of the turn. With the same `client_message_id`, sending again has no effect."""
+        body: Json = {"message": message}
+        if metadata is not None:
+            body["metadata"] = metadata
+        if client_message_id is not None:
+            body["client_message_id"] = client_message_id
+        return turn_id(await self._http.call("POST", "sessions", session_id, "messages", body=body))
+
+    async def cancel(self, session_id: str, reason: str | None = None) -> None:
+        body = {} if reason is None else {"reason": reason}
+        await self._http.call("POST", "sessions", session_id, "cancel", body=body)
+
+    async def configure(self, session_id: str, **changes: Any) -> None:
+        await self._http.call("PATCH", "sessions", session_id, "config", body=changes)
+
+    async def events(self, session_id: str, after: int = 0) -> AsyncIterator[Event]:
+        """The log up to now, page by page."""
+        position: int | None = after
+        while position is not None:
+            page = await self._http.fetch(
+                EventPage, "GET", "sessions", session_id, "events", query={"after": position}
+            )
+            for entry in page.items:
+                yield entry.as_event()
+            position = page.next_after
+
+    async def snapshot(self, session_id: str) -> Json:
+        """The full state, as a reader needs it after `resync`."""
+        return await self._http.fetch(Json, "GET", "sessions", session_id, "snapshot")
+
+    def stream(self, session_id: str, after: int = 0, *, sleep: Sleep = asyncio.sleep) -> Stream:
+        """The log from there on, live; goes on by itself when the connection breaks."""
+        return Stream(self._http, session_id, after=after, sleep=sleep)
+
+    async def approvals(self, session_id: str | None = None) -> list[Approval]:
+        """What waits for an answer."""
+        query = {"session_id": session_id}
+        return (await self._http.fetch(Page[Approval], "GET", "approvals", query=query)).items
+
+    async def answer(self, approval_id: str, confirmed: bool, answer: Any = None) -> Approval:
+        body = {"confirmed": confirmed, "answer": answer}
+        return await self._http.fetch(Approval, "POST", "approvals", approval_id, body=body)

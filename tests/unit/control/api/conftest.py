@@ -1,0 +1,101 @@
+"""The whole API over a real core, a real SQLite store and a real HTTP server."""
+
+import functools
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientResponse
+from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.web import Application, Request
+
+from tests.unit.control.people import People
+from trunkline.control.api.app import build_app
+from trunkline.control.auth import Principal
+from trunkline.control.clock import now_ms
+from trunkline.control.core import Core
+from trunkline.control.secrets import Keys
+from trunkline.control.settings import Settings
+from trunkline.control.store.engine import Store
+from trunkline.control.store.segments import SqliteSegments
+
+ADMIN_TOKEN = "the-fixed-admin-token"
+
+
+class Api:
+    """A client that speaks for anyone of `people`."""
+
+    def __init__(
+        self, core: Core, client: TestClient[Request, Application], people: People
+    ) -> None:
+        self.core = core
+        self.client = client
+        self.people = people
+
+    @functools.cached_property
+    def _tokens(self) -> dict[str, str]:
+        return {}
+
+    async def token(self, who: Principal) -> str:
+        if who.user_id not in self._tokens:
+            self._tokens[who.user_id], _ = await self.core.auth.issue(who.user_id)
+        return self._tokens[who.user_id]
+
+    async def send(
+        self, who: Principal | None, method: str, path: str, **options: Any
+    ) -> ClientResponse:
+        headers = dict(options.pop("headers", {}))
+        if who is not None:
+            headers["Authorization"] = f"Bearer {await self.token(who)}"
+        return await self.client.request(
+            method, path, headers=headers, allow_redirects=False, **options
+        )
+
+    async def call(
+        self, who: Principal | None, method: str, path: str, body: Any = None, **options: Any
+    ) -> tuple[int, Any]:
+        """A call under `/api/v1`: its status and its JSON."""
+        if body is not None:
+            options["json"] = body
+        async with await self.send(who, method, f"/api/v1{path}", **options) as answer:
+            text = await answer.text()
+            return answer.status, await answer.json() if text else None
+
+    async def make(self, who: Principal, path: str, body: Any) -> str:
+        """Makes a record and returns its id."""
+        status, answer = await self.call(who, "POST", path, body)
+        assert status == 201, answer
+        return str(answer["id"])
+
+    async def schedule(self, who: Principal) -> str:
+        status, answer = await self.call(who, "POST", f"/users/{who.user_id}/vm")
+        assert status == 201, answer
+        return str(answer["vm_id"])
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=str(tmp_path), allowed_origins="https://friend.example")
+
+
+@pytest.fixture
+async def core(
+    sqlite_store: Store, keys: Keys, settings: Settings, tmp_path: Path
+) -> AsyncIterator[Core]:
+    segments = await SqliteSegments.open(tmp_path / "log.db")
+    core = Core(settings, sqlite_store, segments, keys, ADMIN_TOKEN)
+    yield core
+    await core.vms.stop()
+    await core.log.flushed()
+    await core.tasks.settle()
+    await core.services.close()
+    await segments.close()
+
+
+@pytest.fixture
+async def api(core: Core) -> AsyncIterator[Api]:
+    people = await People.settle(core.store, now_ms)
+    core.auth.set_first_user(people.ada)
+    async with TestClient(TestServer(build_app(core))) as client:
+        yield Api(core, client, people)

@@ -1,0 +1,198 @@
+"""The generated documents: OpenAPI of the routes, AsyncAPI of the wire."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from tests.unit.control.api.conftest import Api
+from trunkline.control.api import asyncapi, openapi
+from trunkline.control.api.app import ROUTES
+from trunkline.wire.semibot.messages import DOWNLINK, UPLINK, SseEvent
+
+Json = dict[str, Any]
+
+# CONTRACT.md §5 and §4 (operator), without the credentials of devices and Yeaft agents.
+CONTRACT = """
+POST GET /orgs
+GET PATCH DELETE /orgs/{}
+POST GET /users
+GET PATCH DELETE /users/{}
+POST GET /agents
+GET PATCH DELETE /agents/{}
+POST /users/{}/token
+DELETE /tokens/{}
+PUT /users/{}/credentials/{}
+POST /users/{}/vm
+GET /machines
+GET DELETE /machines/{}
+POST GET /sessions
+GET PATCH DELETE /sessions/{}
+POST /sessions/{}/messages
+POST /sessions/{}/cancel
+PATCH /sessions/{}/config
+GET /sessions/{}/events
+GET /sessions/{}/snapshot
+GET /sessions/{}/stream
+GET /approvals
+POST /approvals/{}
+POST GET /skills
+GET /skills/{}
+POST /evolutions/{}/approve
+POST /evolutions/{}/reject
+POST /memories
+GET /memories/search
+POST GET /mcp-servers
+GET /usage
+GET /audit
+GET /audit/verify
+"""
+OPERATOR = ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json", "/docs"]
+
+
+@pytest.fixture(scope="module")
+def document() -> Json:
+    return openapi.describe(ROUTES)
+
+
+def operations(document: Json) -> list[tuple[str, str, Json]]:
+    return [
+        (method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_every_route_of_the_contract_is_documented(document: Json) -> None:
+    documented = {
+        f"{method} {re.sub(r'{[^}]+}', '{}', path)}" for method, path, _ in operations(document)
+    }
+    for line in CONTRACT.split("\n"):
+        *methods, path = line.split() or [""]
+        for method in methods:
+            assert f"{method} /api/v1{path}" in documented
+    for path in OPERATOR:
+        assert f"GET {path}" in documented
+
+
+def test_every_operation_says_what_it_takes_and_returns(document: Json) -> None:
+    names = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(names) == len(set(names))
+    for method, path, operation in operations(document):
+        assert operation["summary"].endswith((".", "off.")), path
+        assert "default" in operation["responses"], path
+        in_path = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
+        assert in_path == set(re.findall(r"{(\w+)}", path))
+        if method in ("PUT", "PATCH"):
+            assert "requestBody" in operation, path
+        if path.startswith("/api/v1"):
+            assert "security" not in operation, f"{path} must not be open"
+            assert "401" in operation["responses"]
+
+
+def test_every_reference_leads_somewhere(document: Json) -> None:
+    def references(value: Any) -> list[str]:
+        if isinstance(value, dict):
+            own = [value["$ref"]] if "$ref" in value else []
+            return own + [ref for item in value.values() for ref in references(item)]
+        if isinstance(value, list):
+            return [ref for item in value for ref in references(item)]
+        return []
+
+    for whole in (document, asyncapi.describe()):
+        found = references(whole)
+        assert found
+        for reference in found:
+            place: Any = whole
+            for step in reference.removeprefix("#/").split("/"):
+                place = place[step]
+
+
+def test_every_schema_is_valid_json_schema(document: Json) -> None:
+    for schema in [
+        *document["components"]["schemas"].values(),
+        *asyncapi.describe()["components"]["schemas"].values(),
+    ]:
+        assert jsonschema_rs.meta.is_valid(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+        )
+
+
+def test_bounds_are_part_of_the_document(document: Json) -> None:
+    parameters = document["paths"]["/api/v1/agents"]["get"]["parameters"]
+    limit = next(one for one in parameters if one["name"] == "limit")
+    assert limit["required"] is False
+    assert (limit["schema"]["minimum"], limit["schema"]["maximum"]) == (1, 200)
+    assert document["components"]["schemas"]["NewAgent"]["required"] == ["name"]
+
+
+def test_the_answer_of_a_list_names_its_items(document: Json) -> None:
+    answer = document["paths"]["/api/v1/agents"]["get"]["responses"]["200"]
+    reference = answer["content"]["application/json"]["schema"]["$ref"]
+    page = document["components"]["schemas"][reference.rsplit("/", 1)[-1]]
+    assert page["properties"]["items"]["items"] == {"$ref": "#/components/schemas/Agent"}
+
+
+def test_every_message_of_the_wire_is_documented() -> None:
+    document = asyncapi.describe()
+    names = {message["name"] for message in document["components"]["messages"].values()}
+    assert names == {str(kind.__struct_config__.tag) for kind in (*UPLINK, *DOWNLINK)}
+    sent = document["operations"]["toMachine"]["messages"]
+    assert {"$ref": "#/channels/vm/messages/Init"} in sent
+    assert len(sent) == len(DOWNLINK)
+
+
+def test_a_real_message_fits_its_documented_schema() -> None:
+    document = asyncapi.describe()
+    schema = {**document["components"]["schemas"]["SseEvent"], "components": document["components"]}
+    message = msgspec.to_builtins(SseEvent(session_id="s", data="{}"))
+    assert jsonschema_rs.is_valid(schema, message)
+    assert not jsonschema_rs.is_valid(schema, {**message, "session_id": 7})
+
+
+async def test_real_answers_fit_their_documented_schemas(api: Api, document: Json) -> None:
+    async with await api.send(None, "GET", "/openapi.json") as answer:
+        assert await answer.json() == document
+    ann = api.people.ann
+    agent_id = await api.make(ann, "/agents", {"name": "a", "tools": ["x"]})
+    machine_id = await api.schedule(ann)
+    session_id = await api.make(ann, "/sessions", {"machine_id": machine_id, "agent_id": agent_id})
+    await api.call(ann, "POST", f"/sessions/{session_id}/messages", {"message": "hi"})
+    places = {
+        "agent_id": agent_id,
+        "machine_id": machine_id,
+        "session_id": session_id,
+        "user_id": ann.user_id,
+        "org_id": ann.org_id,
+    }
+    checked = 0
+    for method, path, operation in operations(document):
+        content = operation["responses"].get("200", {}).get("content", {})
+        known = all(name in places for name in re.findall(r"{(\w+)}", path))
+        if method != "GET" or "application/json" not in content or not known:
+            continue
+        if path in ("/api/v1/memories/search", "/api/v1/audit/verify"):
+            continue  # wants a query; wants an admin
+        async with await api.send(ann, "GET", path.format(**places)) as response:
+            assert response.status == 200, path
+            value = await response.json()
+        schema = {**content["application/json"]["schema"], "components": document["components"]}
+        jsonschema_rs.validate(schema, value)
+        checked += 1
+    assert checked >= 20
+
+
+def test_the_packaged_pages_are_all_there() -> None:
+    folder = Path(asyncapi.__file__).parent / "pages"
+    used = set(
+        re.findall(
+            r'(?:src|href)="/pages/([\w.]+)"',
+            "".join(page.read_text(encoding="utf-8") for page in folder.glob("*.html")),
+        )
+    )
+    assert used == {"style.css", "language.js", "home.js", "docs.js"}
+    for name in used:
+        assert (folder / name).is_file()

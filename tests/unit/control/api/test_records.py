@@ -1,0 +1,198 @@
+"""The routes of records, from the outside: answers, bounds, and what is never answered."""
+
+import io
+import zipfile
+from typing import Any
+
+import pytest
+
+from tests.unit.control.api.conftest import Api
+from trunkline import limits
+from trunkline.control.ids import new_id
+
+
+async def test_a_user_with_a_token_can_work_at_once(api: Api) -> None:
+    user_id = await api.make(api.people.orla, "/users", {"name": "new"})
+    status, issued = await api.call(api.people.orla, "POST", f"/users/{user_id}/token")
+    assert (status, set(issued)) == (201, {"token", "id"})
+    headers = {"Authorization": f"Bearer {issued['token']}"}
+    status, me = await api.call(None, "GET", "/me", headers=headers)
+    assert (status, me["user"]["id"], me["user"]["role"]) == (200, user_id, "member")
+    assert (await api.call(None, "DELETE", f"/tokens/{issued['id']}", headers=headers))[0] == 204
+    assert (await api.call(None, "GET", "/me", headers=headers))[0] == 401
+
+
+async def test_a_key_is_never_answered(api: Api) -> None:
+    ann = api.people.ann
+    path = f"/users/{ann.user_id}/credentials"
+    secret = {"api_key": "sk-very-secret", "base_url": "https://llm.example/v1"}
+    answers = [
+        await api.call(ann, "PUT", f"{path}/openai", secret),
+        await api.call(ann, "GET", f"{path}/openai"),
+        await api.call(ann, "GET", path),
+        await api.call(ann, "PUT", f"{path}/openai", {**secret, "base_url": "ftp://x"}),
+    ]
+    assert [status for status, _ in answers] == [200, 200, 200, 400]
+    assert "sk-very-secret" not in repr(answers)
+    assert (await api.call(ann, "DELETE", f"{path}/openai"))[0] == 204
+    assert (await api.call(ann, "GET", f"{path}/openai"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    ["", "x", "javascript:alert(1)", "http://", "http://a b", "http://u:p@x", "http://x?k=v"],
+)
+async def test_a_base_url_is_a_plain_http_address(api: Api, base_url: str) -> None:
+    path = f"/users/{api.people.ann.user_id}/credentials/openai"
+    body = {"api_key": "k", "base_url": base_url}
+    status, answer = await api.call(api.people.ann, "PUT", path, body)
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({}, "name"),
+        ({"name": ""}, "$.name"),
+        ({"name": "   "}, "$.name"),
+        ({"name": "x" * 201}, "$.name"),
+        ({"name": 1}, "$.name"),
+        ({"name": "a", "temperature": 3}, "$.temperature"),
+        ({"name": "a", "temperature": -1}, "$.temperature"),
+        ({"name": "a", "max_tokens": 0}, "$.max_tokens"),
+        ({"name": "a", "max_tokens": 10**30}, "$.max_tokens"),
+        ({"name": "a", "confirm": "sometimes"}, "$.confirm"),
+        ({"name": "a", "runtime_type": "cobol"}, "$.runtime_type"),
+        ({"name": "a", "tools": ["x"] * 201}, "$.tools"),
+        ({"name": "a", "tools": [""]}, "$.tools[0]"),
+        ({"name": "a", "system_prompt": "x" * (limits.TEXT_CHARS_MAX + 1)}, "$.system_prompt"),
+        ({"name": "a", "session_config": []}, "$.session_config"),
+        ({"name": "a", "session_config": {"n": 2**63}}, "integer"),
+    ],
+)
+async def test_an_agent_within_its_bounds_or_none(api: Api, body: Any, place: str) -> None:
+    status, answer = await api.call(api.people.ann, "POST", "/agents", body)
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+    assert place in answer["error"]["message"]
+
+
+async def test_lists_are_paged_by_cursor(api: Api) -> None:
+    ann = api.people.ann
+    made = [await api.make(ann, "/agents", {"name": str(number)}) for number in range(5)]
+    seen: list[str] = []
+    path = "/agents?limit=2"
+    for _ in range(3):
+        _, page = await api.call(ann, "GET", path)
+        seen += [item["id"] for item in page["items"]]
+        path = f"/agents?limit=2&cursor={page['next_cursor']}"
+    assert page["next_cursor"] is None
+    assert sorted(seen) == sorted(made)
+
+
+@pytest.mark.parametrize("path", ["/users", "/agents", "/machines", "/sessions", "/approvals"])
+@pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=-1", "limit=x", "cursor=%00"])
+async def test_a_page_is_bounded(api: Api, path: str, query: str) -> None:
+    status, answer = await api.call(api.people.ann, "GET", f"{path}?{query}")
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize("odd", ["x", "..%2F..%2Fetc", "%F0%9F%98%80", "'%20OR%201=1", "0" * 5000])
+@pytest.mark.parametrize(
+    "path", ["/users", "/agents", "/machines", "/sessions", "/orgs", "/skills"]
+)
+async def test_an_odd_id_is_a_missing_record(api: Api, path: str, odd: str) -> None:
+    status, answer = await api.call(api.people.ada, "GET", f"{path}/{odd}")
+    assert status == 404
+    assert answer["error"]["code"].endswith("NOT_FOUND")
+
+
+async def test_removing_a_user_gives_their_machines_up_and_ends_their_tokens(api: Api) -> None:
+    ann = api.people.ann
+    machine_id = await api.schedule(ann)
+    cut: list[str] = []
+    api.core.auth.on_revoke(cut.append)
+    assert (await api.call(ann, "GET", "/me"))[0] == 200
+    assert (await api.call(ann, "DELETE", f"/users/{ann.user_id}"))[0] == 403
+    assert (await api.call(api.people.orla, "DELETE", f"/users/{ann.user_id}"))[0] == 204
+    assert len(cut) == 1
+    assert (await api.call(ann, "GET", "/me"))[0] == 401
+    assert (await api.call(api.people.ada, "GET", f"/machines/{machine_id}"))[0] == 404
+    assert not api.core.machines.is_online(machine_id)
+
+
+async def test_removing_an_org_removes_what_is_in_it(api: Api) -> None:
+    zoe = api.people.zoe
+    agent_id = await api.make(zoe, "/agents", {"name": "a"})
+    assert (await api.call(api.people.olaf, "DELETE", f"/orgs/{zoe.org_id}"))[0] == 403
+    assert (await api.call(api.people.ada, "DELETE", f"/orgs/{zoe.org_id}"))[0] == 204
+    assert (await api.call(zoe, "GET", "/me"))[0] == 401
+    assert (await api.call(api.people.ada, "GET", f"/agents/{agent_id}"))[0] == 404
+
+
+async def test_a_scheduled_machine_is_listed_until_it_is_given_up(api: Api) -> None:
+    ann = api.people.ann
+    status, vm = await api.call(
+        ann, "POST", f"/users/{ann.user_id}/vm", {"provider": "manual", "name": "laptop"}
+    )
+    assert (status, set(vm)) == (201, {"vm_id", "token", "ticket", "ws_url", "expires_at"})
+    host = str(api.client.make_url("/")).removeprefix("http")
+    assert vm["ws_url"] == f"ws{host}ws/vm"
+    session_id = await api.make(ann, "/sessions", {"machine_id": vm["vm_id"]})
+    _, machine = await api.call(ann, "GET", f"/machines/{vm['vm_id']}")
+    assert (machine["name"], machine["kind"], machine["online"]) == ("laptop", "vm", False)
+    assert (machine["state"], machine["sessions"]) == ("pending", [session_id])
+    assert (await api.call(ann, "DELETE", f"/machines/{vm['vm_id']}"))[0] == 204
+    assert (await api.call(ann, "GET", "/machines"))[1]["items"] == []
+    _, page = await api.call(ann, "GET", "/machines?terminated=true")
+    assert [item["state"] for item in page["items"]] == ["terminated"]
+
+
+async def test_a_local_machine_is_only_for_admins(api: Api) -> None:
+    ann = api.people.ann
+    path = f"/users/{ann.user_id}/vm"
+    assert (await api.call(ann, "POST", path, {"provider": "local"}))[0] == 403
+    assert (await api.call(ann, "POST", path, {"provider": "cloud"}))[0] == 400
+
+
+async def test_a_skill_comes_in_as_a_zip_and_shows_its_files(api: Api) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("SKILL.md", "---\nname: greet\ndescription: says hello\n---\nHi.\n")
+        archive.writestr("scripts/run.py", "print('hi')\n")
+    status, skill = await api.call(api.people.orla, "POST", "/skills", data=buffer.getvalue())
+    assert status == 201, skill
+    status, shown = await api.call(api.people.ann, "GET", f"/skills/{skill['skill_id']}")
+    assert (status, shown["files"]) == (200, ["SKILL.md", "scripts/run.py"])
+    assert shown["file_inventory"]["script_files"] == ["scripts/run.py"]
+    assert (await api.call(api.people.ann, "DELETE", f"/skills/{skill['id']}"))[0] == 403
+    assert (await api.call(api.people.orla, "DELETE", f"/skills/{skill['id']}"))[0] == 204
+    assert (await api.call(api.people.ann, "GET", f"/skills/{skill['id']}"))[0] == 404
+
+
+@pytest.mark.parametrize("content", [b"not a zip", b"PK\x03\x04" + b"\0" * 50])
+async def test_a_package_that_is_none_is_refused(api: Api, content: bytes) -> None:
+    status, answer = await api.call(api.people.orla, "POST", "/skills", data=content)
+    assert status == 400, answer
+    assert (await api.call(api.people.orla, "GET", "/skills"))[1]["items"] == []
+
+
+async def test_an_mcp_servers_secrets_are_never_answered(api: Api) -> None:
+    server = {
+        "name": "hub",
+        "type": "remote",
+        "url": "https://mcp.example/mcp?key=in-the-url",
+        "headers": {"Authorization": "Bearer in-the-header"},
+    }
+    answers = [
+        await api.call(api.people.orla, "POST", "/mcp-servers", {**server, "shared": True}),
+        await api.call(api.people.ann, "GET", "/mcp-servers"),
+    ]
+    assert [status for status, _ in answers] == [201, 200]
+    assert answers[1][1]["items"][0]["name"] == "hub"
+    assert "in-the" not in repr(answers)
+
+
+async def test_unknown_records_are_named_in_the_error(api: Api) -> None:
+    for kind in ("user", "agent", "machine", "session", "org", "evolution"):
+        status, answer = await api.call(api.people.ada, "GET", f"/{kind}s/{new_id()}")
+        assert (status, answer["error"]["code"]) == (404, f"{kind.upper()}_NOT_FOUND")

@@ -1,0 +1,145 @@
+"""The routes of sessions, over a real core whose machine is scheduled and not yet there."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.unit.control.api.conftest import Api
+from trunkline.control.api.events import read_events
+from trunkline.control.session_records import LoggedEvent
+
+
+async def new_session(api: Api) -> str:
+    machine_id = await api.schedule(api.people.ann)
+    return await api.make(api.people.ann, "/sessions", {"machine_id": machine_id, "title": "t"})
+
+
+async def test_a_session_lives_from_its_making_to_its_closing(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    path = f"/sessions/{session_id}"
+    _, session = await api.call(ann, "GET", path)
+    assert (session["title"], session["status"]) == ("t", "active")
+    assert session["runtime_type"] == "semigraph"
+    assert (await api.call(ann, "PATCH", path, {"title": "新"}))[1]["title"] == "新"
+    assert (await api.call(ann, "PATCH", path, {"title": None}))[1]["title"] is None
+    assert (await api.call(ann, "DELETE", path))[0] == 204
+    assert (await api.call(ann, "GET", path))[1]["status"] == "closed"
+    for state, count in (("active", 0), ("closed", 1)):
+        _, page = await api.call(ann, "GET", f"/sessions?status={state}")
+        assert len(page["items"]) == count
+    status, answer = await api.call(ann, "POST", f"{path}/messages", {"message": "hi"})
+    assert (status, answer["error"]["code"]) == (409, "SESSION_CLOSED")
+
+
+async def test_without_a_machine_there_is_no_session(api: Api) -> None:
+    status, answer = await api.call(api.people.ann, "POST", "/sessions")
+    assert (status, answer["error"]["code"]) == (503, "NO_MACHINE")
+
+
+async def test_the_same_client_message_twice_has_one_effect(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    body = {"message": "hello", "client_message_id": "m-1"}
+    answers = [
+        await api.call(ann, "POST", f"/sessions/{session_id}/messages", body) for _ in range(2)
+    ]
+    assert [status for status, _ in answers] == [202, 202]
+    assert answers[0][1]["turn_id"] == answers[1][1]["turn_id"]
+    _, page = await api.call(ann, "GET", f"/sessions/{session_id}/events")
+    said = [item["event"] for item in page["items"] if item["event"]["type"] == "user_message"]
+    assert [event["content"] for event in said] == ["hello"]
+
+
+async def test_the_log_is_read_page_by_page(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    for number in range(5):
+        await api.call(ann, "POST", f"/sessions/{session_id}/messages", {"message": str(number)})
+    seen: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        _, page = await api.call(ann, "GET", f"/sessions/{session_id}/events?after={after}&limit=2")
+        assert len(page["items"]) <= 2
+        seen += [item["id"] for item in page["items"]]
+        after = page["next_after"]
+    assert seen == sorted(set(seen))
+    assert len(seen) >= 5
+
+
+@pytest.mark.parametrize(
+    "query", ["after=-1", "after=x", "limit=0", "limit=1001", "after=1" + "0" * 30]
+)
+async def test_a_position_in_the_log_is_a_number_within_bounds(api: Api, query: str) -> None:
+    session_id = await new_session(api)
+    status, answer = await api.call(api.people.ann, "GET", f"/sessions/{session_id}/events?{query}")
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+async def test_a_snapshot_holds_the_state_and_its_position(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    await api.call(ann, "POST", f"/sessions/{session_id}/messages", {"message": "hello"})
+    status, snapshot = await api.call(ann, "GET", f"/sessions/{session_id}/snapshot")
+    assert status == 200
+    assert snapshot["session"]["id"] == session_id
+    assert snapshot["last_event_id"] == snapshot["events"][-1]["id"]
+    assert snapshot["events"][-1]["event"]["content"] == "hello"
+
+
+async def test_cancel_and_configure_are_accepted(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    path = f"/sessions/{session_id}"
+    assert await api.call(ann, "POST", f"{path}/cancel") == (202, None)
+    assert await api.call(ann, "POST", f"{path}/cancel", {"reason": "user_cancelled"}) == (
+        202,
+        None,
+    )
+    assert await api.call(ann, "PATCH", f"{path}/config", {"temperature": 0.5}) == (202, None)
+    _, session = await api.call(ann, "GET", path)
+    assert session["agent_config"]["temperature"] == 0.5
+    bodies: list[Any] = [{}, [], "x"]
+    for body in bodies:
+        assert (await api.call(ann, "PATCH", f"{path}/config", body))[0] == 400
+
+
+async def test_of_many_answers_to_a_question_one_wins(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    await api.core.approvals.asked(session_id, ann.user_id, "q1", {"tool_name": "shell"})
+    _, page = await api.call(ann, "GET", "/approvals")
+    approval_id = page["items"][0]["id"]
+    answers = await asyncio.gather(
+        *(
+            api.call(ann, "POST", f"/approvals/{approval_id}", {"confirmed": number % 2 == 0})
+            for number in range(8)
+        )
+    )
+    assert sorted(status for status, _ in answers) == [200] + [409] * 7
+    assert (await api.call(ann, "GET", "/approvals"))[1]["items"] == []
+    _, decided = await api.call(ann, "GET", "/approvals?state=all")
+    assert decided["items"][0]["state"] in ("confirmed", "denied")
+
+
+async def test_an_answer_says_yes_or_no(api: Api) -> None:
+    for body in ({}, {"confirmed": "yes"}, {"confirmed": None}, {"confirmed": 1}):
+        status, answer = await api.call(api.people.ann, "POST", "/approvals/x", body)
+        assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ('{"type":"text_chunk"}', b'{"type":"text_chunk"}'),
+        ("[1, 2]", b"[1, 2]"),
+        ("not json", b'"not json"'),
+        ("", b'""'),
+        ('{"a":1} x', b'"{\\"a\\":1} x"'),
+        ('{"a":', b'"{\\"a\\":"'),
+        ("\ud800", b'"?"'),
+        ("你", '"你"'.encode()),
+    ],
+)
+def test_a_logged_text_is_shown_as_json_or_as_text(data: str, shown: bytes) -> None:
+    assert [bytes(one.event) for one in read_events([LoggedEvent(1, data)])] == [shown]
+
+
+def test_a_logged_text_of_any_depth_is_shown() -> None:
+    deep = "[" * 100_000
+    assert bytes(read_events([LoggedEvent(1, deep)])[0].event) == f'"{deep}"'.encode()

@@ -1,0 +1,80 @@
+"""Every command to a machine has the JSON that source document 000 §5 gives for it."""
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from tests.wire.semibot import golden
+from trunkline.control.commands import Answer, Cancel, Command, Configure, Say, Start, Stop
+from trunkline.control.edges.vm_commands import to_wire
+from trunkline.wire.semibot.codec import encode
+
+SESSION = "7b0c1f5e-3d7c-4f7e-9d0a-1f5e3d7c4f7e"
+START = golden.load("downlink", "start_session")["data"]
+HISTORY = golden.load("downlink", "user_message")["data"]["history"]
+
+DOCUMENTED: dict[str, Command] = {
+    "start_session": Start(**START),
+    "user_message": Say(SESSION, "turn-1", "string", HISTORY, {}),
+    "cancel": Cancel(SESSION, "user_cancelled"),
+    "config_update": Configure(SESSION, {"temperature": 0.5}),
+    "stop_session": Stop(SESSION, "user_closed"),
+}
+
+
+def _sent(command: Command, *, named_turns: bool = False) -> Any:
+    return msgspec.json.decode(encode(to_wire(command, named_turns=named_turns)))
+
+
+@pytest.mark.proves(
+    "000-5.2-start-session-fields",
+    "000-5.3-stop-session-fields",
+    "000-5.5-user-message-fields",
+    "000-5.6-cancel-fields",
+    "000-5.7-config-update-fields",
+)
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_command_is_the_documents_message(name: str) -> None:
+    assert _sent(DOCUMENTED[name]) == golden.load("downlink", name)
+
+
+def test_every_command_is_tried_here() -> None:
+    tried = {type(command) for command in DOCUMENTED.values()} | {Answer}
+    assert tried == set(get_args(Command))
+
+
+@pytest.mark.proves("000-5.2-openclaw-config-optional")
+def test_a_session_without_openclaw_config_or_snapshot_has_no_such_field() -> None:
+    command = msgspec.structs.replace(Start(**START), openclaw_config=None)
+    sent = _sent(command)
+    expected = {name: value for name, value in START.items() if name != "openclaw_config"}
+    assert sent == {"type": "start_session", "data": expected}
+
+
+def test_a_session_that_ran_before_starts_from_its_snapshot() -> None:
+    command = msgspec.structs.replace(Start(**START), snapshot={"checkpoint": {"step": 3}})
+    assert _sent(command)["data"]["snapshot"] == {"checkpoint": {"step": 3}}
+
+
+@pytest.mark.parametrize("reason", ["user_closed", "timeout", "admin"])
+def test_a_stop_carries_its_reason(reason: str) -> None:
+    assert _sent(Stop("s", reason))["data"]["reason"] == reason
+
+
+@pytest.mark.parametrize("named_turns", [False, True])
+def test_only_a_machine_with_capabilities_gets_the_turns_id(named_turns: bool) -> None:
+    data = _sent(DOCUMENTED["user_message"], named_turns=named_turns)["data"]
+    assert data.get("turn_id") == ("turn-1" if named_turns else None)
+    assert ("turn_id" in data) is named_turns
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "answer"), [(True, None), (False, "use the other file"), (True, {"choice": 2})]
+)
+def test_a_persons_answer_names_the_question(confirmed: bool, answer: Any) -> None:
+    assert _sent(Answer("s", "r-1", confirmed, answer)) == {
+        "type": "approval_response",
+        "session_id": "s",
+        "data": {"request_id": "r-1", "confirmed": confirmed, "answer": answer},
+    }

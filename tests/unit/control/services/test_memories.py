@@ -1,0 +1,275 @@
+"""Memory search, hybrid and full text only, English and Chinese, on both databases."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import delete, text
+from structlog.testing import capture_logs
+
+from tests.unit.control.conftest import FakeClock
+from tests.unit.control.services.conftest import World
+from trunkline import limits
+from trunkline.control.errors import Forbidden, InvalidRequest, NotFound, TooLarge
+from trunkline.control.services import Services
+from trunkline.control.services.embeddings import Embeddings
+from trunkline.control.services.memories import Memories
+from trunkline.control.services.memory_search import fuse
+from trunkline.control.services.memory_terms import terms_of
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+FACTS = [
+    "The user prefers dark mode in every editor",
+    "Production runs on servers in Frankfurt",
+    "用户喜欢深色主题",
+    "项目部署在上海的服务器上",
+    "Invoices go to billing@example.com on Fridays",
+]
+
+
+def missing() -> Any:
+    raise ModuleNotFoundError("No module named 'wordllama'")
+
+
+@pytest.fixture(params=["hybrid", "text only"])
+async def memories(
+    request: pytest.FixtureRequest, store: Store, clock: FakeClock, world: World
+) -> Memories:
+    embeddings = Embeddings() if request.param == "hybrid" else Embeddings(missing)
+    service = Memories(store, clock, embeddings)
+    for fact in FACTS:
+        await service.add(world.org, world.ann.user_id, fact, {"fact": fact[:5]})
+    return service
+
+
+async def test_the_fitting_memory_comes_first(world: World, memories: Memories) -> None:
+    expected = {
+        "dark mode": 0,
+        "Which editor theme: DARK?": 0,
+        "Frankfurt": 1,
+        "frankf": 1,
+        "主题": 2,
+        "我的主题偏好是什么": 2,
+        "服务器在上海吗": 3,
+        "部署": 3,
+        "billing@example.com": 4,
+    }
+    found = {}
+    for query in expected:
+        hits = await memories.search(world.org, world.ann.user_id, query)
+        found[query] = FACTS.index(hits[0].content)
+        assert hits[0].metadata == {"fact": hits[0].content[:5]}
+    assert found == expected
+
+
+async def test_meaning_is_found_without_a_common_word(world: World, services: Services) -> None:
+    for fact in FACTS:
+        await services.memories.add(world.org, world.ann.user_id, fact)
+    hits = await services.memories.search(world.org, world.ann.user_id, "favourite colour scheme")
+    assert hits[0].content == FACTS[0]
+
+
+async def test_scores_fall_and_lie_between_0_and_1(world: World, memories: Memories) -> None:
+    hits = await memories.search(
+        world.org, world.ann.user_id, "servers in production dark 服务器", 20
+    )
+    scores = [hit.score for hit in hits]
+    assert len(scores) > 2
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+
+
+async def test_only_the_users_own_and_the_orgs_memories_are_found(
+    world: World, memories: Memories
+) -> None:
+    await memories.add(world.org, None, "dark secret of the org")
+    await memories.add(world.org, world.olga.user_id, "dark secret of Olga")
+    await memories.add(world.other_org, world.bob.user_id, "dark secret of Bob")
+    await memories.add(world.other_org, None, "dark secret of the other org")
+
+    async def found(org_id: str, user_id: str | None) -> set[str]:
+        hits = await memories.search(org_id, user_id, "dark secret", 20)
+        return {hit.content for hit in hits if "secret" in hit.content}
+
+    assert await found(world.org, world.ann.user_id) == {"dark secret of the org"}
+    assert await found(world.org, None) == {"dark secret of the org"}
+    both = {"dark secret of the org", "dark secret of Olga"}
+    assert await found(world.org, world.olga.user_id) == both
+    theirs = {"dark secret of Bob", "dark secret of the other org"}
+    assert await found(world.other_org, world.bob.user_id) == theirs
+
+
+async def test_top_k_is_clamped_to_its_bound(world: World, memories: Memories) -> None:
+    for number in range(30):
+        await memories.add(world.org, world.ann.user_id, f"apple number {number}")
+    user = world.ann.user_id
+    assert len(await memories.search(world.org, user, "apple", 1000)) == limits.MEMORY_TOP_K_MAX
+    assert len(await memories.search(world.org, user, "apple", 3)) == 3
+    assert len(await memories.search(world.org, user, "apple")) == limits.MEMORY_TOP_K_DEFAULT
+    assert await memories.search(world.org, user, "apple", 0) == []
+    assert await memories.search(world.org, user, "apple", -5) == []
+
+
+HOSTILE_QUERIES = [
+    '"',
+    "'",
+    'dark" OR "',
+    "NEAR(dark mode)",
+    "content:dark",
+    "dark*",
+    "-dark",
+    "^dark",
+    "%",
+    "_",
+    "\\",
+    "dark') OR 1=1 --",
+    "!!! & | :*",
+    "的",
+    "   ",
+    "",
+    "\ufffd\u202e",
+    "word " * 700,
+]
+
+
+async def test_no_query_is_an_operator_or_an_error(world: World, memories: Memories) -> None:
+    for query in HOSTILE_QUERIES:
+        hits = await memories.search(world.org, world.ann.user_id, query)
+        assert {hit.content for hit in hits} <= set(FACTS)
+        assert await memories.search(world.other_org, world.bob.user_id, query) == []
+
+
+async def test_percent_and_underscore_match_only_themselves(
+    world: World, services: Services
+) -> None:
+    store, user = services.memories, world.ann.user_id
+    await store.add(world.org, user, "zz")
+    assert await store.search(world.org, user, "%") == []
+    assert await store.search(world.org, user, "_") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("", InvalidRequest),
+        (" \n", InvalidRequest),
+        ("a\x00b", InvalidRequest),
+        ("\ud800", InvalidRequest),
+        ("x" * (limits.MEMORY_CONTENT_CHARS_MAX + 1), TooLarge),
+    ],
+)
+async def test_bad_content_is_refused(
+    world: World, services: Services, content: str, kind: type[Exception]
+) -> None:
+    with pytest.raises(kind):
+        await services.memories.add(world.org, world.ann.user_id, content)
+
+
+async def test_too_long_a_query_and_too_much_metadata_are_refused(
+    world: World, services: Services
+) -> None:
+    user = world.ann.user_id
+    with pytest.raises(TooLarge):
+        await services.memories.search(world.org, user, "x" * 5000)
+    with pytest.raises(InvalidRequest):
+        await services.memories.search(world.org, user, "a\x00")
+    with pytest.raises(TooLarge):
+        await services.memories.add(world.org, user, "x", {"a": "x" * limits.METADATA_BYTES_MAX})
+
+
+async def test_a_deleted_memory_is_not_found_again(world: World, memories: Memories) -> None:
+    added = await memories.add(world.org, world.ann.user_id, "xylophone lessons")
+    await memories.delete(world.ann, added.id)
+    hits = await memories.search(world.org, world.ann.user_id, "xylophone")
+    assert all("xylophone" not in hit.content for hit in hits)
+    with pytest.raises(NotFound):
+        await memories.delete(world.ann, added.id)
+
+
+async def test_only_owners_and_admins_delete(world: World, services: Services) -> None:
+    own = await services.memories.add(world.org, world.ann.user_id, "mine")
+    shared = await services.memories.add(world.org, None, "ours")
+    for stranger in (world.bob, a_member_of(world)):
+        with pytest.raises(NotFound):
+            await services.memories.delete(stranger, own.id)
+    with pytest.raises(Forbidden):
+        await services.memories.delete(world.ann, shared.id)
+    for bad in ("", "x\x00y", "'; --"):
+        with pytest.raises(NotFound):
+            await services.memories.delete(world.ann, bad)
+    await services.memories.delete(world.olga, shared.id)
+    await services.memories.delete(world.olga, own.id)
+    assert (await services.memories.list(world.root)).items == []
+
+
+def a_member_of(world: World) -> Any:
+    return type(world.ann)("00000000-0000-7000-8000-000000000000", world.org, "member")
+
+
+async def test_nothing_searchable_is_left_of_a_deleted_user(
+    world: World, memories: Memories, store: Store
+) -> None:
+    async with store.write() as connection:
+        await connection.execute(delete(schema.users).where(schema.users.c.id == world.ann.user_id))
+    async with store.read() as connection:
+        left = await connection.scalar(text("SELECT count(*) FROM memories"))
+        assert left == 0
+        if store.is_sqlite:
+            assert await connection.scalar(text("SELECT count(*) FROM memories_fts")) == 0
+
+
+async def test_memories_from_before_the_model_was_installed_are_still_found(
+    world: World, store: Store, clock: FakeClock
+) -> None:
+    user = world.ann.user_id
+    await Memories(store, clock, Embeddings(missing)).add(world.org, user, "the cat is called Tom")
+    later = Memories(store, clock, Embeddings())
+    hits = await later.search(world.org, user, "cat name")
+    assert [hit.content for hit in hits] == ["the cat is called Tom"]
+
+
+async def test_a_missing_model_is_told_once() -> None:
+    embeddings = Embeddings(missing)
+    with capture_logs() as logs:
+        answers = await asyncio.gather(*(embeddings.encode(["x"]) for _ in range(10)))
+    assert answers == [None] * 10
+    assert [entry["event"] for entry in logs] == ["memory search is full text only"]
+    assert "trunkline[embeddings]" in logs[0]["fix"]
+
+
+async def test_vectors_are_unit_length_float32() -> None:
+    vectors = await Embeddings().encode(["hello world", ""])
+    assert vectors is not None
+    assert vectors.dtype == "<f4"
+    assert float(vectors[0] @ vectors[0]) == pytest.approx(1.0, abs=1e-5)
+    assert float(vectors[1] @ vectors[1]) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_what_is_first_everywhere_has_score_1() -> None:
+    assert fuse([["a", "b"], ["a"], []]) == [("a", 1.0), ("b", pytest.approx(0.492, abs=1e-3))]
+    assert fuse([[], []]) == []
+
+
+@given(st.text(max_size=300))
+def test_terms_are_bounded_and_never_empty(query: str) -> None:
+    terms = terms_of(query)
+    assert len(terms.words) <= limits.MEMORY_TERMS_MAX
+    assert len(terms.parts) <= limits.MEMORY_TERMS_MAX
+    assert all(terms.words)
+    assert all(len(term) >= 3 for term in terms.long)
+    assert all(0 < len(term) < 3 for term in terms.short)
+
+
+async def test_a_large_collection_is_scanned_in_chunks(
+    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MEMORY_SCAN_CHUNK_ROWS", 3)
+    monkeypatch.setattr(limits, "MEMORY_SCAN_ROWS_MAX", 30)
+    user = world.ann.user_id
+    for fact in [*FACTS, *FACTS]:
+        await services.memories.add(world.org, user, fact)
+    hits = await services.memories.search(world.org, user, "favourite colour scheme", 20)
+    assert [hit.content for hit in hits[:2]] == [FACTS[0], FACTS[0]]
