@@ -12,12 +12,13 @@ from trunkline import limits
 from trunkline.control import events
 from trunkline.control.approvals import Approvals
 from trunkline.control.clock import Clock
-from trunkline.control.commands import Command, Say, Start
+from trunkline.control.commands import Command, Say, Start, Stop
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machines import Machine, Machines
 from trunkline.control.session_records import SessionRecords
 from trunkline.control.tasks import Tasks
 from trunkline.control.turns import Turns, messages_of, say
+from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
 
@@ -47,6 +48,7 @@ class Lifecycle:
         machines.on_sent = self._sent
         machines.on_line = self._line_changed
         machines.on_gone = self._machine_gone
+        machines.on_strays = self._strays
         machines.on_not_started = self._not_started
 
     # --- Events -------------------------------------------------------------------------------
@@ -78,9 +80,12 @@ class Lifecycle:
         if request_id is None or len(request_id) > limits.NAME_CHARS_MAX:
             _log.warning("approval without a usable id", session=log.session_id, machine=machine.id)
         elif event.type == "approval_request":
-            asked = self._approvals.asked(
-                log.session_id, machine.user_id, request_id, events.object_of(line)
-            )
+            try:
+                request = events.object_of(line)
+            except Malformed as error:  # the look above skips fields; this one reads them
+                _log.warning("unreadable approval", session=log.session_id, problem=str(error))
+                return
+            asked = self._approvals.asked(log.session_id, machine.user_id, request_id, request)
             self._after_commit(log, asked)
         else:
             settled = self._approvals.resolved(log.session_id, request_id, bool(event.confirmed))
@@ -153,6 +158,19 @@ class Lifecycle:
         for log in machine.logs.values():
             if log.readers:
                 self._log.append(log, line)
+
+    def _strays(self, machine: Machine, session_ids: set[str]) -> None:
+        self._tasks.spawn(self._stop_closed(machine, session_ids), "stray sessions")
+
+    async def _stop_closed(self, machine: Machine, session_ids: set[str]) -> None:
+        """The machine runs what was closed while it was away."""
+        for session_id in await self._records.closed_on(machine.id, session_ids):
+            self._machines.send(machine, Stop(session_id, "user_closed"))
+
+    async def recover(self) -> None:
+        """At the start: machines with open turns are watched, whether anybody asks or not."""
+        for machine_id in await self._turns.machines_with_open():
+            await self._machines.get(machine_id)
 
     def _not_started(self, machine: Machine, session_id: str) -> None:
         _log.warning("session did not start", session=session_id, machine=machine.id)

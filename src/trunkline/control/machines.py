@@ -60,6 +60,8 @@ class Machine:
         """The sessions that run there; None until that is known."""
         self.starting: dict[str, float] = {}
         """Sessions that were told to start, with the loop time by which they must show."""
+        self.stopping: set[str] = set()
+        """Sessions that were told to stop: their last words are still taken."""
         self.lists_sessions = False
         self.health: dict[str, object] = {}
         self.outbox: deque[Command] = deque()
@@ -89,6 +91,7 @@ class Machines:
         self.on_sent: Callable[[Command], None] = lambda _command: None
         self.on_line: Callable[[Machine, bool], None] = lambda _machine, _up: None
         self.on_gone: Callable[[Machine, str, str], None] = lambda _machine, _code, _why: None
+        self.on_strays: Callable[[Machine, set[str]], None] = lambda _machine, _sessions: None
         self.on_not_started: Callable[[Machine, str], None] = lambda _machine, _session: None
         log.on_stall = self._pause_all
 
@@ -119,8 +122,11 @@ class Machines:
             session_ids = list(open_sessions)
         machine = Machine(row.id, row.user_id, row.org_id, row.kind)
         machine.state = row.state
-        # A machine that was online when this process's predecessor ended is expected back.
-        machine.last_seen_ms = self._started_ms if row.state == "online" else row.last_seen_at or 0
+        machine.last_seen_ms = row.last_seen_at or 0
+        if row.state == "online":
+            # It was, when this process's predecessor ended: it is expected back.
+            machine.state = "offline"
+            machine.last_seen_ms = self._started_ms
         machine.logs = await self._log.open_all(session_ids)
         return self._machines.setdefault(machine_id, machine)  # another task may be faster
 
@@ -137,6 +143,7 @@ class Machines:
         if machine.running is not None:
             machine.running.discard(session_id)
         machine.starting.pop(session_id, None)
+        machine.stopping.discard(session_id)
 
     def online(self) -> Iterable[Machine]:
         return (machine for machine in self._machines.values() if machine.line is not None)
@@ -204,6 +211,8 @@ class Machines:
         for log in machine.logs.values():
             log.on_safe = None
         machine.acks.clear()
+        for session_id in list(machine.stopping):
+            self.release(machine, session_id)
         self._changed(machine)
         self.on_line(machine, False)
         self._tasks.spawn(self._save_state(machine), "machine offline")
@@ -359,7 +368,7 @@ class Machines:
         elif isinstance(command, Say):
             machine.turns_sent.add(command.turn_id)
         elif isinstance(command, Stop):
-            self.release(machine, command.session_id)
+            machine.stopping.add(command.session_id)
         line.deliver(command)
         self.on_sent(command)
 
@@ -378,8 +387,13 @@ class Machines:
         listed = set(active)
         for session_id in listed.intersection(machine.starting):
             del machine.starting[session_id]
+        for session_id in machine.stopping - listed:
+            self.release(machine, session_id)
         machine.running = listed.intersection(machine.logs) | set(machine.starting)
         self._changed(machine)
+        strays = listed.difference(machine.logs)
+        if strays:
+            self.on_strays(machine, strays)
 
     def sweep(self) -> None:
         """Once a second: sessions that did not start, machines that did not come back."""

@@ -6,6 +6,7 @@ import gc
 import json
 import signal
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 import structlog
@@ -19,6 +20,7 @@ from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
 from trunkline.control.door.door import Door
 from trunkline.control.edges.sse import SseEdge
+from trunkline.control.edges.vm import accept_vm
 from trunkline.control.edges.vm_host import VmHost
 from trunkline.control.edges.vm_requests import VmRequests
 from trunkline.control.errors import Unavailable
@@ -63,6 +65,7 @@ class Server:
         url = self._url()
         write_private(settings.data_dir / "server.json", json.dumps({"url": url}))
         await core.vms.start(url)
+        await core.lifecycle.recover()
         self._watchers = [
             asyncio.create_task(self._sweep(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
@@ -93,7 +96,7 @@ class Server:
         http = self._runner.server
         assert http is not None
         self._door = Door(settings, http)
-        self._door.add_socket("/ws/vm", self._vms.accept)
+        self._door.add_socket("/ws/vm", partial(accept_vm, self._vms))
         self._door.add_stream(self._sse)
         core.take_back = self._door.take_back  # type: ignore[method-assign]
         loop = asyncio.get_running_loop()

@@ -1,5 +1,6 @@
 """Session records: what is stored of a session, who may see it, what a new one is made of."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
@@ -10,7 +11,7 @@ from trunkline import limits
 from trunkline.control.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import NotFound
-from trunkline.control.ids import new_id
+from trunkline.control.ids import is_id, new_id
 from trunkline.control.log import Log
 from trunkline.control.machines import Machine
 from trunkline.control.services.config import runtime_type as resolve_runtime
@@ -165,3 +166,17 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(**values, updated_at=self._clock())
             )
+
+    async def closed_on(self, machine_id: str, session_ids: Iterable[str]) -> list[str]:
+        """Which of these are sessions of that machine that were closed."""
+        table = schema.sessions
+        some = [one for one in session_ids if is_id(one)][: limits.PAGE_MAX]
+        async with self._store.read() as connection:
+            found = await connection.scalars(
+                select(table.c.id).where(
+                    table.c.id.in_(some),
+                    table.c.machine_id == machine_id,
+                    table.c.status == "closed",
+                )
+            )
+            return list(found)

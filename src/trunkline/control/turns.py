@@ -113,6 +113,18 @@ class Turns:
                 found += [Turn(*row) for row in rows]
         return sorted(found, key=lambda turn: turn.id)
 
+    async def machines_with_open(self) -> list[str]:
+        """The machines that owe an end to some turn."""
+        turns, sessions = schema.turns, schema.sessions
+        async with self._store.read() as connection:
+            found = await connection.scalars(
+                select(sessions.c.machine_id)
+                .join(turns, turns.c.session_id == sessions.c.id)
+                .where(turns.c.state.in_(OPEN), sessions.c.machine_id.is_not(None))
+                .distinct()
+            )
+            return list(found)
+
     async def recent(self, session_id: str, limit: int = _HISTORY_TURNS) -> list[Turn]:
         """The newest turns, in the order in which they were said."""
         table = schema.turns

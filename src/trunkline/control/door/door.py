@@ -13,6 +13,7 @@ from aiohttp import web
 
 from trunkline import limits
 from trunkline.control.door.head import Head, parse_head
+from trunkline.control.door.linger import close_politely
 from trunkline.control.door.origin import check_host, check_origin
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.settings import Settings
@@ -77,7 +78,7 @@ class Door:
         protocol.data_received(raw)
 
     async def take_back(self, request: web.Request) -> web.StreamResponse:
-        """A kept-alive connection asks for a stream or a WebSocket: back to the door with it."""
+        """A kept-alive connection asks for a stream: back to the door with it."""
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client is gone")
@@ -85,6 +86,8 @@ class Door:
         lines += [name + b": " + value for name, value in request.raw_headers]
         head = parse_head(b"\r\n".join(lines) + b"\r\n\r\n")
         assert head is not None
+        if not any(edge.matches(head) for edge in self._streams):
+            raise NotFound("path", head.path)  # given back to HTTP, it would come here again
         protocol = request.protocol
         # From here on aiohttp believes that the client has left: it will write nothing more.
         protocol.connection_lost(None)
@@ -117,12 +120,13 @@ class Visitor(asyncio.Protocol):
             self._leave()
             _answer(self._transport, 400, "INVALID_REQUEST", str(error))
             return
-        if head is not None:
-            self._leave()
-            self._door.admit(self._transport, head)
-        elif len(self._bytes) > limits.HEAD_BYTES_MAX:
+        size = len(self._bytes) if head is None else head.size
+        if size > limits.HEAD_BYTES_MAX:
             self._leave()
             _answer(self._transport, 431, "TOO_LARGE", "the request's head is too large")
+        elif head is not None:
+            self._leave()
+            self._door.admit(self._transport, head)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()
@@ -160,4 +164,4 @@ def _answer(transport: asyncio.Transport, status: int, code: str, message: str) 
         "Connection: close\r\n\r\n"
     )
     transport.write(head.encode() + body)
-    transport.close()
+    close_politely(transport)

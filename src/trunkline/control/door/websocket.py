@@ -5,6 +5,7 @@ picows parses and unmasks frames; an edge's listener gets each as a callback, wi
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from typing import Any, Protocol, cast
 
 from picows import WSAutoPingStrategy, WSCloseCode, WSListener, WSTransport
@@ -12,9 +13,9 @@ from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
 from trunkline import limits
 from trunkline.control.door.head import Head
+from trunkline.control.door.linger import close_politely
 
-# An adapter, because picows would make a logger of its own for every connection.
-_logger = logging.LoggerAdapter(logging.getLogger("picows"), {})
+_logger = logging.getLogger("picows")
 _READ_BUFFER_BYTES = 4096  # grows with the frames; an idle line keeps this
 
 
@@ -29,13 +30,17 @@ class _Buffered(Protocol):
 def adopt(
     transport: asyncio.Transport, head: Head, listener: WSListener, frame_bytes_max: int
 ) -> None:
-    """Answers the upgrade request and lets `listener` have the frames."""
+    """Answers the upgrade request and lets `listener` have the frames.
+
+    The listener's `on_ws_disconnected` comes once or twice: when picows refuses a frame, and when
+    the socket is gone. Nothing that arrives after the first is to be taken.
+    """
     protocol = WSProtocol(
         None,
         None,
         False,
         lambda _request: listener,
-        _logger,
+        _Watch(listener),
         True,  # an exception in the listener ends this connection, not the server
         limits.HEAD_TIMEOUT_S,
         False,
@@ -48,58 +53,53 @@ def adopt(
         _READ_BUFFER_BYTES,
     )
     transport.set_protocol(protocol)
-    protocol.connection_made(_Lingering(transport))
-    _feed(cast(_Buffered, protocol), head.raw)
+    protocol.connection_made(_Polite(transport))
+    view = memoryview(head.raw)
+    while view and transport.get_protocol() is protocol:  # it has left when it refused
+        view = _feed(cast(_Buffered, protocol), view)
 
 
-def _feed(protocol: _Buffered, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        buffer = protocol.get_buffer(len(view))
-        some = min(len(buffer), len(view))
-        buffer[:some] = view[:some]
-        protocol.buffer_updated(some)
-        view = view[some:]
+def _feed(protocol: _Buffered, view: memoryview) -> memoryview:
+    """Hands over as much as there is room for; returns the rest."""
+    buffer = protocol.get_buffer(len(view))
+    some = min(len(buffer), len(view))
+    buffer[:some] = view[:some]
+    protocol.buffer_updated(some)
+    return view[some:]
 
 
-class _Lingering:
-    """A transport whose `close` lets the peer read our close frame before the socket goes.
-
-    Closing a socket with unread bytes resets it, and the peer loses what we said last: the very
-    close code. So our half is closed, the rest is read and dropped, and only then comes the end.
-    """
+class _Polite:
+    """The transport as picows gets it: its `close` lets the peer read our close frame first."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._is_closing = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
+    def writelines(self, parts: Iterable[bytes | memoryview]) -> None:
+        """picows reuses the memory of a frame's head; a transport that must wait would keep it."""
+        self._transport.write(b"".join(parts))
+
     def close(self) -> None:
-        if self._is_closing:
-            return
-        self._is_closing = True
-        transport = self._transport
-        if transport.is_closing():
-            return
-        owner = transport.get_protocol()
-        transport.set_protocol(_Drain(owner))
-        transport.resume_reading()
-        if transport.can_write_eof():
-            transport.write_eof()
-        loop = asyncio.get_running_loop()
-        loop.call_later(limits.CLOSE_GRACE_S, transport.abort)
+        close_politely(self._transport)
 
 
-class _Drain(asyncio.Protocol):
-    """Reads and drops what the peer still sends; then tells the owner that it is over."""
+class _Watch(logging.LoggerAdapter[logging.Logger]):
+    """picows' logger, and the one place where it says that it gives a connection up.
 
-    def __init__(self, owner: asyncio.BaseProtocol) -> None:
-        self._owner = owner
+    It closes on its own when a frame breaks RFC 6455, but goes on parsing for a moment. An adapter,
+    because picows would make a logger of its own for every connection.
+    """
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._owner.connection_lost(exc)
+    def __init__(self, listener: WSListener) -> None:
+        super().__init__(_logger, {})
+        self._listener = listener
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        super().log(level, msg, *args, **kwargs)
+        if level >= logging.ERROR:
+            self._listener.on_ws_disconnected(cast(WSTransport, None))
 
 
 def send_close(transport: WSTransport, code: int, reason: str) -> None:

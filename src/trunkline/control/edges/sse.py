@@ -107,6 +107,12 @@ class SseEdge:
         except TrunklineError as error:
             refuse(reader.transport, error)
             return
+        except Exception:
+            _log.exception("a reader could not be served")
+            refuse(reader.transport, TrunklineError("something went wrong here; the log says what"))
+            return
+        if reader.transport.is_closing():
+            return  # it left before it was let in
         extra = cors_headers(head.headers.get("Origin"), self._settings)
         lines = "".join(f"{name}: {value}\r\n" for name, value in extra.items())
         reader.transport.write(f"{_HEAD}{lines}\r\n".encode())
@@ -115,7 +121,8 @@ class SseEdge:
         self._buckets[self._now - 1].add(reader)
         await self._log.follow(log, reader, self._position(head))
         if reader.transport.is_closing():
-            log.detach(reader)  # it left while its replay was read from disk
+            self.ended(reader)  # it left while its replay was read from disk
+            log.detach(reader)
 
     async def _admit(self, reader: SseReader, head: Head) -> SessionLog:
         secret = credentials_of(head.headers)
@@ -126,6 +133,7 @@ class SseEdge:
         match = _PATH.fullmatch(head.path)
         assert match is not None
         log = await self._sessions.readable(who, match[1])
+        await self._auth.identify(secret)  # not revoked meanwhile
         if len(log.readers) >= limits.READERS_PER_SESSION_MAX:
             raise LimitReached("too many readers follow this session")
         return log

@@ -12,9 +12,11 @@ from picows import WSFrame, WSListener, WSMsgType, WSTransport
 from trunkline import limits
 from trunkline.control import events
 from trunkline.control.commands import Command
-from trunkline.control.door.websocket import send_close
+from trunkline.control.door.head import Head
+from trunkline.control.door.websocket import adopt, send_close
 from trunkline.control.edges.vm_commands import to_wire
 from trunkline.control.edges.vm_host import VmHost
+from trunkline.control.errors import InvalidRequest
 from trunkline.control.log import SessionLog
 from trunkline.control.machines import Machine
 from trunkline.wire.errors import CloseLine, Malformed
@@ -35,6 +37,7 @@ from trunkline.wire.semibot.messages import (
     Request,
     Resume,
     SseEvent,
+    StartSession,
     Uplink,
 )
 
@@ -45,6 +48,14 @@ _PING = WSMsgType.PING
 _CLOSE = WSMsgType.CLOSE
 _CONTINUATION = WSMsgType.CONTINUATION
 _BINARY = WSMsgType.BINARY
+
+
+def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
+    """An upgrade request for `/ws/vm`."""
+    user_id = head.query.get("user_id", "")
+    if not user_id:
+        raise InvalidRequest("user_id is missing in the URL")
+    adopt(transport, head, VmLine(host, user_id, head.query.get("ticket")), limits.FRAME_BYTES_MAX)
 
 
 class VmLine(WSListener):
@@ -138,7 +149,10 @@ class VmLine(WSListener):
             if self.machine is not None:
                 self._host.machines.heartbeat(self.machine, message.active_sessions, message.health)
         elif isinstance(message, Auth):
-            self._host.authenticate(self, message.token)
+            if self.machine is None:
+                self._host.authenticate(self, message.token)
+            else:
+                self.complain("ALREADY_AUTHENTICATED", "auth is the first frame, and only that")
         elif isinstance(message, Request):
             self._host.requests.request(self, message)
         elif isinstance(message, FireAndForget):
@@ -203,7 +217,12 @@ class VmLine(WSListener):
         return self._connection.state is not State.CLOSED
 
     def deliver(self, command: Command) -> None:
-        self.send(to_wire(command, named_turns=bool(self.capabilities)))
+        message = to_wire(command, named_turns=bool(self.capabilities))
+        if isinstance(message, StartSession) and "seq" in self.capabilities:
+            # The session may have run elsewhere before: its numbers go on from there.
+            log = self._logs.get(command.session_id)
+            message.data.acked = (log and log.machine_seq) or 0
+        self.send(message)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         self.send(Ack(acked=acked))

@@ -12,10 +12,9 @@ from sqlalchemy import select
 
 from trunkline import limits
 from trunkline.control.auth import Auth, VmClaims
-from trunkline.control.door.head import Head
-from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.vm_requests import VmRequests
-from trunkline.control.errors import InvalidRequest, Unauthorized
+from trunkline.control.errors import Unauthorized
+from trunkline.control.ids import is_id
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machines import Machine, Machines
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 _ACTIVE = ("pending", "online", "offline")
+_ENDED = ("failed", "terminated")
 
 
 class VmHost:
@@ -67,16 +67,6 @@ class VmHost:
         self._credentials = credentials
         self._tasks = tasks
 
-    def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        """An upgrade request for `/ws/vm`."""
-        from trunkline.control.edges.vm import VmLine
-
-        user_id = head.query.get("user_id", "")
-        if not user_id:
-            raise InvalidRequest("user_id is missing in the URL")
-        line = VmLine(self, user_id, head.query.get("ticket"))
-        adopt(transport, head, line, limits.FRAME_BYTES_MAX)
-
     # --- Authentication -----------------------------------------------------------------------
 
     def authenticate(self, line: "VmLine", token: str) -> None:
@@ -87,6 +77,8 @@ class VmHost:
             machine = await self._admitted(line, token)
             init = await self._init(line, machine, token)
             returning = machine.state != "pending"
+            if machine.state in _ENDED:
+                raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
                 self.machines.attach(machine, line, fresh=line.ticket is not None)
@@ -119,6 +111,8 @@ class VmHost:
         return await self._active_vm(claims)
 
     async def _user_exists(self, user_id: str) -> bool:
+        if not is_id(user_id):
+            return False
         table = schema.users
         async with self._store.read() as connection:
             found = await connection.scalar(select(table.c.id).where(table.c.id == user_id))

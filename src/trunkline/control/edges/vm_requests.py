@@ -34,7 +34,7 @@ class VmRequests:
         self._metrics = metrics
         self._tasks = tasks
         self._running: dict[tuple[str, str], VmLine] = {}
-        """By user and request id, with the line that wants the answer now."""
+        """By machine and request id, with the line that wants the answer now."""
         self._per_user: dict[str, int] = {}
         self._reports: dict[str, Serial] = {}
 
@@ -43,7 +43,7 @@ class VmRequests:
         if caller is None:
             self._answer(line, request.id, None, _no_session())
             return
-        key = (caller.user_id, request.id)
+        key = (caller.machine_id, request.id)
         if key in self._running:
             self._running[key] = line  # asked again after a reconnect: it runs already
             return
@@ -59,20 +59,33 @@ class VmRequests:
         started = time.perf_counter()
         result: Any = None
         error: ErrorBody | None = None
-        results = self._services.results
         try:
-            result = await self._services.methods.request(caller, request.method, request.params)
-            await results.completed(caller.user_id, request.id, result)
-        except TrunklineError as failure:
-            body = {"code": failure.code, "message": failure.message}
-            error = ErrorBody(**body)
-            await results.failed(caller.user_id, request.id, body)
+            try:
+                result = await self._services.methods.request(
+                    caller, request.method, request.params
+                )
+            except TrunklineError as failure:
+                error = ErrorBody(code=failure.code, message=failure.message)
+            await self._keep(caller.user_id, request.id, result, error)
+        except Exception:
+            # The machine gets its answer all the same; only a `resume` would miss it.
+            _log.exception("a result could not be kept", machine=caller.machine_id)
         finally:
             line = self._running.pop(key)
             self._count_down(caller.user_id)
         known = request.method if request.method in self._services.methods.names else "unknown"
         self._metrics.request_seconds.labels(known).observe(time.perf_counter() - started)
         self._answer(line, request.id, result, error)
+
+    async def _keep(
+        self, user_id: str, request_id: str, result: Any, error: ErrorBody | None
+    ) -> None:
+        results = self._services.results
+        if error is None:
+            await results.completed(user_id, request_id, result)
+        else:
+            body = {"code": error.code, "message": error.message}
+            await results.failed(user_id, request_id, body)
 
     def _count_down(self, user_id: str) -> None:
         self._per_user[user_id] -= 1

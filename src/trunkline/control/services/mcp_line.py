@@ -12,7 +12,7 @@ import structlog
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp.types import CallToolResult
+from mcp.types import CONNECTION_CLOSED, CallToolResult
 
 from trunkline import limits
 from trunkline.control.errors import TrunklineError, Unavailable
@@ -51,6 +51,11 @@ class McpLine:
     @property
     def is_usable(self) -> bool:
         return not (self._task.done() or self._closing.is_set() or self._session_gone)
+
+    def is_for(self, endpoint: Endpoint) -> bool:
+        """Whether the record still says what this line was opened with."""
+        same = self.endpoint.url == endpoint.url and self.endpoint.headers == endpoint.headers
+        return same and self.endpoint.server_id == endpoint.server_id
 
     async def _run(self) -> None:
         endpoint = self.endpoint
@@ -111,7 +116,8 @@ class McpLine:
         if self._session_gone and isinstance(error, MCPError) and error.code in _SESSION_GONE:
             return LineBroken("the server has forgotten the session")
         # A call learns that the line broke before the line's own task knows why.
-        await asyncio.wait({self._task}, timeout=1.0 if isinstance(error, MCPError) else 0)
+        if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+            await asyncio.wait({self._task}, timeout=limits.CLOSE_GRACE_S)
         cause = self._failure
         if isinstance(cause, TrunklineError):
             return cause

@@ -80,7 +80,7 @@ class McpPool:
         key = endpoint.server_id
         self._stop_timer(key)
         line = self._lines.pop(key, None)
-        if line is not None and (not line.is_usable or line.endpoint != endpoint):
+        if line is not None and not (line.is_usable and line.is_for(endpoint)):
             self._end(line)
             line = None
         if line is None:

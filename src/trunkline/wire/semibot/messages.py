@@ -131,10 +131,12 @@ class StartSessionData(msgspec.Struct, kw_only=True):
     session_config: Json = {}
     openclaw_config: Json | UnsetType = UNSET
     snapshot: Json | UnsetType = UNSET
+    acked: int | UnsetType = UNSET
 
 
 class StartSession(_Down, tag="start_session"):
-    """Start a session's process (§5.2). `snapshot` restores one that ran elsewhere before."""
+    """Start a session's process (§5.2). `snapshot` restores one that ran elsewhere before; a
+    machine with `seq` numbers the session's events from `acked` + 1."""
 
     data: StartSessionData
 

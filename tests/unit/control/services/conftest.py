@@ -109,3 +109,13 @@ async def services(store: Store, keys: Keys, clock: FakeClock) -> AsyncIterator[
     built = Services(store, keys, Settings(mcp_allowed_hosts="127.0.0.1"), clock)
     yield built
     await built.close()
+
+
+@pytest.fixture
+async def sqlite_services(
+    sqlite_store: Store, keys: Keys, clock: FakeClock
+) -> AsyncIterator[Services]:
+    """For what the database makes no difference to."""
+    built = Services(sqlite_store, keys, Settings(), clock)
+    yield built
+    await built.close()

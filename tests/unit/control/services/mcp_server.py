@@ -94,6 +94,6 @@ async def running_server(
         server.should_exit = True
         server.force_exit = True
         for connection in list(server.server_state.connections):
-            connection.transport.abort()  # type: ignore[union-attr]
+            connection.transport.abort()
         await serving
         listening.close()

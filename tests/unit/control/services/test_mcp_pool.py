@@ -1,10 +1,13 @@
 """`mcp_call` against a real MCP server over streamable HTTP."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
+from sqlalchemy import update
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
@@ -15,6 +18,7 @@ from trunkline.control.secrets import Keys
 from trunkline.control.services.mcp_pool import McpPool
 from trunkline.control.services.mcp_servers import McpServerInput, McpServers
 from trunkline.control.services.ssrf import AddressGuard
+from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
 LOOPBACK = "127.0.0.1"
@@ -139,15 +143,40 @@ async def test_a_failing_tool_is_an_error_with_its_reason(
 async def test_a_slow_tool_is_a_timeout_and_the_line_lives_on(
     world: World, servers: McpServers
 ) -> None:
+    async def set_timeout(timeout_s: float) -> None:
+        async with world.store.write() as connection:
+            await connection.execute(update(schema.mcp_servers).values(timeout_s=timeout_s))
+
     pool = McpPool(servers, AddressGuard(LOOPBACK))
-    async with running_server() as server:
-        await remote(servers, world, server.url, timeout_s=1.0)
+    async with running_server(legacy=True) as server:
+        await remote(servers, world, server.url)
         assert await add(pool, world) == 3
-        with pytest.raises(Timeout, match="within 1 s") as caught:
+        await set_timeout(0.2)
+        with pytest.raises(Timeout, match=re.escape("within 0.2 s")) as caught:
             await pool.call(world.org, world.ann.user_id, "tests", "hang", {})
         assert caught.value.code == "MCP_TIMEOUT"
-        assert server.stuck.is_set()
+        await set_timeout(60)
         assert await add(pool, world) == 3
+        assert pool.size == 1
+        sessions = {request.get("mcp-session-id") for request in server.requests} - {None}
+        assert len(sessions) == 1
+        await pool.close()
+
+
+async def test_changed_credentials_are_used_from_the_next_call_on(
+    world: World, servers: McpServers, keys: Keys
+) -> None:
+    pool = McpPool(servers, AddressGuard(LOOPBACK))
+    async with running_server() as server:
+        old = await remote(servers, world, server.url, headers={"x-key": "old"})
+        assert await add(pool, world) == 3
+        secrets = msgspec.json.encode({"url": server.url, "headers": {"x-key": "new"}}).decode()
+        sealed = keys.seal(secrets, f"mcp_servers:{old}")
+        async with world.store.write() as connection:
+            await connection.execute(update(schema.mcp_servers).values(sealed=sealed))
+        user = world.ann.user_id
+        result = await pool.call(world.org, user, "tests", "header", {"name": "x-key"})
+        assert result["structuredContent"] == {"result": "new"}
         assert pool.size == 1
         await pool.close()
 

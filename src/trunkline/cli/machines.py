@@ -1,0 +1,54 @@
+"""`trunkline machine`: what runs agents: execution planes, devices, agent hosts."""
+
+from typing import Annotated
+
+import typer
+
+from trunkline.cli.output import Done, Record, Rows
+from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.cli.tokens import User, user_of
+from trunkline.client import Client
+
+app = group("machine", "Machines that run agents.")
+
+
+@remote(app, "list", example="trunkline machine list")
+async def list_machines(
+    client: Client,
+    terminated: Annotated[bool, typer.Option("--terminated", help="Also those given up.")] = False,
+    limit: Limit = 50,
+) -> Rows:
+    """List machines."""
+    found = await taken(client.each("machines", terminated=terminated or None), limit)
+    return Rows(found, ("id", "name", "kind", "provider", "state", "last_seen_at", "detail"))
+
+
+@remote(app, "show", example="trunkline machine show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
+async def show(client: Client, machine_id: str) -> Record:
+    """Show a machine."""
+    return Record(await client.get("machines", machine_id))
+
+
+@remote(app, "schedule", example="trunkline machine schedule --user ID --name laptop")
+async def schedule(
+    client: Client,
+    user: User = None,
+    provider: Annotated[
+        str, typer.Option(help="manual: you start it; local: the server starts it on its host.")
+    ] = "manual",
+    name: Annotated[str | None, typer.Option(help="A name.")] = None,
+) -> Record:
+    """Schedule an execution plane and print what it needs to connect.
+
+    Its daemon takes them as USER_ID, VM_TOKEN, VM_TICKET and CONTROL_PLANE_WS (the ws_url). The
+    ticket works once and for half a minute.
+    """
+    body = given(provider=provider, name=name)
+    return Record(await client.post("users", await user_of(client, user), "vm", body=body))
+
+
+@remote(app, "terminate", example="trunkline machine terminate ID")
+async def terminate(client: Client, machine_id: str) -> Done:
+    """Give a machine up: its line is closed, its local process stopped."""
+    await client.delete("machines", machine_id)
+    return Done(f"terminated {machine_id}")

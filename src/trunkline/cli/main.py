@@ -1,0 +1,77 @@
+"""`trunkline`: every command of the project, and what the exit codes mean.
+
+0: done. 1: it failed, and one line on stderr says why. 2: the command was not understood.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from trunkline import __version__
+from trunkline.cli import (
+    agents,
+    audit,
+    chat,
+    doctor,
+    machines,
+    mcp,
+    memory,
+    orgs,
+    serve,
+    sessions,
+    skills,
+    tokens,
+    usage,
+    users,
+)
+from trunkline.cli.errors import CommandFailed
+
+app = typer.Typer(
+    name="trunkline",
+    help="Trunkline, a self-hosted control plane for AI agents.",
+    epilog="\b\nStart here:\n  trunkline up\n  trunkline chat 'Hello'",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"trunkline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+serve.add_to(app)
+chat.add_to(app)
+for _group in (agents, audit, machines, mcp, memory, orgs, sessions, skills, tokens, users):
+    app.add_typer(_group.app)
+usage.add_to(app)
+doctor.add_to(app)
+
+
+def main() -> None:
+    """The entry point of the installed program."""
+    try:
+        app()
+    except CommandFailed as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read our output has had enough. Nothing may be written to it at the exit.
+        sys.stdout = None  # type: ignore[assignment]
+        sys.exit(1)

@@ -1,0 +1,104 @@
+"""What commands print: tables for people, tab-separated lines for pipes, JSON on request.
+
+Texts from records are shown with their control characters escaped: what an agent or another
+user wrote must not move this terminal.
+"""
+
+import json
+import sys
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import typer
+
+from trunkline.control.redaction import one_line
+
+Json = dict[str, Any]
+
+
+class Rows(msgspec.Struct):
+    """A list of records and the columns that a person wants to see of them."""
+
+    items: list[Json]
+    columns: tuple[str, ...]
+
+
+class Record(msgspec.Struct):
+    """One record, every field of it."""
+
+    item: Json
+
+
+class Done(msgspec.Struct):
+    """Something was done; there is nothing to show but that."""
+
+    text: str
+
+
+Shown = Rows | Record | Done
+
+
+def show(shown: Shown, *, as_json: bool) -> None:
+    if as_json:
+        _show_json(shown)
+    elif isinstance(shown, Done):
+        typer.echo(one_line(shown.text))
+    elif isinstance(shown, Record):
+        _show_record(shown.item)
+    elif sys.stdout.isatty():
+        _show_table(shown)
+    else:
+        for item in shown.items:
+            typer.echo("\t".join(cell(name, item.get(name)) for name in shown.columns))
+
+
+def _show_json(shown: Shown) -> None:
+    if isinstance(shown, Rows):
+        value: Any = shown.items
+    else:
+        value = shown.item if isinstance(shown, Record) else {"done": shown.text}
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=not _is_utf8()))
+
+
+def _show_record(item: Json) -> None:
+    width = max(map(len, item), default=0)
+    for name, value in item.items():
+        typer.echo(f"{one_line(name):<{width}}  {cell(name, value)}")
+
+
+def _show_table(rows: Rows) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows.items:
+        typer.echo("none")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in rows.columns:
+        # An id is copied from here into the next command: it is never cut.
+        table.add_column(name, no_wrap=name.endswith("id"), overflow="fold")
+    for item in rows.items:
+        table.add_row(*(Text(cell(name, item.get(name))) for name in rows.columns))
+    Console().print(table)
+
+
+def cell(name: str, value: Any) -> str:
+    """A value as one line of text."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_at") and isinstance(value, int):
+        try:
+            return datetime.fromtimestamp(value / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        except (OverflowError, ValueError, OSError):
+            return str(value)
+    if isinstance(value, dict | list):
+        return one_line(json.dumps(value, ensure_ascii=False))
+    return one_line(str(value))
+
+
+def _is_utf8() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

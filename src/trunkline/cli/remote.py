@@ -1,0 +1,104 @@
+"""Commands that talk to a server: what they share, so that each is only its own request.
+
+`@remote(app, "list", example="…")` gives a command the flags --url, --token, --data and --json,
+a connected client as its first argument, and prints what it returns.
+"""
+
+import asyncio
+import inspect
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from trunkline.cli import place
+from trunkline.cli.errors import CommandFailed
+from trunkline.cli.output import Json, Shown, show
+from trunkline.control.redaction import one_line
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
+
+Url = Annotated[str | None, typer.Option("--url", help="The server. [TRUNKLINE_URL]")]
+Token = Annotated[str | None, typer.Option("--token", help="A bearer token. [TRUNKLINE_TOKEN]")]
+Data = Annotated[
+    str | None, typer.Option("--data", help="The server's data folder. [TRUNKLINE_DATA]")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="How many at most; 0 for all.")]
+
+T = TypeVar("T")
+Command = Callable[..., Awaitable[Shown]]
+
+
+def group(name: str, text: str) -> typer.Typer:
+    """A group of commands, such as `trunkline agent`."""
+    return typer.Typer(name=name, help=text, no_args_is_help=True, rich_markup_mode=None)
+
+
+def remote(app: typer.Typer, name: str, *, example: str) -> Callable[[Command], Command]:
+    """Registers a coroutine function that takes a client first and returns what to show."""
+
+    def register(command: Command) -> Command:
+        def run(url: Url, token: Token, data: Data, as_json: AsJson, **own: Any) -> None:
+            shown = call(url, token, data, lambda client: command(client, **own))
+            show(shown, as_json=as_json)
+
+        shared = inspect.signature(run).parameters
+        own = list(inspect.signature(command).parameters.values())[1:]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        defaults = {"url": None, "token": None, "data": None, "as_json": False}
+        parameters = [parameter.replace(kind=keyword) for parameter in own] + [
+            shared[name].replace(kind=keyword, default=value) for name, value in defaults.items()
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__doc__ = command.__doc__
+        app.command(name, epilog=f"\b\nExample:\n  {example}")(run)
+        return command
+
+    return register
+
+
+def call(
+    url: str | None,
+    token: str | None,
+    data: str | None,
+    work: "Callable[[Client], Awaitable[T]]",
+) -> T:
+    """Runs a coroutine with a client of the place that is meant; failures become one line."""
+    from trunkline.client import ApiError, Client, ClientError, Unreachable
+
+    where = place.find(url, token, data, os.environ)
+
+    async def run() -> T:
+        async with Client(where.url, where.token) as client:
+            return await work(client)
+
+    try:
+        return asyncio.run(run())
+    except ApiError as error:
+        hint = ""
+        if error.status == 401:
+            hint = "; give --token, or set TRUNKLINE_TOKEN or TRUNKLINE_DATA"
+        raise CommandFailed(f"{one_line(error.message)} ({one_line(error.code)}){hint}") from error
+    except Unreachable as error:
+        raise CommandFailed(f"{one_line(str(error))}; is it running? (trunkline up)") from error
+    except ClientError as error:
+        raise CommandFailed(one_line(str(error))) from error
+
+
+async def taken(items: AsyncIterator[Json], limit: int) -> list[Json]:
+    """The first of them; 0 means all."""
+    found: list[Json] = []
+    async for item in items:
+        found.append(item)
+        if len(found) == limit:
+            break
+    return found
+
+
+def given(**values: Any) -> Json:
+    """The body of a request: what was said on the command line, nothing else."""
+    return {name: value for name, value in values.items() if value is not None}

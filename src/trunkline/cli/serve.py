@@ -1,0 +1,109 @@
+"""`trunkline up` and `trunkline control`: start a server with settings from flags."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trunkline.cli.errors import CommandFailed
+
+if TYPE_CHECKING:
+    from trunkline.control.server import ServerInfo
+    from trunkline.control.settings import Settings
+
+Host = Annotated[str | None, typer.Option(help="Address to listen on. [127.0.0.1]")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 picks one. [8080]")]
+Data = Annotated[str | None, typer.Option(help="Folder for the database, keys and logs.")]
+DatabaseUrl = Annotated[
+    str | None, typer.Option(help="postgresql+asyncpg://…; by default SQLite in the data folder.")
+]
+JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON object a line.")]
+LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
+Config = Annotated[
+    Path | None, typer.Option(help="A settings file. [trunkline.toml here, if there is one]")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("up", epilog="\b\nExample:\n  trunkline up --port 9000")(up)
+    app.command("control", epilog="\b\nExample:\n  trunkline control --host 0.0.0.0 --json-logs")(
+        control
+    )
+
+
+def up(
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    json_logs: JsonLogs = None,
+    log_level: LogLevel = None,
+    config: Config = None,
+) -> None:
+    """Start everything on this machine and print a login link.
+
+    Every flag is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
+    """
+    _run(config, _given(host, port, data, database_url, json_logs, log_level), is_all=True)
+
+
+def control(
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    json_logs: JsonLogs = None,
+    log_level: LogLevel = None,
+    config: Config = None,
+) -> None:
+    """Start the control plane alone.
+
+    Every flag is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
+    """
+    _run(config, _given(host, port, data, database_url, json_logs, log_level), is_all=False)
+
+
+def _given(
+    host: str | None,
+    port: int | None,
+    data: str | None,
+    database_url: str | None,
+    json_logs: bool | None,
+    log_level: str | None,
+) -> dict[str, Any]:
+    return {
+        "host": host,
+        "port": port,
+        "data": data,
+        "database_url": database_url,
+        "json_logs": json_logs,
+        "log_level": log_level,
+    }
+
+
+def _run(config: Path | None, flags: dict[str, Any], *, is_all: bool) -> None:
+    from trunkline.control import logging
+    from trunkline.control.errors import TrunklineError
+    from trunkline.control.settings import load
+
+    try:
+        settings = load(flags, file=config)
+    except TrunklineError as error:
+        typer.echo(f"error: {error.message}", err=True)
+        raise typer.Exit(2) from error
+    logging.configure(json_logs=settings.json_logs, level=settings.log_level)
+    from trunkline.control.server import run
+
+    try:
+        run(settings, ready=lambda info: _greet(settings, info, is_all=is_all))
+    except TrunklineError as error:
+        raise CommandFailed(error.message) from error
+
+
+def _greet(settings: "Settings", info: "ServerInfo", *, is_all: bool) -> None:
+    """On stdout, apart from the logs: it is what a person or a script waits for."""
+    what = "Trunkline" if is_all else "The Trunkline control plane"
+    typer.echo(f"{what} is up at {info.url}")
+    typer.echo(f"Log in:  {info.login_url}")
+    if not settings.is_loopback and info.url.startswith("http://"):
+        typer.echo("Others on this network can reach it, unencrypted: put a TLS proxy in front.")

@@ -1,0 +1,122 @@
+"""`trunkline session`: conversations, their logs, and what they ask of a person."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from trunkline.cli.output import Done, Record, Rows
+from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.client import Client
+
+app = group("session", "Sessions.")
+
+
+@remote(app, "list", example="trunkline session list --status active")
+async def list_sessions(
+    client: Client,
+    status: Annotated[str | None, typer.Option(help="active or closed.")] = None,
+    limit: Limit = 50,
+) -> Rows:
+    """List sessions, newest first."""
+    found = await taken(client.each("sessions", status=status), limit)
+    return Rows(found, ("id", "title", "status", "runtime_type", "machine_id", "updated_at"))
+
+
+@remote(app, "create", example="trunkline session create --agent ID --title 'Fix the build'")
+async def create(
+    client: Client,
+    agent: Annotated[str | None, typer.Option(help="Id of an agent.")] = None,
+    machine: Annotated[str | None, typer.Option(help="Id of a machine. [one online]")] = None,
+    runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
+    title: Annotated[str | None, typer.Option(help="A title.")] = None,
+) -> Record:
+    """Make a session and pin it to a machine."""
+    body = given(agent_id=agent, machine_id=machine, runtime_type=runtime, title=title)
+    return Record(await client.post("sessions", body=body))
+
+
+@remote(app, "show", example="trunkline session show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
+async def show(client: Client, session_id: str) -> Record:
+    """Show a session."""
+    return Record(await client.get("sessions", session_id))
+
+
+@remote(app, "log", example="trunkline session log ID --after 120 --json")
+async def log(
+    client: Client,
+    session_id: str,
+    after: Annotated[int, typer.Option(min=0, help="The last event id that you have.")] = 0,
+    limit: Limit = 200,
+) -> Rows:
+    """Print the events of a session."""
+    items = []
+    async for event in client.sessions.events(session_id, after):
+        items.append({"id": event.id, "type": event.type, "event": event.data})
+        if len(items) == limit:
+            break
+    return Rows(items, ("id", "type", "event"))
+
+
+@remote(app, "rename", example="trunkline session rename ID 'A better title'")
+async def rename(client: Client, session_id: str, title: str) -> Record:
+    """Give a session a title."""
+    return Record(await client.patch("sessions", session_id, body={"title": title}))
+
+
+@remote(app, "configure", example="trunkline session configure ID temperature=0.2")
+async def configure(
+    client: Client,
+    session_id: str,
+    changes: Annotated[list[str], typer.Argument(help="NAME=VALUE; VALUE is JSON or text.")],
+) -> Done:
+    """Change parameters of a running session."""
+    await client.sessions.configure(session_id, **dict(map(_pair, changes)))
+    return Done(f"configured {session_id}")
+
+
+@remote(app, "cancel", example="trunkline session cancel ID")
+async def cancel(client: Client, session_id: str) -> Done:
+    """Cancel what a session is doing."""
+    await client.sessions.cancel(session_id)
+    return Done(f"cancelled {session_id}")
+
+
+@remote(app, "close", example="trunkline session close ID")
+async def close(client: Client, session_id: str) -> Done:
+    """Stop a session on its machine; its log stays."""
+    await client.sessions.close(session_id)
+    return Done(f"closed {session_id}")
+
+
+@remote(app, "approvals", example="trunkline session approvals")
+async def approvals(
+    client: Client,
+    session: Annotated[str | None, typer.Option(help="Only of this session.")] = None,
+    limit: Limit = 50,
+) -> Rows:
+    """List the questions that wait for a person, over all sessions."""
+    found = await taken(client.each("approvals", session_id=session), limit)
+    return Rows(found, ("id", "session_id", "request", "created_at"))
+
+
+@remote(app, "answer", example="trunkline session answer APPROVAL_ID --yes")
+async def answer(
+    client: Client,
+    approval_id: str,
+    confirmed: Annotated[bool, typer.Option("--yes/--no", help="Allow it or not.")],
+    text: Annotated[str | None, typer.Option("--answer", help="What it asked for.")] = None,
+) -> Record:
+    """Answer a question. The first answer wins."""
+    body = {"confirmed": confirmed, **given(answer=text)}
+    return Record(await client.post("approvals", approval_id, body=body))
+
+
+def _pair(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

@@ -1,0 +1,31 @@
+"""The polite end of a connection: the peer gets to read what we said last.
+
+Closing a socket that has unread bytes resets it, and the peer loses our last words: the error, the
+close code. So our half is closed, the rest is read and dropped, and only then comes the end.
+"""
+
+import asyncio
+
+from trunkline import limits
+
+
+def close_politely(transport: asyncio.Transport) -> None:
+    """Sends what is unsent, then ends; a peer that stays too long is cut. Twice is like once."""
+    owner = transport.get_protocol()
+    if transport.is_closing() or isinstance(owner, _Drain):
+        return
+    transport.set_protocol(_Drain(owner))
+    transport.resume_reading()
+    if transport.can_write_eof():
+        transport.write_eof()
+    asyncio.get_running_loop().call_later(limits.CLOSE_GRACE_S, transport.abort)
+
+
+class _Drain(asyncio.Protocol):
+    """Reads and drops what the peer still sends; then tells the owner that it is over."""
+
+    def __init__(self, owner: asyncio.BaseProtocol) -> None:
+        self._owner = owner
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._owner.connection_lost(exc)

@@ -1,0 +1,91 @@
+"""Document 000 §6 and §7: lines that break, and streams that readers come back to."""
+
+from tests.requirements.requirement import EXECUTION_PLANE, Requirement
+
+REQUIREMENTS = (
+    Requirement(
+        "000-6-vm-notices",
+        "The VM notices that its line broke.",
+        EXECUTION_PLANE,
+    ),
+    Requirement(
+        "000-6-back-off",
+        "The VM tries again after 1, 2, 4, 8, 16, 30, 30, … seconds.",
+        EXECUTION_PLANE,
+    ),
+    Requirement(
+        "000-6-reconnects-without-ticket",
+        "A line that broke comes back with `user_id` and token alone.",
+    ),
+    Requirement(
+        "000-6-init-again",
+        "A returning VM gets `init` again.",
+    ),
+    Requirement(
+        "000-6-resume-answers-what-finished",
+        "A result that was ready while the line was down is in `resume_response`.",
+    ),
+    Requirement(
+        "000-6-not-found-is-sent-again",
+        "A request that was `not_found` is served when the VM sends it again.",
+    ),
+    Requirement(
+        "000-6-pending-fails-after-all-retries",
+        "If no retry succeeds, pending requests end with ConnectionError.",
+        EXECUTION_PLANE,
+    ),
+    Requirement(
+        "000-6-replan-after-failed-tools",
+        "The graph's observe node handles failed tool calls by planning again.",
+        EXECUTION_PLANE,
+    ),
+    Requirement(
+        "000-6-sessions-outlive-the-line",
+        "Sessions run on while the line is down: after its return they are not started again.",
+    ),
+    Requirement(
+        "000-7-stream-address",
+        "Readers follow `GET /api/v1/sessions/{session_id}/stream?last_event_id=0`.",
+    ),
+    Requirement(
+        "000-7-one-stream-per-session",
+        "Every session has a stream of its own.",
+    ),
+    Requirement(
+        "000-7-ring-of-500",
+        "The newest 500 events of a session can be replayed.",
+    ),
+    Requirement(
+        "000-7-ids-grow",
+        "Every event of a session gets the next id.",
+    ),
+    Requirement(
+        "000-7-replay-after-last-event-id",
+        "A reader that returns with `last_event_id` gets what came after it.",
+    ),
+    Requirement(
+        "000-7-resync-after-overflow",
+        "A position that is no longer held is answered with a `resync` event.",
+    ),
+    Requirement(
+        "000-7-snapshot-after-resync",
+        "After `resync` a reader can read the full state.",
+    ),
+    Requirement(
+        "000-7-event-format",
+        "An event is written as `id: …`, `data: …` and an empty line.",
+    ),
+    Requirement(
+        "000-7-heartbeat-comment",
+        "A quiet stream carries the comment `: heartbeat`.",
+    ),
+    Requirement(
+        "000-7-resync-format",
+        "A resync is written as `event: resync` and `data: {}`.",
+    ),
+    Requirement(
+        "000-7-standard-event-types",
+        "text_chunk, tool_call_start, tool_call_complete, skill_call_start, skill_call_complete,"
+        " thinking, execution_complete and execution_error reach readers under these names.",
+    ),
+)

@@ -1,0 +1,68 @@
+"""The manifest and the tests agree: no promise without a proof, no proof of an unknown promise."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.requirements import MANIFEST, coverage
+from tests.requirements.proofs import ROOT, find_proofs
+from tests.requirements.requirement import DOCUMENTS, ID, Requirement
+
+PROOFS = find_proofs()
+PROVEN = {proof.requirement for proof in PROOFS if proof.test is not None}
+
+
+@pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: entry.id)
+def test_an_entry_has_a_test_or_a_reason_and_not_both(entry: Requirement) -> None:
+    if entry.reason is None:
+        assert entry.id in PROVEN, f"no test is marked with proves({entry.id!r})"
+    else:
+        assert entry.reason.strip()
+        assert entry.id not in PROVEN, f"{entry.id} has tests now: take its reason away"
+
+
+def test_every_name_that_a_test_uses_is_an_entry() -> None:
+    known = {entry.id for entry in MANIFEST}
+    unknown = [f"{one.file}:{one.line} {one.requirement}" for one in PROOFS]
+    unknown = [
+        place for place, one in zip(unknown, PROOFS, strict=True) if one.requirement not in known
+    ]
+    assert unknown == []
+
+
+def test_every_mark_stands_on_a_test() -> None:
+    assert [f"{one.file}:{one.line}" for one in PROOFS if one.test is None] == []
+
+
+def test_ids_are_well_formed_and_given_once() -> None:
+    assert [entry.id for entry in MANIFEST if ID.fullmatch(entry.id) is None] == []
+    assert [
+        one for one, count in Counter(entry.id for entry in MANIFEST).items() if count > 1
+    ] == []
+    assert {entry.document for entry in MANIFEST} == set(DOCUMENTS)
+
+
+def test_every_section_that_promises_something_is_covered() -> None:
+    sections = {entry.section for entry in MANIFEST if entry.document == "000"}
+    uplink = {f"4.{number}" for number in range(1, 6)}
+    downlink = {f"5.{number}" for number in range(1, 9)}
+    assert sections == {"1", "2", "3", *uplink, *downlink, "6", "7", "8", "9", "10"}
+
+
+def test_a_behaviour_is_one_sentence_and_said_once() -> None:
+    behaviours = [entry.behaviour for entry in MANIFEST]
+    assert [text for text in behaviours if not text.endswith(".")] == []
+    assert [text for text, count in Counter(behaviours).items() if count > 1] == []
+
+
+def test_the_coverage_page_is_up_to_date() -> None:
+    fresh = coverage.page(MANIFEST, PROOFS)
+    assert coverage.PAGE.read_text() == fresh, "run: python -m tests.requirements.coverage"
+
+
+def test_every_file_that_the_coverage_page_names_exists() -> None:
+    links = set(re.findall(r"\]\(([^)]+)\)", coverage.page(MANIFEST, PROOFS)))
+    assert links
+    folder = ROOT / "docs" / "protocols"
+    assert [link for link in sorted(links) if not (folder / link).resolve().is_file()] == []

@@ -1,0 +1,149 @@
+"""Records of MCP servers: what is shown, what is sealed, who reaches which, on both databases."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from tests.unit.control.services.conftest import World
+from trunkline import limits
+from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound, TrunklineError
+from trunkline.control.services import Services
+from trunkline.control.services.mcp_servers import McpServerInput
+from trunkline.control.store import schema
+
+URL = "https://mcp.example.com/s/abcdefghijklmnopqrstuvwxyz/mcp?key=s3cret"
+
+
+def remote(**more: Any) -> McpServerInput:
+    return McpServerInput(**{"name": "github", "type": "remote", "url": URL, **more})
+
+
+def local(**more: Any) -> McpServerInput:
+    return McpServerInput(**{"name": "fs", "type": "local", "command": "mcp-fs", **more})
+
+
+async def test_url_and_headers_are_sealed_and_come_back_only_for_a_call(
+    world: World, services: Services
+) -> None:
+    given = remote(headers={"Authorization": "Bearer t0ken"}, timeout_s=5)
+    added = await services.mcp_servers.add(world.org, world.ann.user_id, given)
+    assert added.url == "https://mcp.example.com/s/…/mcp"
+    async with world.store.read() as connection:
+        row = (await connection.execute(select(schema.mcp_servers))).one()
+    for secret in ("s3cret", "t0ken", "abcdefghij"):
+        assert secret not in repr(tuple(row))
+        assert secret not in repr(added)
+    endpoint = await services.mcp_servers.endpoint(world.org, world.ann.user_id, "github")
+    assert (endpoint.url, endpoint.headers) == (URL, {"Authorization": "Bearer t0ken"})
+    assert endpoint.timeout_s == 5
+
+
+async def test_a_session_is_told_names_of_remote_and_commands_of_local_servers(
+    world: World, services: Services
+) -> None:
+    await services.mcp_servers.add(world.org, world.ann.user_id, remote())
+    await services.mcp_servers.add(world.org, None, local(args=["/", "--ro"]))
+    await services.mcp_servers.add(world.org, world.olga.user_id, local(name="olgas"))
+    await services.mcp_servers.add(world.other_org, None, local(name="others"))
+    user = world.ann.user_id
+    both = [
+        {"name": "fs", "type": "local", "command": "mcp-fs", "args": ["/", "--ro"]},
+        {"name": "github", "type": "remote"},
+    ]
+    assert await services.mcp_servers.index_for(world.org, user) == both
+    assert await services.mcp_servers.index_for(world.org, user, ["github", "x"]) == both[1:]
+    assert await services.mcp_servers.index_for(world.org, user, []) == []
+
+
+async def test_a_users_own_server_hides_the_orgs_of_the_same_name(
+    world: World, services: Services
+) -> None:
+    servers = services.mcp_servers
+    await servers.add(world.org, None, remote(url="https://org.example.com/mcp"))
+    await servers.add(world.org, world.ann.user_id, remote(url="https://ann.example.com/mcp"))
+    assert len(await servers.index_for(world.org, world.ann.user_id)) == 1
+    anns = await servers.endpoint(world.org, world.ann.user_id, "github")
+    olgas = await servers.endpoint(world.org, world.olga.user_id, "github")
+    assert (anns.url, olgas.url) == ("https://ann.example.com/mcp", "https://org.example.com/mcp")
+
+
+async def test_a_name_is_unique_for_each_owner_also_in_a_race(
+    world: World, services: Services
+) -> None:
+    for owner in (None, world.ann.user_id):
+        adding = (services.mcp_servers.add(world.org, owner, remote()) for _ in range(5))
+        outcomes = await asyncio.gather(*adding, return_exceptions=True)
+        refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        assert len(refused) == 4
+        assert all(isinstance(error, Conflict) for error in refused)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        remote(name=""),
+        remote(name="a b"),
+        remote(name="../x"),
+        remote(name="x" * 101),
+        remote(name="a\x00"),
+        remote(name="a\n"),
+        remote(url=None),
+        remote(url="ftp://example.com/"),
+        remote(url="file:///etc/passwd"),
+        remote(url="https://"),
+        remote(url="not a url"),
+        remote(url="http://[::1"),
+        remote(url="https://user:pw@example.com/"),
+        remote(url="https://example.com/\x00"),
+        remote(url="https://example.com/" + "x" * 1000),
+        remote(headers={"Host": "internal"}),
+        remote(headers={"content-length": "5"}),
+        remote(headers={"Mcp-Session-Id": "x"}),
+        remote(headers={"x\r\ny": "z"}),
+        remote(headers={"x": "a\r\nevil: 1"}),
+        remote(headers={"x": "ü"}),
+        remote(headers={"x": "y" * 8001}),
+        remote(headers={f"x{i}": "y" for i in range(limits.MCP_HEADERS_MAX + 1)}),
+        remote(timeout_s=0),
+        remote(timeout_s=-1),
+        remote(timeout_s=float("nan")),
+        remote(timeout_s=601),
+        remote(command="rm"),
+        local(command=None),
+        local(command="a\x00"),
+        local(url="https://example.com"),
+        local(args=["x"] * (limits.MCP_ARGS_MAX + 1)),
+    ],
+)
+async def test_bad_input_is_refused(sqlite_services: Services, given: McpServerInput) -> None:
+    with pytest.raises(TrunklineError) as caught:
+        await sqlite_services.mcp_servers.add("org", "user", given)
+    assert caught.value.status in (400, 413)
+
+
+async def test_records_are_listed_and_deleted_by_those_who_may(
+    world: World, services: Services
+) -> None:
+    servers = services.mcp_servers
+    own = await servers.add(world.org, world.ann.user_id, remote())
+    shared = await servers.add(world.org, None, local())
+    listed = {server.id for server in (await servers.list(world.ann)).items}
+    assert listed == {own.id, shared.id}
+    assert (await servers.list(world.bob)).items == []
+    with pytest.raises(NotFound):
+        await servers.delete(world.bob, own.id)
+    with pytest.raises(NotFound):
+        await servers.delete(world.ann, "no-such-id")
+    with pytest.raises(Forbidden):
+        await servers.delete(world.ann, shared.id)
+    await servers.delete(world.olga, shared.id)
+    await servers.delete(world.ann, own.id)
+    assert (await servers.list(world.root)).items == []
+
+
+async def test_a_local_server_has_no_endpoint(world: World, services: Services) -> None:
+    await services.mcp_servers.add(world.org, None, local())
+    with pytest.raises(InvalidRequest):
+        await services.mcp_servers.endpoint(world.org, world.ann.user_id, "fs")

@@ -1,0 +1,42 @@
+"""Migrations run once, bring every branch to its head, and agree with the tables in the code."""
+
+from pathlib import Path
+
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from trunkline.control.store import migrate, schema
+from trunkline.control.store.engine import Store, open_engine, sqlite_url
+
+
+def test_the_heads_in_the_code_are_those_of_the_scripts() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrate.__file__).parent / "migrations"))
+    scripts = ScriptDirectory.from_config(config)
+    assert set(scripts.get_heads()) == set(migrate.HEADS.values())
+
+
+async def test_a_migrated_database_has_exactly_the_tables_of_the_code(store: Store) -> None:
+    def differences(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(
+            connection,
+            opts={"include_object": lambda _, name, kind, *__: "fts" not in str(name)},
+        )
+        return list(compare_metadata(context, schema.records))
+
+    async with store.read() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+async def test_records_and_log_may_share_one_database(tmp_path: Path) -> None:
+    engine = open_engine(sqlite_url(tmp_path / "both.db"))
+    for _ in range(2):
+        await migrate.upgrade(engine, "records")
+        await migrate.upgrade(engine, "log")
+    async with engine.connect() as connection:
+        for branch in migrate.HEADS:
+            assert await connection.run_sync(migrate._is_current, branch)
+    await engine.dispose()
