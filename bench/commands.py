@@ -76,6 +76,8 @@ class Load(Command):
     measure_s: float
     drain_quiet_s: float
     """After the measurement: how long nothing may arrive before the rest counts as lost."""
+    server_pids: list[int]
+    """Whose processor time is taken over exactly the measured span."""
 
 
 class Latency(Command):
@@ -115,6 +117,7 @@ class LoadResult(msgspec.Struct, tag=True):
     """Sent but not delivered, to any reader, when the drain was over."""
     generator_busy: float
     """Share of the measured time in which the generator used its core."""
+    server_busy: float
 
 
 class LatencyResult(msgspec.Struct, tag=True):

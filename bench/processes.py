@@ -96,13 +96,9 @@ class Server:
 
     def rss_kib(self) -> int:
         """Of the process and its children: nginx does its work in one."""
-        return sum(_statm_kib(pid) for pid in self._pids())
+        return sum(_statm_kib(pid) for pid in self.pids())
 
-    def busy_s(self) -> float:
-        """Processor time used so far, of the process and its children."""
-        return sum(_cpu_s(pid) for pid in self._pids())
-
-    def _pids(self) -> list[int]:
+    def pids(self) -> list[int]:
         own = self._process.pid
         children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
         return [own, *map(int, children)]
@@ -110,6 +106,11 @@ class Server:
 
 def _statm_kib(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_KIB
+
+
+def cpu_s(pids: list[int]) -> float:
+    """Processor time that these processes have used so far, all threads."""
+    return sum(_cpu_s(pid) for pid in pids)
 
 
 def _cpu_s(pid: int) -> float:

@@ -89,15 +89,15 @@ def _table(results: Results, metric: Metric) -> str:
     head = "| side | median | spread | trunkline is |"
     rule = "| --- | --- | --- | --- |"
     if rates:
-        head += " server core busy | generator core busy | events lost |"
-        rule += " --- | --- | --- |"
+        head += " server busy | per busy second | generator busy | events lost |"
+        rule += " --- | --- | --- | --- |"
     rows = [head, rule]
     for side, samples in results.samples[metric].items():
         row = f"| {side} | {_number(samples.middle)} | {_spread(samples)} |"
         row += f" {_compared(ours, samples, side)} |"
         if rates:
-            row += f" {_share(samples.server_busy)} | {_share(samples.generator_busy)} |"
-            row += f" {samples.lost:,} |"
+            row += f" {_share(samples.server_busy)} | {_number(samples.per_busy_second)} |"
+            row += f" {_share(samples.generator_busy)} | {samples.lost:,} |"
         rows.append(row)
     return "\n".join(rows)
 
@@ -119,6 +119,8 @@ def _legend(results: Results) -> str:
         "**nchan, replying** is the same with its usual publisher, which answers every message.",
         "- **aiohttp** receives the same frames as Trunkline and awaits one write per event and "
         "reader.",
+        "- **per busy second** divides by the share of its core that the server got: where other "
+        "work shared the machine, it says more than the median beside it.",
         f"- At most {budgets.WINDOW_EVENTS:,} events per session are under way. Only what "
         "arrived is counted; an event that Trunkline loses would make it miss its target.",
         f"- Idle memory is the growth of resident memory over {results.idle_connections:,} "

@@ -31,6 +31,12 @@ class Samples:
     lost: int = 0
 
     @property
+    def per_busy_second(self) -> float:
+        """The median per second that the server had its core: what other work took is left out."""
+        pairs = zip(self.values, self.server_busy, strict=True)
+        return median(value / busy for value, busy in pairs if busy) if self.server_busy else 0.0
+
+    @property
     def middle(self) -> float:
         return median(self.values)
 

@@ -103,14 +103,17 @@ def _load(
     readers: int,
 ) -> None:
     side.open(generator, budgets.SESSIONS, readers)
-    command = Load(budgets.WINDOW_EVENTS, budgets.WARM_S, sizes.load_s, budgets.DRAIN_QUIET_S)
-    server = running(side)
-    busy_before, started = server.busy_s(), time.monotonic()
+    command = Load(
+        budgets.WINDOW_EVENTS,
+        budgets.WARM_S,
+        sizes.load_s,
+        budgets.DRAIN_QUIET_S,
+        running(side).pids(),
+    )
     result = generator.ask(command, LoadResult)
-    busy = (server.busy_s() - busy_before) / (time.monotonic() - started)
     close_all(generator)
     samples = results.add(metric, side.name, result.deliveries_per_s)
-    samples.server_busy.append(busy)
+    samples.server_busy.append(result.server_busy)
     samples.generator_busy.append(result.generator_busy)
     samples.lost += result.lost
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from bench.commands import MARK, Load, LoadResult, StreamSpec
 from bench.generator.links import Line, LinkError, Reader, token_frame
+from bench.processes import cpu_s
 
 BUFFER_BYTES = 1 << 20
 # The loop turns at this pace instead of waking for every few bytes: a server that writes event by
@@ -116,8 +117,10 @@ def run_load(
     try:
         feed_until(time.perf_counter() + command.warm_s)
         before, busy_before, started = sum(received), time.process_time(), time.perf_counter()
+        server_before = cpu_s(command.server_pids)
         feed_until(started + command.measure_s)
         after, busy_after, ended = sum(received), time.process_time(), time.perf_counter()
+        server_after = cpu_s(command.server_pids)
         drain()
     finally:
         gc.enable()
@@ -126,6 +129,7 @@ def run_load(
         deliveries_per_s=(after - before) / (ended - started),
         lost=_lost(feeds, received),
         generator_busy=(busy_after - busy_before) / (ended - started),
+        server_busy=(server_after - server_before) / (ended - started),
     )
 
 

@@ -16,6 +16,7 @@ async def control(tmp_path: Path) -> AsyncIterator[Control]:
         yield started
 
 
+@pytest.mark.proves("000-4.2-data-not-parsed", "000-7-stream-address")
 async def test_an_event_reaches_a_reader_as_the_machine_wrote_it(control: Control) -> None:
     user = await control.user()
     async with await user.vm() as vm:
@@ -29,6 +30,9 @@ async def test_an_event_reaches_a_reader_as_the_machine_wrote_it(control: Contro
             assert reader.events[0].id == 1
 
 
+@pytest.mark.proves(
+    "000-7-ids-grow", "000-7-one-stream-per-session", "000-4.2-event-to-its-session"
+)
 async def test_ids_are_consecutive_and_each_session_has_its_own(control: Control) -> None:
     user = await control.user()
     async with await user.vm() as vm:
@@ -45,6 +49,7 @@ async def test_ids_are_consecutive_and_each_session_has_its_own(control: Control
             assert second.texts() == ["x"]
 
 
+@pytest.mark.proves("000-7-replay-after-last-event-id")
 async def test_a_reader_replays_after_its_position_and_goes_on_live(control: Control) -> None:
     user = await control.user()
     async with await user.vm() as vm:
@@ -72,6 +77,7 @@ async def test_the_header_wins_over_the_query(control: Control) -> None:
 
 
 @pytest.mark.parametrize("position", ["999", "-1", "abc", "1e3", "²", "9" * 40, "0x10"])
+@pytest.mark.proves("000-7-resync-format")
 async def test_a_position_that_was_never_given_out_is_a_resync(
     control: Control, position: str
 ) -> None:
@@ -92,6 +98,9 @@ async def test_a_position_that_was_never_given_out_is_a_resync(
             assert reader.texts() == ["after"]
 
 
+@pytest.mark.proves(
+    "000-7-ring-of-500", "000-7-resync-after-overflow", "000-7-snapshot-after-resync"
+)
 async def test_a_position_that_left_the_ring_is_a_resync_and_a_snapshot_fills_the_gap(
     control: Control,
 ) -> None:
@@ -179,6 +188,7 @@ async def test_an_event_given_as_an_object_is_delivered_as_its_json(control: Con
             assert json.loads(reader.events[0].data) == event
 
 
+@pytest.mark.proves("000-7-heartbeat-comment")
 async def test_heartbeats_come_every_fifteen_seconds_as_comments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -189,6 +189,7 @@ async def test_without_seq_what_was_delivered_is_never_lost_or_renumbered(
     await again.leave()
 
 
+@pytest.mark.proves("000-7-ring-of-500")
 async def test_a_restart_replays_from_disk_what_memory_no_longer_holds(
     control: ControlProcess,
 ) -> None:
@@ -230,6 +231,7 @@ async def test_events_sent_again_are_dropped_and_a_gap_is_a_resync(
         assert acked == {session: 7}
 
 
+@pytest.mark.proves("000-5.1-init-fields", "000-5.5-user-message-fields")
 async def test_a_machine_without_capabilities_is_served_exactly_as_documented(
     control: ControlProcess,
 ) -> None:

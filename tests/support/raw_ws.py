@@ -130,7 +130,8 @@ class RawWs:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._writer.transport.abort()
+        if not self.ended:
+            self._writer.transport.abort()
         if self._reading is not None:
             await asyncio.gather(self._reading, return_exceptions=True)
 
@@ -217,7 +218,7 @@ class RawWs:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         # The server has said its last; a client that stays would keep the server waiting.
-        self._writer.close()
+        self._writer.transport.abort()
         async with self._news:
             self.ended = True
             self._news.notify_all()

@@ -84,7 +84,7 @@ class ScriptedVm:
     async def heartbeat(self, *active: str) -> None:
         await self.send({"type": "heartbeat", "active_sessions": list(active)})
 
-    async def request(self, session_id: str, method: str, **params: Any) -> dict[str, Any]:
+    async def request(self, session_id: str, method: str, /, **params: Any) -> dict[str, Any]:
         """000 §4.3: returns the `response`."""
         request_id = f"msg-{len(self.received)}-{method}"
         await self.send(

@@ -1,14 +1,16 @@
 """`trunkline agent`: agents, which are prompts, models and tools with a name."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Done, Json, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("agent", "Agents.")
 
@@ -25,7 +27,7 @@ Runtime = Annotated[str | None, typer.Option(help="semigraph, openclaw, claude-c
 
 
 @remote(app, "list", example="trunkline agent list")
-async def list_agents(client: Client, limit: Limit = 50) -> Rows:
+async def list_agents(client: "Client", limit: Limit = 50) -> Rows:
     """List agents."""
     columns = ("id", "name", "model", "runtime_type", "confirm", "created_at")
     return Rows(await taken(client.each("agents"), limit), columns)
@@ -33,7 +35,7 @@ async def list_agents(client: Client, limit: Limit = 50) -> Rows:
 
 @remote(app, "create", example="trunkline agent create Coder --prompt @coder.md --tool shell")
 async def create(
-    client: Client,
+    client: "Client",
     name: str,
     description: Description = None,
     prompt: Prompt = None,
@@ -50,14 +52,14 @@ async def create(
 
 
 @remote(app, "show", example="trunkline agent show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show(client: Client, agent_id: str) -> Record:
+async def show(client: "Client", agent_id: str) -> Record:
     """Show an agent."""
     return Record(await client.get("agents", agent_id))
 
 
 @remote(app, "update", example="trunkline agent update ID --temperature 0.2")
 async def update(
-    client: Client,
+    client: "Client",
     agent_id: str,
     name: Annotated[str | None, typer.Option(help="A new name.")] = None,
     description: Description = None,
@@ -75,7 +77,7 @@ async def update(
 
 
 @remote(app, "delete", example="trunkline agent delete 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def delete(client: Client, agent_id: str) -> Done:
+async def delete(client: "Client", agent_id: str) -> Done:
     """Delete an agent; its sessions stay."""
     await client.delete("agents", agent_id)
     return Done(f"deleted {agent_id}")

@@ -1,15 +1,19 @@
 """`trunkline audit`: the log of who did what, and whether it is unbroken."""
 
+from typing import TYPE_CHECKING
+
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Record, Rows
 from trunkline.cli.remote import Limit, group, remote, taken
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("audit", "The audit log.")
 
 
 @remote(app, "list", example="trunkline audit list --limit 20")
-async def list_entries(client: Client, limit: Limit = 50) -> Rows:
+async def list_entries(client: "Client", limit: Limit = 50) -> Rows:
     """Print the audit log, newest first."""
     found = await taken(client.each("audit"), limit)
     entries = [{**entry, "happened_at": entry.get("at")} for entry in found]
@@ -17,7 +21,7 @@ async def list_entries(client: Client, limit: Limit = 50) -> Rows:
 
 
 @remote(app, "verify", example="trunkline audit verify")
-async def verify(client: Client) -> Record:
+async def verify(client: "Client") -> Record:
     """Check the whole chain; fails and names the first broken link."""
     answer = await client.get("audit", "verify")
     if not answer["ok"]:

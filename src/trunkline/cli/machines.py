@@ -1,20 +1,22 @@
 """`trunkline machine`: what runs agents: execution planes, devices, agent hosts."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
 from trunkline.cli.tokens import User, user_of
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("machine", "Machines that run agents.")
 
 
 @remote(app, "list", example="trunkline machine list")
 async def list_machines(
-    client: Client,
+    client: "Client",
     terminated: Annotated[bool, typer.Option("--terminated", help="Also those given up.")] = False,
     limit: Limit = 50,
 ) -> Rows:
@@ -24,14 +26,14 @@ async def list_machines(
 
 
 @remote(app, "show", example="trunkline machine show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show(client: Client, machine_id: str) -> Record:
+async def show(client: "Client", machine_id: str) -> Record:
     """Show a machine."""
     return Record(await client.get("machines", machine_id))
 
 
 @remote(app, "schedule", example="trunkline machine schedule --user ID --name laptop")
 async def schedule(
-    client: Client,
+    client: "Client",
     user: User = None,
     provider: Annotated[
         str, typer.Option(help="manual: you start it; local: the server starts it on its host.")
@@ -48,7 +50,7 @@ async def schedule(
 
 
 @remote(app, "terminate", example="trunkline machine terminate ID")
-async def terminate(client: Client, machine_id: str) -> Done:
+async def terminate(client: "Client", machine_id: str) -> Done:
     """Give a machine up: its line is closed, its local process stopped."""
     await client.delete("machines", machine_id)
     return Done(f"terminated {machine_id}")

@@ -73,5 +73,5 @@ def main() -> None:
         sys.exit(1)
     except BrokenPipeError:
         # Whoever read our output has had enough. Nothing may be written to it at the exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         sys.exit(1)

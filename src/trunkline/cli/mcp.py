@@ -1,20 +1,22 @@
 """`trunkline mcp`: MCP servers, remote and local."""
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("mcp", "MCP servers.")
 
 
 @remote(app, "list", example="trunkline mcp list")
-async def list_servers(client: Client, limit: Limit = 50) -> Rows:
+async def list_servers(client: "Client", limit: Limit = 50) -> Rows:
     """List MCP servers."""
     found = await taken(client.each("mcp-servers"), limit)
     return Rows(found, ("id", "name", "type", "url", "command", "timeout_s"))
@@ -27,7 +29,7 @@ async def list_servers(client: Client, limit: Limit = 50) -> Rows:
     " --header-env Authorization=GITHUB_AUTH",
 )
 async def add(
-    client: Client,
+    client: "Client",
     name: str,
     server: Annotated[str | None, typer.Option(help="A remote server's address.")] = None,
     header_env: Annotated[
@@ -56,7 +58,7 @@ async def add(
 
 
 @remote(app, "delete", example="trunkline mcp delete ID")
-async def delete(client: Client, server_id: str) -> Done:
+async def delete(client: "Client", server_id: str) -> Done:
     """Remove an MCP server."""
     await client.delete("mcp-servers", server_id)
     return Done(f"deleted {server_id}")

@@ -1,18 +1,20 @@
 """`trunkline memory`: what agents remember for a user or an organisation."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("memory", "Long-term memories.")
 
 
 @remote(app, "list", example="trunkline memory list")
-async def list_memories(client: Client, limit: Limit = 50) -> Rows:
+async def list_memories(client: "Client", limit: Limit = 50) -> Rows:
     """List memories, newest first."""
     found = await taken(client.each("memories"), limit)
     return Rows(found, ("id", "content", "created_at"))
@@ -20,19 +22,17 @@ async def list_memories(client: Client, limit: Limit = 50) -> Rows:
 
 @remote(app, "add", example="trunkline memory add 'Deploys happen on Tuesdays'")
 async def add(
-    client: Client,
+    client: "Client",
     content: str,
     shared: Annotated[bool, typer.Option("--shared", help="For the whole organisation.")] = False,
 ) -> Record:
     """Remember something."""
-    return Record(
-        await client.post("memories", body=given(content=content, shared=shared or None))
-    )
+    return Record(await client.post("memories", body=given(content=content, shared=shared or None)))
 
 
 @remote(app, "search", example="trunkline memory search 'when do we deploy' --top-k 3")
 async def search(
-    client: Client,
+    client: "Client",
     query: str,
     top_k: Annotated[int, typer.Option(min=1, max=20, help="How many.")] = 5,
 ) -> Rows:
@@ -42,7 +42,7 @@ async def search(
 
 
 @remote(app, "delete", example="trunkline memory delete ID")
-async def delete(client: Client, memory_id: str) -> Done:
+async def delete(client: "Client", memory_id: str) -> Done:
     """Forget something."""
     await client.delete("memories", memory_id)
     return Done(f"deleted {memory_id}")

@@ -11,7 +11,7 @@ import msgspec
 
 from trunkline.cli.errors import CommandFailed
 
-DEFAULT_URL = "http://127.0.0.1:8080"
+DEFAULT_PORT = "8080"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -32,7 +32,8 @@ def find(url: str | None, token: str | None, data: str | None, env: Mapping[str,
     """The place that the flags, the environment and the data folder name."""
     folder = data_folder(data, env)
     running = _running(folder)
-    chosen = (url or env.get("TRUNKLINE_URL") or running or DEFAULT_URL).rstrip("/")
+    usual = f"http://127.0.0.1:{env.get('TRUNKLINE_PORT') or DEFAULT_PORT}"
+    chosen = (url or env.get("TRUNKLINE_URL") or running or usual).rstrip("/")
     if not chosen.startswith(("http://", "https://")):
         raise CommandFailed(f"{chosen!r} is no http address")
     secret = token or env.get("TRUNKLINE_TOKEN") or env.get("TRUNKLINE_ADMIN_TOKEN")

@@ -7,7 +7,8 @@ a connected client as its first argument, and prints what it returns.
 import asyncio
 import inspect
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -68,7 +69,7 @@ def call(
     work: "Callable[[Client], Awaitable[T]]",
 ) -> T:
     """Runs a coroutine with a client of the place that is meant; failures become one line."""
-    from trunkline.client import ApiError, Client, ClientError, Unreachable
+    from trunkline.client import Client
 
     where = place.find(url, token, data, os.environ)
 
@@ -76,8 +77,17 @@ def call(
         async with Client(where.url, where.token) as client:
             return await work(client)
 
-    try:
+    with failures():
         return asyncio.run(run())
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """What a client can run into, as one line that says what to do."""
+    from trunkline.client import ApiError, ClientError, Unreachable
+
+    try:
+        yield
     except ApiError as error:
         hint = ""
         if error.status == 401:

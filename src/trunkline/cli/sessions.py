@@ -1,20 +1,22 @@
 """`trunkline session`: conversations, their logs, and what they ask of a person."""
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("session", "Sessions.")
 
 
 @remote(app, "list", example="trunkline session list --status active")
 async def list_sessions(
-    client: Client,
+    client: "Client",
     status: Annotated[str | None, typer.Option(help="active or closed.")] = None,
     limit: Limit = 50,
 ) -> Rows:
@@ -25,7 +27,7 @@ async def list_sessions(
 
 @remote(app, "create", example="trunkline session create --agent ID --title 'Fix the build'")
 async def create(
-    client: Client,
+    client: "Client",
     agent: Annotated[str | None, typer.Option(help="Id of an agent.")] = None,
     machine: Annotated[str | None, typer.Option(help="Id of a machine. [one online]")] = None,
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
@@ -37,14 +39,14 @@ async def create(
 
 
 @remote(app, "show", example="trunkline session show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show(client: Client, session_id: str) -> Record:
+async def show(client: "Client", session_id: str) -> Record:
     """Show a session."""
     return Record(await client.get("sessions", session_id))
 
 
 @remote(app, "log", example="trunkline session log ID --after 120 --json")
 async def log(
-    client: Client,
+    client: "Client",
     session_id: str,
     after: Annotated[int, typer.Option(min=0, help="The last event id that you have.")] = 0,
     limit: Limit = 200,
@@ -59,14 +61,14 @@ async def log(
 
 
 @remote(app, "rename", example="trunkline session rename ID 'A better title'")
-async def rename(client: Client, session_id: str, title: str) -> Record:
+async def rename(client: "Client", session_id: str, title: str) -> Record:
     """Give a session a title."""
     return Record(await client.patch("sessions", session_id, body={"title": title}))
 
 
 @remote(app, "configure", example="trunkline session configure ID temperature=0.2")
 async def configure(
-    client: Client,
+    client: "Client",
     session_id: str,
     changes: Annotated[list[str], typer.Argument(help="NAME=VALUE; VALUE is JSON or text.")],
 ) -> Done:
@@ -76,14 +78,14 @@ async def configure(
 
 
 @remote(app, "cancel", example="trunkline session cancel ID")
-async def cancel(client: Client, session_id: str) -> Done:
+async def cancel(client: "Client", session_id: str) -> Done:
     """Cancel what a session is doing."""
     await client.sessions.cancel(session_id)
     return Done(f"cancelled {session_id}")
 
 
 @remote(app, "close", example="trunkline session close ID")
-async def close(client: Client, session_id: str) -> Done:
+async def close(client: "Client", session_id: str) -> Done:
     """Stop a session on its machine; its log stays."""
     await client.sessions.close(session_id)
     return Done(f"closed {session_id}")
@@ -91,7 +93,7 @@ async def close(client: Client, session_id: str) -> Done:
 
 @remote(app, "approvals", example="trunkline session approvals")
 async def approvals(
-    client: Client,
+    client: "Client",
     session: Annotated[str | None, typer.Option(help="Only of this session.")] = None,
     limit: Limit = 50,
 ) -> Rows:
@@ -102,7 +104,7 @@ async def approvals(
 
 @remote(app, "answer", example="trunkline session answer APPROVAL_ID --yes")
 async def answer(
-    client: Client,
+    client: "Client",
     approval_id: str,
     confirmed: Annotated[bool, typer.Option("--yes/--no", help="Allow it or not.")],
     text: Annotated[str | None, typer.Option("--answer", help="What it asked for.")] = None,

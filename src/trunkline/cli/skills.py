@@ -3,7 +3,7 @@
 import io
 import zipfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,13 +11,15 @@ from trunkline import limits
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, group, remote, taken
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("skill", "Skills of the organisation.")
 
 
 @remote(app, "list", example="trunkline skill list")
-async def list_skills(client: Client, limit: Limit = 50) -> Rows:
+async def list_skills(client: "Client", limit: Limit = 50) -> Rows:
     """List skills, each version a line."""
     found = await taken(client.each("skills"), limit)
     return Rows(found, ("id", "skill_id", "version", "source", "description"))
@@ -25,7 +27,7 @@ async def list_skills(client: Client, limit: Limit = 50) -> Rows:
 
 @remote(app, "show", example="trunkline skill show pdf --version 1.2.0")
 async def show(
-    client: Client,
+    client: "Client",
     skill_id: str,
     version: Annotated[str | None, typer.Option(help="[the latest]")] = None,
 ) -> Record:
@@ -35,7 +37,7 @@ async def show(
 
 @remote(app, "import", example="trunkline skill import ./my-skill")
 async def import_skill(
-    client: Client,
+    client: "Client",
     package: Annotated[Path, typer.Argument(help="A folder with a SKILL.md, or a zip of one.")],
 ) -> Record:
     """Import a skill package."""
@@ -43,27 +45,27 @@ async def import_skill(
 
 
 @remote(app, "delete", example="trunkline skill delete pdf")
-async def delete(client: Client, skill_id: str) -> Done:
+async def delete(client: "Client", skill_id: str) -> Done:
     """Delete one version (by its id) or all (by the skill's id)."""
     await client.delete("skills", skill_id)
     return Done(f"deleted {skill_id}")
 
 
 @remote(app, "submitted", example="trunkline skill submitted")
-async def submitted(client: Client, limit: Limit = 50) -> Rows:
+async def submitted(client: "Client", limit: Limit = 50) -> Rows:
     """List the skills that agents have submitted."""
     found = await taken(client.each("evolutions"), limit)
     return Rows(found, ("id", "name", "quality_score", "state", "description"))
 
 
 @remote(app, "approve", example="trunkline skill approve ID")
-async def approve(client: Client, evolution_id: str) -> Record:
+async def approve(client: "Client", evolution_id: str) -> Record:
     """Make a skill of what an agent has submitted."""
     return Record(await client.post("evolutions", evolution_id, "approve"))
 
 
 @remote(app, "reject", example="trunkline skill reject ID")
-async def reject(client: Client, evolution_id: str) -> Record:
+async def reject(client: "Client", evolution_id: str) -> Record:
     """Decline what an agent has submitted."""
     return Record(await client.post("evolutions", evolution_id, "reject"))
 

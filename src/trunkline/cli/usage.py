@@ -1,12 +1,14 @@
 """`trunkline usage`: how many tokens went where."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli.output import Rows
 from trunkline.cli.remote import remote
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 _COLUMNS = ("key", "calls", "tokens_in", "tokens_out", "latency_ms_avg")
 
@@ -16,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def usage(
-    client: Client,
+    client: "Client",
     by: Annotated[str, typer.Option(help="model, user, session, agent or day.")] = "model",
     since: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
     until: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,

@@ -1,14 +1,16 @@
 """`trunkline user`: people, and the provider keys that their machines are given."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
-from trunkline.client import Client
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
 
 app = group("user", "People.")
 
@@ -17,7 +19,7 @@ Runtime = Annotated[str | None, typer.Option(help="Default runtime of their sess
 
 
 @remote(app, "list", example="trunkline user list --json")
-async def list_users(client: Client, limit: Limit = 50) -> Rows:
+async def list_users(client: "Client", limit: Limit = 50) -> Rows:
     """List users."""
     columns = ("id", "name", "role", "org_id", "created_at")
     return Rows(await taken(client.each("users"), limit), columns)
@@ -25,7 +27,7 @@ async def list_users(client: Client, limit: Limit = 50) -> Rows:
 
 @remote(app, "create", example="trunkline user create Ada --role org_admin")
 async def create(
-    client: Client,
+    client: "Client",
     name: str,
     org: Annotated[str | None, typer.Option(help="Id of the organisation. [your own]")] = None,
     role: Role = None,
@@ -37,20 +39,20 @@ async def create(
 
 
 @remote(app, "show", example="trunkline user show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show(client: Client, user_id: str) -> Record:
+async def show(client: "Client", user_id: str) -> Record:
     """Show a user."""
     return Record(await client.get("users", user_id))
 
 
 @remote(app, "me", example="trunkline user me")
-async def me(client: Client) -> Record:
+async def me(client: "Client") -> Record:
     """Show who this token is."""
     return Record(await client.me())
 
 
 @remote(app, "update", example="trunkline user update ID --role admin")
 async def update(
-    client: Client,
+    client: "Client",
     user_id: str,
     name: Annotated[str | None, typer.Option(help="A new name.")] = None,
     role: Role = None,
@@ -62,7 +64,7 @@ async def update(
 
 
 @remote(app, "delete", example="trunkline user delete 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def delete(client: Client, user_id: str) -> Done:
+async def delete(client: "Client", user_id: str) -> Done:
     """Delete a user with all they have."""
     await client.delete("users", user_id)
     return Done(f"deleted {user_id}")
@@ -70,7 +72,7 @@ async def delete(client: Client, user_id: str) -> Done:
 
 @remote(app, "set-key", example="trunkline user set-key ID openai < key.txt")
 async def set_key(
-    client: Client,
+    client: "Client",
     user_id: str,
     provider: str,
     base_url: Annotated[str | None, typer.Option(help="A compatible server's address.")] = None,
@@ -81,7 +83,7 @@ async def set_key(
 
 
 @remote(app, "delete-key", example="trunkline user delete-key ID openai")
-async def delete_key(client: Client, user_id: str, provider: str) -> Done:
+async def delete_key(client: "Client", user_id: str, provider: str) -> Done:
     """Forget a provider's API key."""
     await client.delete("users", user_id, "credentials", provider)
     return Done(f"forgot the key for {provider}")

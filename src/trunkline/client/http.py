@@ -70,7 +70,7 @@ class Http:
             ) as answer:
                 return await checked(answer)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise Unreachable(f"{self.url} does not answer: {error or 'timeout'}") from error
+            raise Unreachable(f"{self.url} does not answer: {reason(error)}") from error
 
     async def fetch(self, kind: type[T], method: str, *path: str, **options: Any) -> T:
         """`call`, with the answer as a value of that type."""
@@ -92,6 +92,13 @@ async def checked(answer: aiohttp.ClientResponse) -> bytes:
             raise ApiError(answer.status, "BAD_GATEWAY", f"the server answered {answer.status}")
         raise Unreachable(f"{answer.url.origin()} answered {answer.status}, and not as Trunkline")
     raise ApiError(answer.status, *found)
+
+
+def reason(error: Exception) -> str:
+    """Why a connection failed, in a few words."""
+    if isinstance(error, aiohttp.ClientConnectorError) and error.strerror:
+        return error.strerror.lower()
+    return str(error) or type(error).__name__
 
 
 def _text(value: Any) -> str:

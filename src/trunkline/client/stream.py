@@ -13,7 +13,7 @@ import msgspec
 
 from trunkline import limits
 from trunkline.client.errors import ApiError, StreamBroken, Unreachable
-from trunkline.client.http import Http, checked
+from trunkline.client.http import Http, checked, reason
 from trunkline.client.models import RESYNC, Event
 from trunkline.client.sse import Frame, SseParser
 
@@ -48,21 +48,21 @@ class Stream:
     async def __aiter__(self) -> AsyncIterator[Event]:
         failures = 0
         while True:
-            problem: Exception | str = "the server ended the stream"
+            problem = "the server ended the stream"
             try:
                 async for event in self._connection():
                     yield event
             except ApiError as error:
                 if not error.is_passing:
                     raise
-                problem = error
+                problem = error.message
             except (aiohttp.ClientError, TimeoutError, Unreachable) as error:
-                problem = error
+                problem = reason(error)
             failures = 1 if self._was_alive else failures + 1
             if failures > self._attempts_max:
                 raise StreamBroken(
                     f"the stream of session {self._session_id} broke after event"
-                    f" {self.position} and {failures} attempts: {problem or 'timeout'}"
+                    f" {self.position} and {failures} attempts: {problem}"
                 )
             wait_s = _WAITS_S[min(failures, len(_WAITS_S)) - 1]
             await self._sleep(max(wait_s, self._retry_s or 0.0))

@@ -4,7 +4,7 @@ Knows the store and the keys, no sockets. An edge hands in what its protocol car
 `Principal`, or `Unauthorized` with a message that says nothing about what exists.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import jwt
 import msgspec
@@ -112,9 +112,17 @@ class Auth:
         self._known[hashed] = known
         return known
 
-    def forget(self) -> None:
-        """Drops what was remembered of tokens: a user's role or org has changed."""
+    def is_first_user(self, user_id: str) -> bool:
+        """The operator's own user, which cannot be removed."""
+        return self._admin is not None and self._admin.user_id == user_id
+
+    def forget(self, token_ids: Iterable[str] = ()) -> None:
+        """A user's role or org has changed: nothing remembered counts, and what these tokens
+        have connected is cut, to come back with the rights of today."""
         self._known.clear()
+        for token_id in token_ids:
+            for cut in self._on_revoke:
+                cut(token_id)
 
     async def issue(
         self, user_id: str, kind: str = "bearer", *, label: str = "", life_s: float | None = None
@@ -141,9 +149,7 @@ class Auth:
             )
         if not gone.rowcount:
             raise NotFound("token", token_id)
-        self.forget()
-        for cut in self._on_revoke:
-            cut(token_id)
+        self.forget([token_id])
 
     def on_revoke(self, cut: Callable[[str], None]) -> None:
         """Registers who has to end the connections of a revoked token."""

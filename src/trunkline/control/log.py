@@ -109,6 +109,7 @@ class Log:
         self._idle.set()
         self._task: asyncio.Task[None] | None = None
         self.events_total = 0
+        self.is_stalled = False
         self.on_commit: Callable[[float], None] = lambda _seconds: None
         self.on_stall: Callable[[bool], None] = lambda _stalled: None
         """Told when the disk does not keep up, and when it does again."""
@@ -198,7 +199,7 @@ class Log:
         """Commits, however long it takes: what is not on disk is not delivered."""
         loop = asyncio.get_running_loop()
         started = time.perf_counter()
-        stall = loop.call_later(_STALL_S, self.on_stall, True)
+        stall = loop.call_later(_STALL_S, self._stall, True)
         failed = False
         while True:
             try:
@@ -209,13 +210,17 @@ class Log:
                 # machines are not read meanwhile.
                 _log.exception("the log cannot be written; trying again")
                 failed = True
-                self.on_stall(True)
+                self._stall(True)
                 await asyncio.sleep(_RETRY_S)
         stall.cancel()
         elapsed = time.perf_counter() - started
         if failed or elapsed >= _STALL_S:
-            self.on_stall(False)
+            self._stall(False)
         self.on_commit(elapsed)
+
+    def _stall(self, is_stalled: bool) -> None:
+        self.is_stalled = is_stalled
+        self.on_stall(is_stalled)
 
     def _deliver(self, session: SessionLog, segment: Segment) -> None:
         lines = segment.lines

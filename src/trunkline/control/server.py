@@ -91,7 +91,12 @@ class Server:
             tasks=core.tasks,
             rate_limit=settings.rate_limit_per_minute,
         )
-        self._runner = web.AppRunner(build_app(core), access_log=None)
+        self._runner = web.AppRunner(
+            build_app(core),
+            access_log=None,
+            max_line_size=limits.HEAD_BYTES_MAX,
+            max_field_size=limits.HEAD_BYTES_MAX,
+        )
         await self._runner.setup()
         http = self._runner.server
         assert http is not None

@@ -77,13 +77,13 @@ class SessionRecords:
         self._log = log
         self._clock = clock
 
-    async def insert(self, machine: Machine, new: NewSession) -> Session:
-        row = await self._new_row(machine, new)
+    async def insert(self, who: Principal, machine: Machine, new: NewSession) -> Session:
+        row = await self._new_row(who, machine, new)
         async with self._store.write() as connection:
             await connection.execute(insert(schema.sessions).values(row))
         return Session(**row)
 
-    async def _new_row(self, machine: Machine, new: NewSession) -> Json:
+    async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
         now = self._clock()
         async with self._store.read() as connection:
             agent = None
@@ -94,7 +94,11 @@ class SessionRecords:
                     .mappings()
                     .first()
                 )
-                if agent is None or agent["org_id"] != machine.org_id:
+                if (
+                    agent is None
+                    or agent["org_id"] != machine.org_id
+                    or not who.may_see(org_id=agent["org_id"], user_id=agent["user_id"])
+                ):
                     raise NotFound("agent", new.agent_id)
             users, orgs = schema.users, schema.orgs
             defaults = (
@@ -166,6 +170,12 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(**values, updated_at=self._clock())
             )
+
+    async def ids_of(self, **owner: str) -> list[str]:
+        table = schema.sessions
+        wanted = [table.c[name] == value for name, value in owner.items()]
+        async with self._store.read() as connection:
+            return list(await connection.scalars(select(table.c.id).where(and_(True, *wanted))))
 
     async def closed_on(self, machine_id: str, session_ids: Iterable[str]) -> list[str]:
         """Which of these are sessions of that machine that were closed."""

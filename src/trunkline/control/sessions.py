@@ -3,6 +3,7 @@
 Client edges and the REST API call this; it knows the log and the router, never a socket.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import structlog
@@ -70,7 +71,7 @@ class Sessions:
         """Picks and pins the machine, and tells it to start the session."""
         machine = await self._choose_machine(who, new.machine_id)
         self._machines.check_room(machine)
-        session = await self._records.insert(machine, new)
+        session = await self._records.insert(who, machine, new)
         self._machines.adopt(machine, await self._log.open(session.id))
         start = await self._machines.starter(session.id)
         assert start is not None
@@ -131,6 +132,15 @@ class Sessions:
             user_id=who.user_id,
             session_id=session_id,
         )
+
+    async def ids_of(self, **owner: str) -> list[str]:
+        """Every session of a `user_id` or an `org_id`, closed ones too."""
+        return await self._records.ids_of(**owner)
+
+    async def erase(self, session_ids: Iterable[str]) -> None:
+        """Removes the events of sessions whose records are gone."""
+        for session_id in session_ids:
+            await self._log.delete(session_id)
 
     # --- Down: messages to the machine --------------------------------------------------------
 

@@ -50,7 +50,9 @@ async def build_start(store: Store, services: Services, session_id: str) -> Star
             (
                 await connection.execute(
                     select(agents.c.id, agents.c.name, agents.c.description).where(
-                        agents.c.id.in_(wanted), agents.c.org_id == session["org_id"]
+                        agents.c.id.in_(wanted),
+                        agents.c.org_id == session["org_id"],
+                        agents.c.user_id.in_((session["user_id"], agent and agent["user_id"])),
                     )
                 )
             )

@@ -5,6 +5,7 @@ A test that takes `store` runs twice, on SQLite and on PostgreSQL; `sqlite_store
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -77,13 +78,14 @@ async def store(
     request: pytest.FixtureRequest, tmp_path: Path, migrated_sqlite: Path
 ) -> AsyncIterator[Store]:
     """An empty, migrated store of its own for each test, on both databases."""
-    if request.param == "sqlite":
-        path = tmp_path / "records.db"
-        shutil.copyfile(migrated_sqlite, path)
-        url = sqlite_url(path)
-    else:
-        server: Postgres = request.getfixturevalue("postgres")
-        url = await server.new_database()
-    store = await Store.open(url)
-    yield store
-    await store.close()
+    async with AsyncExitStack() as stack:
+        if request.param == "sqlite":
+            path = tmp_path / "records.db"
+            shutil.copyfile(migrated_sqlite, path)
+            url = sqlite_url(path)
+        else:
+            server: Postgres = request.getfixturevalue("postgres")
+            url = await stack.enter_async_context(server.database())
+        store = await Store.open(url)
+        stack.push_async_callback(store.close)
+        yield store

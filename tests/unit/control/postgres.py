@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -109,11 +110,15 @@ class Postgres:
         await self._execute(f"CREATE DATABASE {_TEMPLATE}")
         await (await Store.open(self.url(_TEMPLATE))).close()
 
-    async def new_database(self) -> str:
-        """A copy of the migrated template, as a URL."""
+    @asynccontextmanager
+    async def database(self) -> AsyncIterator[str]:
+        """The URL of a copy of the migrated template, which is dropped at the end."""
         name = f"trunkline_{next(self._numbers)}"
         await self._execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
-        return self.url(name)
+        try:
+            yield self.url(name)
+        finally:
+            await self._execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def stop(self) -> None:
         self._run("pg_ctl", "-w", "-D", str(self._folder / "data"), "-m", "immediate", "stop")

@@ -17,9 +17,7 @@ from trunkline.control.store.segments import (
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def segments(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> AsyncIterator[SegmentStore]:
+async def segments(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SegmentStore]:
     opened: SegmentStore
     if request.param == "sqlite":
         opened = await SqliteSegments.open(tmp_path / "log.db")

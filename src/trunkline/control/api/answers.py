@@ -82,19 +82,19 @@ async def answer_errors(
         return await handler(request)
     except TrunklineError as error:
         if error.status >= 500:
-            _log.warning("request_failed", route=_route(request), code=error.code, error=str(error))
+            _log.info("request refused", route=_route(request), code=error.code, error=str(error))
         return error_response(error)
     except web.HTTPException as error:
         return _from_http(request, error)
     except IntegrityError:
         return error_response(Conflict("another change to the same records came in between"))
     except (OperationalError, InterfaceError):
-        _log.exception("database_failed", route=_route(request))
+        _log.exception("database failed", route=_route(request))
         return error_response(Unavailable("the database does not answer"))
     except ConnectionError:
         raise  # the caller has gone; there is nobody to answer
     except Exception:
-        _log.exception("request_crashed", route=_route(request))
+        _log.exception("request crashed", route=_route(request))
         return error_response(TrunklineError("something went wrong here; the log says what"))
 
 

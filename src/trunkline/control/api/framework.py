@@ -40,6 +40,9 @@ class Route:
     is_open: bool
     """Served to everyone; every other route wants a token or the cookie."""
     media: str
+    """What a response of the handler's own holds; more than one with commas between."""
+    refusal: str
+    """The media type of a 401 that is not JSON: a page for people."""
     tag: str
     takes: frozenset[str]
     query: type[msgspec.Struct] | None
@@ -71,9 +74,15 @@ class Routes:
         self._prefix = prefix
 
     def get(
-        self, path: str, *, status: int = 200, is_open: bool = False, media: str = ""
+        self,
+        path: str,
+        *,
+        status: int = 200,
+        is_open: bool = False,
+        media: str = "application/json",
+        refusal: str = "",
     ) -> Callable[[H], H]:
-        return self._add("GET", path, status, is_open, media)
+        return self._add("GET", path, status, is_open=is_open, media=media, refusal=refusal)
 
     def post(self, path: str, *, status: int = 200) -> Callable[[H], H]:
         return self._add("POST", path, status)
@@ -87,19 +96,25 @@ class Routes:
     def delete(self, path: str) -> Callable[[H], H]:
         return self._add("DELETE", path, 204)
 
-    def _add(
-        self, method: str, path: str, status: int, is_open: bool = False, media: str = ""
-    ) -> Callable[[H], H]:
+    def _add(self, method: str, path: str, status: int, **options: Any) -> Callable[[H], H]:
         def declare(handler: H) -> H:
             full = self._prefix + path
-            self.items.append(_read(handler, method, full, status, is_open, media, self._tag))
+            self.items.append(_read(handler, method, full, status, self._tag, **options))
             return handler
 
         return declare
 
 
 def _read(
-    handler: Handler, method: str, path: str, status: int, is_open: bool, media: str, tag: str
+    handler: Handler,
+    method: str,
+    path: str,
+    status: int,
+    tag: str,
+    *,
+    is_open: bool = False,
+    media: str = "application/json",
+    refusal: str = "",
 ) -> Route:
     hints = typing.get_type_hints(handler)
     parameters = inspect.signature(handler).parameters
@@ -113,7 +128,8 @@ def _read(
         handler=handler,
         status=status,
         is_open=is_open,
-        media=media or "application/json",
+        media=media,
+        refusal=refusal,
         tag=tag,
         takes=frozenset(parameters),
         query=hints.get("query"),

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
+from trunkline.control.log import Log
 from trunkline.control.machines import Machines
 from trunkline.control.records import Records
 from trunkline.control.services import Services
@@ -38,6 +39,8 @@ class Core(Protocol):
     def services(self) -> Services: ...
     @property
     def sessions(self) -> Sessions: ...
+    @property
+    def log(self) -> Log: ...
     @property
     def approvals(self) -> Approvals: ...
     @property

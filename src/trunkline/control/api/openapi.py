@@ -147,7 +147,7 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
     if _has_json_answer(route):
         good["content"] = {"application/json": {"schema": ref_of[id(route.answer)]}}
     elif route.answer is not type(None) and route.status < 300:
-        good["content"] = {route.media: {"schema": {"type": "string"}}}
+        good["content"] = _text(route.media)
     failures = {
         "400": route.query is not None or route.body is not None or bool(route.path_params),
         "401": not route.is_open,
@@ -157,7 +157,14 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
         "default": True,
     }
     answers = {str(route.status): good}
-    return answers | {status: _ERROR_REF for status, happens in failures.items() if happens}
+    answers |= {status: _ERROR_REF for status, happens in failures.items() if happens}
+    if route.refusal:
+        answers["401"] = {"description": "A page says why", "content": _text(route.refusal)}
+    return answers
+
+
+def _text(media: str) -> Json:
+    return {kind.strip(): {"schema": {"type": "string"}} for kind in media.split(",")}
 
 
 def _upload() -> Json:

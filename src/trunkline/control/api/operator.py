@@ -42,12 +42,14 @@ async def check_alive() -> Health:
 
 @routes.get("/readyz", is_open=True)
 async def check_ready(core: Core) -> Health:
-    """Say whether requests can be served: the database answers. 503 when not."""
+    """Say whether requests can be served: database and log keep up. 503 when not."""
+    if core.log.is_stalled:
+        raise Unavailable("the session log cannot be written", code="NOT_READY")
     try:
         async with asyncio.timeout(limits.READY_TIMEOUT_S), core.store.read() as connection:
             await connection.execute(text("SELECT 1"))
     except (SQLAlchemyError, OSError, TimeoutError) as error:
-        _log.error("not_ready", error=repr(error))
+        _log.error("not ready", error=repr(error))
         raise Unavailable("the database does not answer", code="NOT_READY") from error
     return Health()
 
@@ -69,7 +71,7 @@ async def get_metrics(core: Core, request: web.Request) -> web.Response:
     )
 
 
-@routes.get("/login", status=303, is_open=True)
+@routes.get("/login", status=303, is_open=True, refusal="text/html")
 async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Response:
     """Redeem a login link: sets the session cookie and leads to the page.
 
@@ -104,7 +106,7 @@ async def get_docs(request: web.Request) -> web.Response:
     return page_response(pages.docs(pages.language_of(request.headers)))
 
 
-@routes.get("/pages/{name}", is_open=True, media="text/plain")
+@routes.get("/pages/{name}", is_open=True, media="text/javascript, text/css")
 async def get_page_file(name: str) -> web.Response:
     """Serve a script or style sheet of the pages."""
     return pages.file(name)

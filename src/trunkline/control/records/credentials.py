@@ -122,7 +122,7 @@ class Credentials:
             try:
                 api_key = self._keys.unseal(sealed, _context(user_id, provider))
             except InvalidTag:
-                _log.error("credential_cannot_be_opened", provider=provider, user=user_id)
+                _log.error("credential cannot be opened", provider=provider, user=user_id)
                 continue
             revealed.append(Revealed(provider, api_key, base_url))
         return revealed

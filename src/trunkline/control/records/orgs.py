@@ -98,6 +98,15 @@ class Orgs:
             raise Forbidden("only an admin may remove organisations")
         if org_id == who.org_id:
             raise Conflict("you cannot remove the organisation that you belong to")
+        # The operator's own user is in the oldest org, and that token must go on working.
+        if await self._is_first_users(org_id):
+            raise Conflict("the operator's own organisation cannot be removed")
+
+    async def _is_first_users(self, org_id: str) -> bool:
+        users = schema.users
+        async with self._store.read() as connection:
+            ids = await connection.scalars(select(users.c.id).where(users.c.org_id == org_id))
+            return any(self._auth.is_first_user(user_id) for user_id in ids)
 
     async def remove(self, who: Principal, org_id: str) -> None:
         """Removes the org, its people and all their records, and cuts what they had connected."""

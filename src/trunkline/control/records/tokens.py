@@ -93,11 +93,14 @@ class Tokens:
 
 async def revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) -> None:
     """Revokes every token of those users, one by one, so that each connection is cut."""
-    query = select(_tokens.c.id).join(_users, _users.c.id == _tokens.c.user_id).where(of_users)
-    async with store.read() as connection:
-        token_ids = (await connection.execute(query)).scalars().all()
-    for token_id in token_ids:
+    for token_id in await tokens_of(store, of_users):
         try:
             await auth.revoke(token_id)
         except NotFound:
             continue  # revoked by someone else in the meantime, which is as good
+
+
+async def tokens_of(store: Store, of_users: ColumnElement[bool]) -> list[str]:
+    query = select(_tokens.c.id).join(_users, _users.c.id == _tokens.c.user_id).where(of_users)
+    async with store.read() as connection:
+        return list((await connection.execute(query)).scalars())

@@ -22,7 +22,7 @@ from trunkline.control.records.page import (
     visible,
     visible_org,
 )
-from trunkline.control.records.tokens import revoke_all
+from trunkline.control.records.tokens import revoke_all, tokens_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -120,7 +120,7 @@ class Users:
                 await connection.execute(
                     update(_users).where(_users.c.id == user_id).values(values)
                 )
-            self._auth.forget()
+            self._auth.forget(await tokens_of(self._store, _users.c.id == user_id))
         return await self.get(who, user_id)
 
     async def check_removable(self, who: Principal, user_id: str) -> None:
@@ -128,6 +128,8 @@ class Users:
         who.require_org_admin()
         if user_id == who.user_id:
             raise Conflict("you cannot remove yourself")
+        if self._auth.is_first_user(user_id):
+            raise Conflict("the first user is the operator's own and cannot be removed")
 
     async def remove(self, who: Principal, user_id: str) -> None:
         """Removes the user with all records, and cuts what their tokens had connected."""

@@ -6,6 +6,8 @@ Every service calls these before it writes; nothing here knows a table.
 import json
 from typing import Any
 
+import msgspec
+
 from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
 from trunkline.control.ids import is_id
 
@@ -30,18 +32,24 @@ def canonical(value: Any, field: str, bytes_max: int) -> str:
     """The one JSON text of a value: sorted keys, no spaces. Bounded."""
     try:
         text = json.dumps(
-            value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
         )
+        size = len(text.encode())  # also refuses half of a surrogate pair
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(f"{field} is not plain JSON: {error}") from error
-    if len(text) > bytes_max:
-        raise TooLarge(f"{field} has {len(text)} bytes; at most {bytes_max} are allowed")
+    if size > bytes_max:
+        raise TooLarge(f"{field} has {size} bytes; at most {bytes_max} are allowed")
     return text
 
 
 def checked_object(value: dict[str, Any], field: str, bytes_max: int) -> dict[str, Any]:
     """The object, if it is plain JSON within its bound."""
-    canonical(value, field, bytes_max)
+    try:
+        size = len(msgspec.json.encode(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{field} is not plain JSON: {error}") from error
+    if size > bytes_max:
+        raise TooLarge(f"{field} has {size} bytes; at most {bytes_max} are allowed")
     return value
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import structlog
 from sqlalchemy import Row, and_, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
@@ -19,7 +20,7 @@ from trunkline.control.services import skill_package
 from trunkline.control.services.checks import checked_id, checked_text
 from trunkline.control.services.paging import Page, fetch_page, visible
 from trunkline.control.services.skill_package import SkillPackage
-from trunkline.control.services.skills import Skills
+from trunkline.control.services.skills import Skill, Skills
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import evolutions, orgs, skills
 
@@ -134,14 +135,21 @@ class Evolutions:
             if not taken.rowcount:
                 raise Conflict("this evolution was decided already")
             if state == "approved":
-                package = _package(evolution)
-                skill = await self._skills.insert(connection, evolution.org_id, package, _SOURCE)
+                skill = await self._add_skill(connection, evolution)
                 await connection.execute(
                     update(evolutions).where(evolutions.c.id == evolution.id).values(skill=skill.id)
                 )
                 decided = msgspec.structs.replace(decided, skill=skill.id)
         _log.info("evolution decided", evolution_id=evolution.id, state=state, by=by or "the org")
         return decided
+
+    async def _add_skill(self, connection: AsyncConnection, evolution: Evolution) -> Skill:
+        package = _package(evolution)
+        try:
+            return await self._skills.insert(connection, evolution.org_id, package, _SOURCE)
+        except IntegrityError as error:
+            # Another version was added in the very same moment; the decision is undone with it.
+            raise Conflict("the skill was changed at the same time; try again") from error
 
     async def get(self, principal: Principal, evolution_id: str) -> Evolution:
         query = select(evolutions).where(

@@ -15,12 +15,13 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CONNECTION_CLOSED, CallToolResult
 
 from trunkline import limits
-from trunkline.control.errors import TrunklineError, Unavailable
+from trunkline.control.errors import Timeout, TrunklineError, Unavailable
 from trunkline.control.services.guarded_http import GuardedTransport
 from trunkline.control.services.mcp_servers import Endpoint
 from trunkline.control.services.ssrf import AddressGuard
 
 _log = structlog.get_logger()
+_CAUSE_WAIT_S = 0.25
 # JSON-RPC codes with which servers say that they no longer know the session.
 _SESSION_GONE = (-32600, -32601, -32001)
 
@@ -71,10 +72,16 @@ class McpLine:
             endpoint.url, http_client=http, max_sse_event_size=limits.MCP_RESULT_BYTES_MAX
         )
         try:
-            async with http, Client(transport, cache=None) as client:
-                self._client = client
-                self._ready.set_result(None)
-                await self._closing.wait()
+            async with asyncio.timeout(limits.MCP_CONNECT_TIMEOUT_S) as deadline:
+                async with http, Client(transport, cache=None) as client:
+                    deadline.reschedule(None)
+                    self._client = client
+                    self._ready.set_result(None)
+                    await self._closing.wait()
+        except TimeoutError:
+            self._failure = Timeout(
+                f"MCP server {endpoint.name!r} did not greet in time", code="MCP_TIMEOUT"
+            )
         except Exception as error:
             self._failure = _root(error)
         finally:
@@ -91,7 +98,7 @@ class McpLine:
         """Runs a tool; LineBroken when it certainly did not run and another line may be tried."""
         self.in_flight += 1
         try:
-            await asyncio.wait_for(asyncio.shield(self._ready), limits.MCP_CONNECT_TIMEOUT_S)
+            await asyncio.shield(self._ready)
             if self._client is None:
                 raise self._unreachable()
             return await self._client.call_tool(tool, arguments)
@@ -111,13 +118,11 @@ class McpLine:
         return McpFailure(f"cannot connect to {self.endpoint.name!r}: {_words(self._failure)}")
 
     async def _explained(self, error: Exception) -> Exception:
-        if isinstance(error, TimeoutError):
-            return error
         if self._session_gone and isinstance(error, MCPError) and error.code in _SESSION_GONE:
             return LineBroken("the server has forgotten the session")
         # A call learns that the line broke before the line's own task knows why.
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
-            await asyncio.wait({self._task}, timeout=limits.CLOSE_GRACE_S)
+            await asyncio.wait({self._task}, timeout=_CAUSE_WAIT_S)
         cause = self._failure
         if isinstance(cause, TrunklineError):
             return cause
@@ -128,7 +133,8 @@ class McpLine:
     async def close(self) -> None:
         """Ends the line politely, and firmly if the server does not let go."""
         self._closing.set()
-        done, _ = await asyncio.wait({self._task}, timeout=limits.CLOSE_GRACE_S)
+        grace_s = limits.CLOSE_GRACE_S if self._ready.done() else 0
+        done, _ = await asyncio.wait({self._task}, timeout=grace_s)
         if not done:
             self._task.cancel()
             await asyncio.wait({self._task})

@@ -99,7 +99,7 @@ class Methods:
         except TrunklineError:
             raise
         except TimeoutError as error:
-            raise Timeout(f"{method} did not finish within {limit_s:g} s") from error
+            raise Timeout(f"{method} did not finish in time") from error
         except Exception as error:
             _log.exception("request failed", method=method, **msgspec.structs.asdict(caller))
             raise TrunklineError(f"{method} failed; the control plane's log says why") from error

@@ -1,6 +1,6 @@
 """Skills of an org: kept as whole packages, listed for sessions, sent to machines on request.
 
-The VM edge calls `get_package` and `index_for`, REST the rest. A package goes in whole or not at all.
+The VM edge calls `get_package` and `index_for`, REST the rest. A package enters whole or not.
 """
 
 import asyncio

@@ -202,7 +202,7 @@ memories = Table(
     Column("content", Text, nullable=False),
     Column("metadata", JSON, nullable=False),
     Column("embedding", LargeBinary),  # float32, little endian; null without the model
-    # Its row in SQLite's memories_fts, kept in step by triggers; random, so that it is never reused.
+    # Its row in SQLite's memories_fts, kept in step by triggers; random: never used twice.
     Column("fts_rowid", BigInteger, nullable=False, unique=True),
     _created(),
 )

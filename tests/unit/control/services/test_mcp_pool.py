@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -140,6 +141,7 @@ async def test_a_failing_tool_is_an_error_with_its_reason(
         await pool.close()
 
 
+@pytest.mark.proves("000-8-mcp-timeout-is-the-servers")
 async def test_a_slow_tool_is_a_timeout_and_the_line_lives_on(
     world: World, servers: McpServers
 ) -> None:
@@ -181,10 +183,9 @@ async def test_changed_credentials_are_used_from_the_next_call_on(
         await pool.close()
 
 
-async def test_a_server_that_never_answers_the_greeting_is_a_timeout(
-    world: World, servers: McpServers
-) -> None:
-    pool = McpPool(servers, AddressGuard(LOOPBACK))
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[str]:
+    """Takes connections and never answers."""
     over = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -192,12 +193,32 @@ async def test_a_server_that_never_answers_the_greeting_is_a_timeout(
         writer.close()
 
     async with await asyncio.start_server(silent, LOOPBACK, 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        await remote(servers, world, f"http://127.0.0.1:{port}/mcp", timeout_s=0.2)
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+        over.set()
+
+
+async def test_a_server_that_never_greets_is_a_timeout(world: World, servers: McpServers) -> None:
+    pool = McpPool(servers, AddressGuard(LOOPBACK))
+    async with silent_server() as url:
+        await remote(servers, world, url, timeout_s=0.2)
         with pytest.raises(Timeout) as caught:
             await add(pool, world)
         assert caught.value.code == "MCP_TIMEOUT"
-        over.set()
+        await pool.close()
+
+
+async def test_a_line_that_does_not_come_about_is_given_up_and_tried_anew(
+    world: World, servers: McpServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MCP_CONNECT_TIMEOUT_S", 0.1)
+    pool = McpPool(servers, AddressGuard(LOOPBACK))
+    async with silent_server() as url:
+        await remote(servers, world, url)
+        for _ in range(2):
+            with pytest.raises(Timeout, match="did not greet") as caught:
+                await add(pool, world)
+            assert caught.value.code == "MCP_TIMEOUT"
+            assert pool.size == 0
         await pool.close()
 
 

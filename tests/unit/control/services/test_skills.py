@@ -27,6 +27,7 @@ async def rows_of(world: World) -> tuple[int, int]:
     return records or 0, files or 0
 
 
+@pytest.mark.proves("000-4.3-get-skill-package")
 async def test_an_imported_zip_comes_back_as_a_package(world: World, services: Services) -> None:
     data = zipped(
         ("pdf/SKILL.md", "---\nname: PDF 工具\ndescription: 读取 PDF\n---\n".encode()),
@@ -135,6 +136,7 @@ async def test_a_skill_md_in_other_spelling_is_stored_as_machines_look_for_it(
     ("skill_id", "version"),
     [("nothing", None), ("pdf", "9.9"), ("../pdf", None), ("pdf", "'; --"), ("x" * 200, None)],
 )
+@pytest.mark.proves("000-5.4-skill-not-found")
 async def test_an_unknown_skill_has_its_own_code(
     world: World, services: Services, skill_id: str, version: str | None
 ) -> None:
@@ -182,6 +184,7 @@ async def test_text_full_of_escapes_is_sent_as_base64_so_that_it_fits(
     assert base64.b64decode(file["content"]) == nasty
 
 
+@pytest.mark.proves("000-5.2-skill-index")
 async def test_the_index_has_the_latest_of_each_skill_and_only_chosen_ones(
     world: World, services: Services
 ) -> None:

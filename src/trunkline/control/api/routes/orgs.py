@@ -48,4 +48,6 @@ async def remove_org(core: Core, who: Principal, org_id: str) -> None:
     await core.records.orgs.check_removable(who, org_id)
     for machine_id in await core.records.machines.vm_ids_of(org_id=org_id):
         await core.vms.terminate(who, machine_id)
+    session_ids = await core.sessions.ids_of(org_id=org_id)
     await core.records.orgs.remove(who, org_id)
+    await core.sessions.erase(session_ids)

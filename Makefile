@@ -1,0 +1,87 @@
+# Everything a person or a machine does with this repository. `make` alone lists it.
+# Needs Python 3.11+, make and a network; no root, nothing started by hand.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The interpreter that makes .venv: `make install PYTHON=/path/to/python3.12` names another.
+PYTHON ?=
+UV_VERSION := 0.13.7
+VENV := .venv
+BIN := $(VENV)/bin
+# Written last, and only for this folder: a copied or half-made environment is made again.
+STAMP := $(VENV)/.installed
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+.PHONY: help install run test lint bench lock clean
+
+help:
+	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
+	@echo 'make test     install, then every check: lint, types, tests'
+	@echo 'make install  set up .venv; the program is .venv/bin/trunkline'
+	@echo 'make lint     ruff and mypy'
+	@echo 'make bench    the benchmarks, into bench/RESULTS.md'
+	@echo 'make lock     renew requirements.lock from pyproject.toml'
+	@echo 'make clean    remove what the others made'
+
+install: $(STAMP)
+	@:
+
+$(STAMP): requirements.lock pyproject.toml
+	@python='$(PYTHON)'; \
+	if [ -z "$$python" ]; then \
+	  for one in python3 python3.14 python3.13 python3.12 python3.11; do \
+	    if "$$one" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	      python="$$one"; break; \
+	    fi; \
+	  done; \
+	fi; \
+	if [ -z "$$python" ]; then \
+	  echo 'error: no Python 3.11 or newer found; name one: make install PYTHON=/path/to/python3' >&2; \
+	  exit 1; \
+	fi; \
+	if ! "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+	  echo "error: $$python is not Python 3.11 or newer" >&2; \
+	  exit 1; \
+	fi; \
+	if [ -e $(STAMP) ] && [ "$$(cat $(STAMP))" != '$(CURDIR)' ]; then rm -rf $(VENV); fi; \
+	rm -f $(STAMP); \
+	if ! $(BIN)/python -c 'import pip' 2>/dev/null; then \
+	  rm -rf $(VENV); \
+	  if ! "$$python" -m venv $(VENV); then \
+	    rm -rf $(VENV); \
+	    echo "error: $$python cannot make environments; on Debian: apt install python3-venv" >&2; \
+	    exit 1; \
+	  fi; \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	@printf '%s' '$(CURDIR)' > $(STAMP)
+
+run: install
+	@exec $(BIN)/trunkline up
+
+test: install
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m pytest
+
+lint: install
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: install
+	@$(BIN)/python -m bench
+
+lock: install
+	@$(BIN)/python -m uv pip compile pyproject.toml --all-extras --group dev --universal \
+	  --python-version 3.11 --generate-hashes --quiet --no-annotate \
+	  --custom-compile-command 'make lock' -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,0 +1,157 @@
+"""`trunkline chat`: talk to a session from a terminal."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trunkline.cli import place
+from trunkline.cli.errors import CommandFailed
+from trunkline.cli.remote import AsJson, Data, Token, Url, failures
+
+if TYPE_CHECKING:
+    from trunkline.cli.conversation import Conversation
+    from trunkline.client import Client, Event, Session
+
+
+def add_to(app: typer.Typer) -> None:
+    example = "trunkline chat 'What changed here today?'\n  trunkline chat --session ID"
+    app.command("chat", epilog=f"\b\nExample:\n  {example}")(chat)
+
+
+def chat(
+    message: Annotated[str | None, typer.Argument(help="One message; without it, a chat.")] = None,
+    session: Annotated[str | None, typer.Option(help="Go on with this session.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Id of an agent, for a new session.")] = None,
+    machine: Annotated[str | None, typer.Option(help="Id of a machine. [one online]")] = None,
+    runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Only watch the session.")] = False,
+    url: Url = None,
+    token: Token = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """Talk to a session: streams the answer, shows tools, asks for approvals.
+
+    Ctrl-C cancels the running answer; a second one, or one at the prompt, leaves. The session
+    stays and can be taken up again with --session.
+    """
+    from trunkline.cli.conversation import Conversation
+    from trunkline.client import Client
+
+    if follow and session is None:
+        raise typer.BadParameter("--follow needs --session")
+    if message is None and not follow and not sys.stdin.isatty():
+        message = sys.stdin.read().strip()
+        if not message:
+            raise CommandFailed("no message on stdin")
+    where = place.find(url, token, data, os.environ)
+    show = _json_line if as_json else _printer()
+    with failures(), asyncio.Runner() as runner:
+        client = Client(where.url, where.token)
+        talk: Conversation | None = None
+        try:
+            found = runner.run(_open(client, session, agent, machine, runtime))
+            talk = Conversation(client, found, show, _ask)
+            if follow:
+                runner.run(talk.follow())
+            elif message is not None:
+                _announce(found, is_new=session is None)
+                if not runner.run(_turn(talk, message)):
+                    raise typer.Exit(1)
+            else:
+                _announce(found, is_new=session is None)
+                _converse(runner, talk)
+        finally:
+            if talk is not None:
+                runner.run(talk.close())
+            runner.run(client.http.close())
+
+
+async def _open(
+    client: "Client",
+    session_id: str | None,
+    agent: str | None,
+    machine: str | None,
+    runtime: str | None,
+) -> "Session":
+    if session_id is not None:
+        return await client.sessions.get(session_id)
+    return await client.sessions.create(agent_id=agent, machine_id=machine, runtime_type=runtime)
+
+
+def _announce(session: "Session", *, is_new: bool) -> None:
+    """On stderr: stdout is for what was said."""
+    if is_new:
+        typer.echo(f"session {session.id}", err=True)
+
+
+def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
+    while True:
+        try:
+            message = input("> ").strip()
+        except (EOFError, KeyboardInterrupt):
+            typer.echo()
+            return
+        if message:
+            runner.run(_turn(talk, message))
+
+
+async def _turn(talk: "Conversation", message: str) -> bool:
+    """A turn that Ctrl-C cancels, first on the machine, then here."""
+    loop = asyncio.get_running_loop()
+    turn = asyncio.ensure_future(talk.turn(message))
+    cancelling: list[asyncio.Task[None]] = []
+
+    def interrupt() -> None:
+        if cancelling:
+            turn.cancel()
+        else:
+            cancelling.append(loop.create_task(talk.cancel()))
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        return await turn
+    except asyncio.CancelledError:
+        raise CommandFailed("left in the middle of an answer") from None
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        await asyncio.gather(*cancelling, return_exceptions=True)
+
+
+def _printer() -> "Callable[[Event], None]":
+    from trunkline.cli.transcript import Transcript
+
+    transcript = Transcript(colours=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+
+    def show(event: "Event") -> None:
+        sys.stdout.write(transcript.render(event))
+        sys.stdout.flush()
+
+    return show
+
+
+def _json_line(event: "Event") -> None:
+    typer.echo(json.dumps({"id": event.id, **event.data}))
+
+
+def _ask(event: "Event") -> bool | None:
+    """Asks the person here, if there is one; otherwise says how to answer from elsewhere."""
+    from trunkline.cli.transcript import question
+
+    name = event.data.get("request_id")
+    if not sys.stdin.isatty():
+        typer.echo(f"waits for an answer: trunkline session answer {name!r} --yes", err=True)
+        return None
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return typer.confirm(question(event.data), default=False, err=True)
+    except (typer.Abort, KeyboardInterrupt):
+        return False
+    finally:
+        signal.signal(signal.SIGINT, before)

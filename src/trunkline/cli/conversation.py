@@ -1,0 +1,100 @@
+"""One session followed from a terminal: says things, reads what happens, answers questions.
+
+The stream is taken up where it was left, also from one turn to the next, so that nothing is
+missed and nothing shown twice. Knows the client; what is printed and asked comes in as functions.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable
+
+from trunkline.client import ApiError, Client, Event, Session, Unreachable
+
+_ATTEMPTS = 20
+_PAUSE_S = 0.1
+
+Show = Callable[[Event], None]
+Ask = Callable[[Event], bool | None]
+"""A person's answer to an approval request; None leaves it to somebody else."""
+
+
+class Conversation:
+    """A session and the position up to which its log was shown."""
+
+    def __init__(self, client: Client, session: Session, show: Show, ask: Ask) -> None:
+        self._client = client
+        self._id = session.id
+        self._show = show
+        self._ask = ask
+        self._stream = client.sessions.stream(session.id, session.last_event_id)
+        self._events: AsyncIterator[Event] = aiter(self._stream)
+
+    async def turn(self, message: str) -> bool:
+        """Says something and follows until that turn has ended; whether it ended well."""
+        turn_id = await self._send(message)
+        async for event in self._all():
+            own = event.data.get("turn_id") in (None, turn_id)
+            if event.type == "user_message" and own:
+                continue
+            self._show(event)
+            if event.type == "approval_request":
+                await self._answer(event)
+            if event.ends_turn and own:
+                return event.type == "execution_complete"
+        raise AssertionError("a stream ends only with an error")
+
+    async def follow(self) -> None:
+        """Shows what happens, until it is cancelled."""
+        async for event in self._all():
+            self._show(event)
+            if event.type == "approval_request":
+                await self._answer(event)
+
+    async def cancel(self) -> None:
+        await self._client.sessions.cancel(self._id)
+
+    async def close(self) -> None:
+        close = getattr(self._events, "aclose", None)
+        if close is not None:
+            await close()
+
+    async def _send(self, message: str) -> str:
+        # The same id each time: a message whose answer was lost is not said twice.
+        message_id = str(uuid.uuid4())
+        for attempt in range(_ATTEMPTS):
+            try:
+                return await self._client.sessions.send(
+                    self._id, message, client_message_id=message_id
+                )
+            except Unreachable:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                await asyncio.sleep(_PAUSE_S)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _all(self) -> AsyncIterator[Event]:
+        """The stream; where it had to skip, what the log still holds."""
+        async for event in self._events:
+            yield event
+            if event.type == "resync":
+                async for missed in self._client.sessions.events(self._id, self._stream.position):
+                    if missed.id is not None and missed.id > self._stream.position:
+                        self._stream.position = missed.id
+                        yield missed
+
+    async def _answer(self, event: Event) -> None:
+        name = event.data.get("request_id") or event.data.get("approval_id")
+        confirmed = self._ask(event)
+        if confirmed is None or not isinstance(name, str):
+            return
+        for attempt in range(_ATTEMPTS):
+            try:
+                await self._client.sessions.answer(name, confirmed)
+                return
+            except ApiError as error:
+                if error.status == 409:  # somebody else was faster; the log says who won
+                    return
+                # The event is shown a moment before its record can be answered.
+                if error.status != 404 or attempt == _ATTEMPTS - 1:
+                    raise
+                await asyncio.sleep(_PAUSE_S)

@@ -1,0 +1,98 @@
+"""The import rules of the layout: who may know whom."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+OURS = SOURCE / "trunkline"
+MODULES = sorted(OURS.rglob("*.py"))
+
+# What each part may import of this project, besides itself.
+MAY: dict[str, tuple[str, ...]] = {
+    "wire": (),
+    "control": ("trunkline.wire", "trunkline.limits"),
+    "execution": ("trunkline.wire", "trunkline.limits"),
+    "client": ("trunkline.wire", "trunkline.limits"),
+}
+# Which library may be imported only below these folders.
+ONLY: dict[str, tuple[str, ...]] = {
+    "langgraph": ("execution/orchestrator", "execution/checkpoint"),
+    "aiohttp.web": ("control/door", "control/edges", "control/api"),
+    "picows": ("control/door", "control/edges", "control/api"),
+}
+
+
+def imports(tree: ast.Module, package: str) -> Iterator[str]:
+    """Every imported name, as an absolute one, with what is taken from it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                above = parts[: len(parts) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def imports_of(path: Path) -> set[str]:
+    package = ".".join(path.relative_to(SOURCE).parent.parts)
+    return set(imports(ast.parse(path.read_text(encoding="utf-8")), package))
+
+
+def is_below(name: str, parent: str) -> bool:
+    return name == parent or name.startswith(parent + ".")
+
+
+def breaches(path: Path) -> list[str]:
+    """What this module imports and may not."""
+    place = path.relative_to(OURS).as_posix()
+    part = place.split("/", maxsplit=1)[0]
+    found = []
+    for name in imports_of(path):
+        if is_below(name, "trunkline") and part in MAY:
+            allowed = (f"trunkline.{part}", *MAY[part])
+            if name != "trunkline.__version__" and not any(is_below(name, one) for one in allowed):
+                found.append(name)
+        for library, folders in ONLY.items():
+            below = tuple(folder + "/" for folder in folders)
+            if is_below(name, library) and not place.startswith(below):
+                found.append(name)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(OURS).as_posix())
+def test_a_module_imports_only_what_its_place_allows(path: Path) -> None:
+    assert breaches(path) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "breach"),
+    [
+        ("wire/x.py", "from trunkline import limits", "trunkline.limits"),
+        ("wire/a/x.py", "from ...control import auth", "trunkline.control.auth"),
+        ("control/x.py", "import trunkline.execution.main", "trunkline.execution.main"),
+        ("execution/x.py", "from trunkline.control import ids", "trunkline.control.ids"),
+        ("client/x.py", "from trunkline.control.auth import Auth", "trunkline.control.auth.Auth"),
+        ("control/x.py", "from aiohttp import web", "aiohttp.web"),
+        ("control/x.py", "def f():\n import picows", "picows"),
+        ("execution/main.py", "from langgraph.graph import X", "langgraph.graph.X"),
+    ],
+)
+def test_a_breach_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, line: str, breach: str
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SOURCE", tmp_path)
+    monkeypatch.setattr(f"{__name__}.OURS", tmp_path / "trunkline")
+    path = tmp_path / "trunkline" / place
+    path.parent.mkdir(parents=True)
+    path.write_text(line)
+    assert breaches(path) == [breach]
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(MODULES) > 30

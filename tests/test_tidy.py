@@ -1,0 +1,139 @@
+"""Lints the repository itself: what no other tool looks at.
+
+Looks at every file that belongs to the project, whether it is committed yet or not.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SKIPPED = {".git", ".venv", "node_modules", "build", "dist"}
+CACHES = ("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
+TEXT = {".py", ".md", ".toml", ".ts", ".js", ".css", ".html", ".json", ".lock", ".mako", ".sh", ""}
+LINES_MAX = 400
+LINES_OF_MODULE_DOCSTRING_MAX = 25
+
+# Spelled in two halves, so that this file does not find itself.
+UNFINISHED = re.compile(r"\b(?:TO" + "DO|FIX" + "ME|XX" + "X|HA" + r"CK)\b")
+MACHINE_PATH = re.compile(
+    r"(?<![\w.])/(?:ho" + r"me/\w|Us" + r"ers/\w|ro" + r"ot/|wo" + r"rk/(?:ma" + "in|sha" + r"red))"
+)
+REGISTRY = re.compile(
+    r"(?:py"
+    + r"pi\.org|python"
+    + r"hosted|registry\.npm"
+    + r"js|--(?:extra-)?index"
+    + r"-url|find"
+    + r"-links)"
+)
+SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----\n[A-Za-z0-9+/]{20}")
+
+
+def project_files() -> list[Path]:
+    found = []
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        if SKIPPED.intersection(parts) or any(part in CACHES for part in parts):
+            continue
+        if any(part.endswith(".egg-info") for part in parts):
+            continue
+        if path.is_file() and path.suffix in TEXT:
+            found.append(path)
+    return found
+
+
+FILES = project_files()
+PYTHON = [path for path in FILES if path.suffix == ".py"]
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def hits(pattern: re.Pattern[str], *, skip: tuple[str, ...] = ()) -> list[str]:
+    """Where a pattern occurs, as `file:line`."""
+    found = []
+    for path in FILES:
+        if name(path) in skip:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if pattern.search(line):
+                found.append(f"{name(path)}:{number}")
+    return found
+
+
+def test_nothing_is_left_for_later() -> None:
+    assert hits(UNFINISHED) == []
+
+
+def test_no_path_of_somebodys_machine_is_written_down() -> None:
+    assert hits(MACHINE_PATH) == []
+
+
+def test_no_registry_address_is_written_down() -> None:
+    assert hits(REGISTRY) == []
+
+
+def test_no_private_key_is_kept_here() -> None:
+    found = [name(path) for path in FILES if SECRET.search(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+def test_the_lock_file_names_versions_and_hashes_and_no_addresses() -> None:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    wanted = re.compile(
+        r"#.*|[A-Za-z0-9._\[\]-]+==\S+( ; .+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?"
+    )
+    assert [line for line in lines if not wanted.fullmatch(line)] == []
+    assert sum("==" in line and not line.startswith(" ") for line in lines) > 20
+
+
+def test_every_dependency_is_locked() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = list(project["project"]["dependencies"])
+    for extra in project["project"].get("optional-dependencies", {}).values():
+        wanted += extra
+    wanted += project["dependency-groups"]["dev"]
+    names = {re.split(r"[\[<>=~! ;]", one)[0].lower().replace("_", "-") for one in wanted}
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    locked = set(re.findall(r"^([a-z0-9.-]+)(?:\[.*\])?==", lock, re.MULTILINE))
+    assert names - locked == set()
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name)
+def test_a_module_is_one_idea_and_says_which(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    lines = len(text.splitlines())
+    assert lines <= LINES_MAX, f"{lines} lines: look for the second idea in it"
+    if path.name == "__init__.py" and not text.strip():
+        return
+    docstring = ast.get_docstring(ast.parse(text))
+    assert docstring, "the module does not say what it is for"
+    assert len(docstring.splitlines()) <= LINES_OF_MODULE_DOCSTRING_MAX
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_text_is_clean(path: Path) -> None:
+    raw = path.read_bytes()
+    assert b"\r" not in raw
+    if path.suffix in {".py", ".md", ".toml", ".ts"}:
+        assert not re.search(rb"[ \t]\n", raw), "space at the end of a line"
+        assert not raw or raw.endswith(b"\n"), "no line end at the end"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (UNFINISHED, "# TO" + "DO: later"),
+        (MACHINE_PATH, "see /ho" + "me/ada/x"),
+        (MACHINE_PATH, '"/ro' + 'ot/.config"'),
+        (REGISTRY, "https://py" + "pi.org/simple"),
+    ],
+)
+def test_the_patterns_see_what_they_are_for(pattern: re.Pattern[str], text: str) -> None:
+    assert pattern.search(text)

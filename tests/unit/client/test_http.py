@@ -1,0 +1,135 @@
+"""Requests: where they go, what they carry, what comes of the answers."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from trunkline.client import ApiError, Client, ClientError, Unreachable
+
+
+class Server:
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str, bytes, dict[str, str]]] = []
+        self.answers: list[web.Response] = []
+        self.url = ""
+
+    async def take(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        self.seen.append((request.method, request.raw_path, body, dict(request.headers)))
+        return self.answers.pop(0)
+
+    def answer(self, value: Any, status: int = 200) -> None:
+        self.answers.append(web.json_response(value, status=status))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    server = Server()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", server.take)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server.url = "http://{}:{}".format(*runner.addresses[0][:2])
+    yield server
+    await runner.cleanup()
+
+
+async def test_a_request_carries_token_path_query_and_body(server: Server) -> None:
+    server.answer({"id": "a"}, 201)
+    server.answer({"id": "a"})
+    async with Client(server.url + "/", "tl_x") as client:
+        await client.post("agents", body={"name": "Ä"})
+        await client.get("skills", "pdf", version=None, top_k=3, shared=True)
+    method, path, body, headers = server.seen[0]
+    assert (method, path, json.loads(body)) == ("POST", "/api/v1/agents", {"name": "Ä"})
+    assert headers["Authorization"] == "Bearer tl_x"
+    assert server.seen[1][1] == "/api/v1/skills/pdf?top_k=3&shared=true"
+
+
+async def test_an_id_cannot_leave_its_place_in_the_path(server: Server) -> None:
+    server.answer({})
+    async with Client(server.url) as client:
+        await client.get("sessions", "../../x?y=1#z/ä")
+    assert server.seen[0][1] == "/api/v1/sessions/..%2F..%2Fx%3Fy%3D1%23z%2F%C3%A4"
+
+
+async def test_a_list_is_read_page_by_page(server: Server) -> None:
+    server.answer({"items": [{"id": "1"}, {"id": "2"}], "next_cursor": "2"})
+    server.answer({"items": [{"id": "3"}], "next_cursor": None})
+    async with Client(server.url) as client:
+        assert [item["id"] async for item in client.each("users", limit=2)] == ["1", "2", "3"]
+    assert server.seen[1][1] == "/api/v1/users?limit=2&cursor=2"
+
+
+async def test_an_error_has_status_code_and_message(server: Server) -> None:
+    server.answer({"error": {"code": "SESSION_NOT_FOUND", "message": "session 'x' not found"}}, 404)
+    async with Client(server.url) as client:
+        with pytest.raises(ApiError, match="session 'x' not found") as caught:
+            await client.sessions.get("x")
+    assert (caught.value.status, caught.value.code) == (404, "SESSION_NOT_FOUND")
+    assert not caught.value.is_passing
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"<html>", 200), (b'{"items": 3}', 200), (b"[1]", 200), (b"\xff", 200), (b"<html>", 404)],
+)
+async def test_a_server_that_is_no_trunkline_is_recognised(
+    server: Server, body: bytes, status: int
+) -> None:
+    server.answers.append(web.Response(body=body, status=status))
+    async with Client(server.url) as client:
+        with pytest.raises(Unreachable):
+            await client.sessions.page()
+
+
+async def test_a_gateway_that_fails_may_be_asked_again(server: Server) -> None:
+    server.answers.append(web.Response(body=b"<html>", status=502))
+    async with Client(server.url) as client:
+        with pytest.raises(ApiError) as caught:
+            await client.me()
+    assert caught.value.is_passing
+
+
+async def test_a_redirect_is_not_followed(server: Server) -> None:
+    server.answers.append(web.Response(status=302, headers={"Location": "/stolen"}))
+    async with Client(server.url, "tl_x") as client:
+        with pytest.raises(Unreachable):
+            await client.me()
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://no such host", "http://[bad"])
+async def test_nobody_there_is_one_clear_error(url: str) -> None:
+    async with Client(url) as client:
+        with pytest.raises(ClientError, match="does not answer"):
+            await client.me()
+
+
+async def test_a_message_carries_its_own_id_and_returns_its_turn(server: Server) -> None:
+    server.answer({"turn_id": "t-1"}, 202)
+    async with Client(server.url) as client:
+        turn = await client.sessions.send("s", "hi", client_message_id="m-1")
+    assert turn == "t-1"
+    assert json.loads(server.seen[0][2]) == {"message": "hi", "client_message_id": "m-1"}
+
+
+async def test_an_upload_is_the_body_itself(server: Server) -> None:
+    server.answer({"id": "x"}, 201)
+    async with Client(server.url) as client:
+        await client.upload("skills", content=b"PK")
+    assert server.seen[0][2] == b"PK"
+    assert server.seen[0][3]["Content-Type"] == "application/zip"
+
+
+async def test_the_log_is_read_to_its_end(server: Server) -> None:
+    server.answer({"items": [{"id": 1, "event": {"type": "a"}}], "next_after": 1})
+    server.answer({"items": [{"id": 2, "event": "odd"}], "next_after": None})
+    async with Client(server.url) as client:
+        found = [event async for event in client.sessions.events("s")]
+    assert [(event.id, event.type) for event in found] == [(1, "a"), (2, "")]
+    assert server.seen[1][1] == "/api/v1/sessions/s/events?after=1"

@@ -1,0 +1,51 @@
+"""Snapshots: three are kept, the newest is the latest, on both databases."""
+
+import pytest
+from sqlalchemy import func, select
+
+from tests.unit.control.services.conftest import World
+from trunkline import limits
+from trunkline.control.errors import TooLarge
+from trunkline.control.services import Services
+from trunkline.control.store import schema
+
+
+async def test_the_newest_three_are_kept_even_when_the_clock_stands(
+    world: World, services: Services
+) -> None:
+    for number in range(6):
+        await services.snapshots.sync(world.session, {"checkpoint": {"n": number}})
+        latest = await services.snapshots.latest(world.session)
+        assert latest == {"checkpoint": {"n": number}}
+    async with world.store.read() as connection:
+        kept = (await connection.execute(select(schema.snapshots.c.data))).scalars().all()
+    assert sorted(data["checkpoint"]["n"] for data in kept) == [3, 4, 5]
+
+
+async def test_sessions_do_not_share_snapshots(world: World, services: Services) -> None:
+    for _ in range(4):
+        await services.snapshots.sync(world.session, {"checkpoint": {}})
+    await services.snapshots.sync(world.bobs_session, {"checkpoint": {"bob": 1}})
+    assert await services.snapshots.latest(world.bobs_session) == {"checkpoint": {"bob": 1}}
+    async with world.store.read() as connection:
+        count = await connection.scalar(select(func.count()).select_from(schema.snapshots))
+    assert count == limits.SNAPSHOTS_KEPT + 1
+
+
+async def test_a_session_without_a_snapshot_has_none(world: World, services: Services) -> None:
+    assert await services.snapshots.latest(world.session) is None
+
+
+async def test_odd_but_legal_json_survives(world: World, services: Services) -> None:
+    odd = {"nul": "a\x00b", "emoji": "🎉", "n": [1.5, None, True]}
+    await services.snapshots.sync(world.session, odd)
+    assert await services.snapshots.latest(world.session) == odd
+
+
+async def test_too_large_a_snapshot_is_refused_and_the_old_ones_stay(
+    world: World, services: Services
+) -> None:
+    await services.snapshots.sync(world.session, {"checkpoint": {"n": 1}})
+    with pytest.raises(TooLarge):
+        await services.snapshots.sync(world.session, {"x": "y" * limits.SNAPSHOT_BYTES_MAX})
+    assert await services.snapshots.latest(world.session) == {"checkpoint": {"n": 1}}
