@@ -97,7 +97,8 @@ SKILL_WIRE_BYTES_MAX = 7 * MIB  # what fits one frame after base64
 SKILL_ZIP_ENTRIES_MAX = 10_000  # directory records of an archive, before it is opened
 SKILL_PATH_CHARS_MAX = 400
 SKILL_PATH_DEPTH_MAX = 16
-SKILL_FRONTMATTER_BYTES_MAX = 64 * 1024
+SKILL_FRONTMATTER_BYTES_MAX = 16 * 1024  # YAML is read by slow code
+SKILL_FRONTMATTER_BRACKETS_MAX = 500  # nesting is where it is slowest
 SKILL_REQUIRES_MAX = 50
 SKILL_INDEX_MAX = 500  # entries of one start_session
 

@@ -61,8 +61,12 @@ async def _started(vm: ScriptedVm, session: str) -> dict[str, Any]:
     "000-5.2-session-config",
     "000-5.2-runtime-type-default",
     "000-5.2-openclaw-config-optional",
+    "000-9-api-keys-shared",
 )
-async def test_a_new_session_is_started_with_the_defaults(user: TestUser, vm: ScriptedVm) -> None:
+async def test_a_new_session_is_started_with_the_defaults_and_without_keys(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    await user.ok("PUT", f"/users/{user.id}/credentials/openai", {"api_key": "sk-1"})
     session = await user.session()
     assert await _started(vm, session) == {
         "session_id": session,

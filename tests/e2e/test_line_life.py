@@ -84,17 +84,6 @@ async def test_sessions_share_a_line_and_stay_apart(control: Control) -> None:
         assert started == sessions
 
 
-@pytest.mark.proves("000-1-user-id-required")
-@pytest.mark.parametrize("query", ["", "?user_id=", "?ticket=abc"])
-async def test_a_line_without_a_user_is_refused_before_the_upgrade(
-    control: Control, query: str
-) -> None:
-    async with aiohttp.ClientSession() as http:
-        with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
-            await http.ws_connect(control.url + "/ws/vm" + query)
-    assert caught.value.status == 400
-
-
 @pytest.mark.proves("000-1-no-token-in-address")
 @pytest.mark.parametrize("name", ["token", "jwt", "access_token"])
 async def test_a_token_in_the_address_lets_nobody_in(control: Control, name: str) -> None:

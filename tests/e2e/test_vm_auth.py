@@ -318,6 +318,7 @@ async def test_another_users_vm_and_one_that_never_was_are_refused_with_4003(
 # --- The first frame -----------------------------------------------------------------------------
 
 
+@pytest.mark.proves("000-1-user-id-required")
 async def test_without_a_user_id_there_is_no_websocket(user: TestUser) -> None:
     for query in ("", "?user_id=", "?ticket=abc", "?USER_ID=1"):
         line = await RawWs(user.ws_url + query).connect()
@@ -337,12 +338,14 @@ async def test_without_a_user_id_there_is_no_websocket(user: TestUser) -> None:
         b"",
     ],
 )
+@pytest.mark.proves("000-9-first-frame-must-be-auth")
 async def test_the_first_frame_must_be_auth(user: TestUser, first: bytes) -> None:
     async with await RawWs(again_url(user)).connect() as line:
         await line.text(first)
         assert await line.closed() == 4001
 
 
+@pytest.mark.proves("000-9-first-frame-must-be-auth")
 async def test_auth_must_come_in_time_and_pings_buy_none(
     user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

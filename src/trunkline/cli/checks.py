@@ -26,6 +26,7 @@ from trunkline.control.settings import Settings
 State = Literal["ok", "missing", "fail"]
 
 _WAIT_S = 5.0
+_HEALTH_WAIT_S = 1.0  # a server on this machine answers at once
 _KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 
 
@@ -117,7 +118,7 @@ def _port(settings: Settings) -> Check:
 
 def _is_trunkline(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=_WAIT_S) as answer:  # noqa: S310
+        with urllib.request.urlopen(url, timeout=_HEALTH_WAIT_S) as answer:  # noqa: S310
             return bool(answer.status == 200 and b'"ok"' in answer.read(200))
     except (OSError, ValueError, urllib.error.URLError):
         return False

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import aiohttp
 import msgspec
+from yarl import URL
 
 from trunkline import limits
 from trunkline.client.errors import ApiError, Unreachable
@@ -41,9 +42,10 @@ class Http:
             await self._session.close()
             self._session = None
 
-    def address(self, *path: str) -> str:
+    def address(self, *path: str) -> URL:
         """`address("sessions", id)`: each part is one segment, whatever it contains."""
-        return self.url + _PREFIX + "".join("/" + quote(part, safe="") for part in path)
+        segments = ("/" + quote(part, safe="").replace(".", "%2E") for part in path)
+        return URL(self.url + _PREFIX + "".join(segments), encoded=True)
 
     async def call(
         self,

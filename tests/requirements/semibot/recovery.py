@@ -88,4 +88,9 @@ REQUIREMENTS = (
         "text_chunk, tool_call_start, tool_call_complete, skill_call_start, skill_call_complete,"
         " thinking, execution_complete and execution_error reach readers under these names.",
     ),
+    Requirement(
+        "000-7-openclaw-events-translated",
+        "OpenClaw's own events are translated to the standard types.",
+        EXECUTION_PLANE,
+    ),
 )

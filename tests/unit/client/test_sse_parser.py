@@ -1,5 +1,8 @@
 """Server-sent events, however the network cuts them up."""
 
+from collections import deque
+from itertools import pairwise, repeat
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +38,7 @@ def test_what_the_server_writes_is_read() -> None:
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_it_does_not_matter_where_the_network_cuts(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(STREAM)]
-    pieces = [STREAM[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [STREAM[a:b] for a, b in pairwise(places)]
     assert parse(*pieces)[0] == FRAMES
 
 
@@ -64,8 +67,7 @@ def test_broken_utf8_and_odd_retries_do_no_harm() -> None:
 def test_an_endless_event_is_refused(piece: bytes) -> None:
     parser = SseParser(10_000)
     with pytest.raises(StreamBroken):
-        for _ in range(200):
-            parser.feed(piece)
+        deque(map(parser.feed, repeat(piece, 200)))
 
 
 def test_a_long_stream_of_small_events_is_fine() -> None:

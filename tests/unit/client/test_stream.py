@@ -1,14 +1,12 @@
 """A stream goes on after every break, from where it was, and gives up with a clear word."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
 
 from trunkline.client import ApiError, Client, Event, StreamBroken
 from trunkline.wire import sse
-
-Answer = Callable[[web.Request, int], AsyncIterator[bytes]]
 
 
 class Server:
@@ -38,7 +36,6 @@ class Server:
 async def server() -> AsyncIterator[Server]:
     server = Server()
     app = web.Application()
-    app.router.add_get("/api/v1/sessions/s%201/stream", server.stream)
     app.router.add_get("/api/v1/sessions/s-1/stream", server.stream)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
@@ -134,6 +131,7 @@ async def test_a_server_that_stays_away_ends_the_stream_with_its_position(server
 
 
 async def test_a_connection_that_brings_heartbeats_starts_the_count_over(server: Server) -> None:
-    server.script = [503, sse.HEARTBEAT] * 20 + [events(1, 1)]
+    server.script.extend([503, sse.HEARTBEAT] * 20)
+    server.script.append(events(1, 1))
     found, _ = await read(server, 1)
     assert found[0].id == 1

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,25 @@ import asyncpg
 from trunkline.control.store.engine import Store
 
 _TEMPLATE = "trunkline_template"
+# Rows that migrations have made belong to an empty database.
+_KEEP_SEEDS = """
+CREATE SCHEMA seeds;
+DO $$ DECLARE name text; BEGIN
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+    EXECUTE format('CREATE TABLE seeds.%I AS TABLE public.%I', name, name);
+  END LOOP;
+END $$;
+"""
+_EMPTY = """
+SET lock_timeout = '5s';
+SET session_replication_role = replica; -- foreign keys do not decide the order
+DO $$ DECLARE name text; BEGIN
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+    EXECUTE format('DELETE FROM public.%I', name);
+    EXECUTE format('INSERT INTO public.%I SELECT * FROM seeds.%I', name, name);
+  END LOOP;
+END $$;
+"""
 
 
 class NoPostgres(Exception):
@@ -59,6 +78,7 @@ class Postgres:
         # A short path of its own: a Unix socket's name has at most 107 bytes.
         self._folder = Path(tempfile.mkdtemp(prefix="tl-pg-"))
         self._numbers = count(1)
+        self._free: list[str] = []
         try:
             self._start()
         except NoPostgres:
@@ -97,9 +117,9 @@ class Postgres:
     def url(self, database: str) -> str:
         return f"postgresql+asyncpg://postgres@/{database}?host={self._folder}"
 
-    async def _execute(self, statement: str) -> None:
+    async def _execute(self, statement: str, database: str = "postgres") -> None:
         connection = await asyncpg.connect(
-            host=str(self._folder), user="postgres", database="postgres"
+            host=str(self._folder), user="postgres", database=database
         )
         try:
             await connection.execute(statement)
@@ -109,16 +129,26 @@ class Postgres:
     async def _make_template(self) -> None:
         await self._execute(f"CREATE DATABASE {_TEMPLATE}")
         await (await Store.open(self.url(_TEMPLATE))).close()
+        await self._execute(_KEEP_SEEDS, _TEMPLATE)
+
+    async def new_database(self) -> str:
+        """The URL of a new copy of the migrated template."""
+        return self.url(await self._copy_template())
+
+    async def _copy_template(self) -> str:
+        name = f"trunkline_{next(self._numbers)}"
+        await self._execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+        return name
 
     @asynccontextmanager
     async def database(self) -> AsyncIterator[str]:
-        """The URL of a copy of the migrated template, which is dropped at the end."""
-        name = f"trunkline_{next(self._numbers)}"
-        await self._execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
-        try:
-            yield self.url(name)
-        finally:
-            await self._execute(f"DROP DATABASE {name} WITH (FORCE)")
+        """The URL of an empty, migrated database, which is emptied and used again afterwards."""
+        name = self._free.pop() if self._free else await self._copy_template()
+        yield self.url(name)
+        # One that a test has left locked or changed is not worth mending.
+        with suppress(asyncpg.PostgresError):
+            await self._execute(_EMPTY, name)
+            self._free.append(name)
 
     def stop(self) -> None:
         self._run("pg_ctl", "-w", "-D", str(self._folder / "data"), "-m", "immediate", "stop")

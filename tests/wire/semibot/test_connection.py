@@ -112,12 +112,17 @@ def test_too_many_frames_before_the_verdict_end_the_line() -> None:
     assert caught.value.code == 4001
 
 
-def test_a_line_that_closes_before_it_is_live_forgets_what_waited() -> None:
-    connection = _connection()
-    connection.receive(AUTH, 0.0)
-    connection.receive(_event("1"), 0.0)
+@pytest.mark.parametrize("before", [[], [AUTH], [AUTH, _event("1")]])
+@pytest.mark.parametrize("late", ["{", AUTH, _event("2"), b"\xff"])
+def test_nothing_that_comes_on_a_closed_line_is_looked_at(
+    before: list[str], late: str | bytes
+) -> None:
+    connection = _connection(early_max=1)
+    for text in before:
+        connection.receive(text, 0.0)
     connection.closed()
-    assert connection.receive(_event("2"), 0.0) is None
+    for _ in range(3):
+        assert connection.receive(late, 0.0) is None
     assert connection.state is State.CLOSED
 
 

@@ -83,12 +83,6 @@ def test_an_event_number_of_another_type_is_malformed(seq: str) -> None:
         decode_uplink(f'{{"type":"sse_event","session_id":"s","data":"{{}}","seq":{seq}}}')
 
 
-def test_what_is_said_of_a_broken_message_is_short() -> None:
-    with pytest.raises(Malformed) as caught:
-        decode_uplink(json.dumps({"type": "heartbeat", "active_sessions": "x" * 100_000}))
-    assert len(str(caught.value)) <= 500
-
-
 def _decode_both(payload: str | bytes) -> None:
     for decode, known in ((decode_uplink, UPLINK), (decode_downlink, DOWNLINK)):
         try:

@@ -44,6 +44,8 @@ def _gate(core: Core) -> Middleware:
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         check_host(host, settings)
         check_origin(origin, host, settings)
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return await core.take_back(request)  # over a connection that served HTTP before
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             return web.Response(status=204, headers=preflight_headers(origin, settings))
         answer = await answer_errors(request, handler)

@@ -78,19 +78,21 @@ class Door:
         protocol.data_received(raw)
 
     async def take_back(self, request: web.Request) -> web.StreamResponse:
-        """A kept-alive connection asks for a stream: back to the door with it."""
-        transport = request.transport
+        """A kept-alive connection asks for a stream or a WebSocket: back to the door with it."""
+        transport, protocol = request.transport, request.protocol
         if transport is None:
             raise ConnectionResetError("the client is gone")
         lines = [f"{request.method} {request.raw_path} HTTP/1.1".encode()]
         lines += [name + b": " + value for name, value in request.raw_headers]
-        head = parse_head(b"\r\n".join(lines) + b"\r\n\r\n")
+        # What came behind an upgrade request is not parsed, but kept by aiohttp.
+        head = parse_head(b"\r\n".join(lines) + b"\r\n\r\n" + protocol._message_tail)
         assert head is not None
-        if not any(edge.matches(head) for edge in self._streams):
+        if not head.is_websocket and not any(edge.matches(head) for edge in self._streams):
             raise NotFound("path", head.path)  # given back to HTTP, it would come here again
-        protocol = request.protocol
-        # From here on aiohttp believes that the client has left: it will write nothing more.
+        # aiohttp is to believe that the client has left: it closes and writes nothing any more.
+        protocol.transport = None
         protocol.connection_lost(None)
+        transport.resume_reading()
         self.admit(transport, head)
         raise asyncio.CancelledError
 

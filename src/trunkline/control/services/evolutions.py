@@ -3,6 +3,7 @@
 An org may let good ones in by themselves, but never over a skill that came from somewhere else.
 """
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -62,7 +63,7 @@ class Evolutions:
     async def submit(
         self, org_id: str, user_id: str, session_id: str | None, given: EvolutionInput
     ) -> Evolution:
-        package = _package(given)
+        package = await asyncio.to_thread(_package, given)
         evolution = Evolution(
             id=new_id(),
             org_id=org_id,
@@ -83,7 +84,7 @@ class Evolutions:
             await connection.execute(insert(evolutions).values(msgspec.structs.asdict(evolution)))
             if not await self._may_enter(connection, org_id, given.quality_score, package):
                 return evolution
-        return await self._decide(evolution, "approved", by=None)
+        return await self._decide(evolution, package, by=None)
 
     async def _check_room(self, connection: AsyncConnection, org_id: str) -> None:
         waiting = select(func.count()).where(
@@ -111,17 +112,22 @@ class Evolutions:
     async def approve(self, principal: Principal, evolution_id: str) -> Evolution:
         """Makes it a skill. Whoever decides first decides."""
         evolution = await self._owned(principal, evolution_id)
-        return await self._decide(evolution, "approved", by=principal.user_id)
+        package = await asyncio.to_thread(_package, evolution)
+        return await self._decide(evolution, package, by=principal.user_id)
 
     async def reject(self, principal: Principal, evolution_id: str) -> Evolution:
         evolution = await self._owned(principal, evolution_id)
-        return await self._decide(evolution, "rejected", by=principal.user_id)
+        return await self._decide(evolution, None, by=principal.user_id)
 
     async def _owned(self, principal: Principal, evolution_id: str) -> Evolution:
         principal.require_org_admin()
         return await self.get(principal, evolution_id)
 
-    async def _decide(self, evolution: Evolution, state: str, by: str | None) -> Evolution:
+    async def _decide(
+        self, evolution: Evolution, package: SkillPackage | None, by: str | None
+    ) -> Evolution:
+        """Approves it as that package, or rejects it when there is none."""
+        state = "approved" if package else "rejected"
         decided = msgspec.structs.replace(
             evolution, state=state, decided_by=by, decided_at=self._clock()
         )
@@ -134,8 +140,8 @@ class Evolutions:
             )
             if not taken.rowcount:
                 raise Conflict("this evolution was decided already")
-            if state == "approved":
-                skill = await self._add_skill(connection, evolution)
+            if package is not None:
+                skill = await self._add_skill(connection, evolution, package)
                 await connection.execute(
                     update(evolutions).where(evolutions.c.id == evolution.id).values(skill=skill.id)
                 )
@@ -143,8 +149,9 @@ class Evolutions:
         _log.info("evolution decided", evolution_id=evolution.id, state=state, by=by or "the org")
         return decided
 
-    async def _add_skill(self, connection: AsyncConnection, evolution: Evolution) -> Skill:
-        package = _package(evolution)
+    async def _add_skill(
+        self, connection: AsyncConnection, evolution: Evolution, package: SkillPackage
+    ) -> Skill:
         try:
             return await self._skills.insert(connection, evolution.org_id, package, _SOURCE)
         except IntegrityError as error:

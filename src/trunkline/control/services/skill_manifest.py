@@ -99,6 +99,8 @@ def _text(content: bytes) -> str:
 
 def _load(text: str) -> Any:
     """YAML, or None. Besides YAMLError, PyYAML lets errors of dates, numbers and depth through."""
+    if text.count("[") + text.count("{") > limits.SKILL_FRONTMATTER_BRACKETS_MAX:
+        return None
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, TypeError, KeyError, RecursionError, OverflowError):

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -29,6 +29,8 @@ class RunningServer:
         """The tools that ran, in order."""
         self.stuck = asyncio.Event()
         """Set while the tool `hang` runs."""
+        self.stop_listening: Callable[[], None] = lambda: None
+        """Takes no more connections; those that exist live on."""
 
 
 def _tools(seen: RunningServer) -> MCPServer:
@@ -88,6 +90,12 @@ async def running_server(
     config = uvicorn.Config(recorded, log_level="critical", timeout_graceful_shutdown=1)
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
+
+    def stop_listening() -> None:
+        for part in server.servers:
+            part.close()
+
+    seen.stop_listening = stop_listening
     try:
         yield seen
     finally:

@@ -279,6 +279,26 @@ async def test_a_call_that_may_have_run_is_not_made_twice(
     await pool.close()
 
 
+async def test_a_call_that_runs_is_not_made_again_when_another_breaks_the_line(
+    world: World, servers: McpServers
+) -> None:
+    pool = McpPool(servers, AddressGuard(LOOPBACK))
+    async with running_server() as server:
+        await remote(servers, world, server.url)
+        assert await add(pool, world) == 3
+        call = pool.call(world.org, world.ann.user_id, "tests", "hang", {})
+        running = asyncio.create_task(call)
+        await server.stuck.wait()
+        server.stop_listening()
+        with pytest.raises(TrunklineError):
+            await add(pool, world)
+        # Tried again, it would have found nobody to connect to.
+        with pytest.raises(TrunklineError, match="'tests' failed") as caught:
+            await running
+        assert caught.value.code == "MCP_ERROR"
+        await pool.close()
+
+
 async def test_a_result_over_its_bound_is_an_error(
     world: World, servers: McpServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from trunkline.control.services import Services
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.memory_search import fuse
-from trunkline.control.services.memory_terms import terms_of
+from trunkline.control.services.memory_terms import fts5_query, terms_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -261,6 +261,10 @@ def test_terms_are_bounded_and_never_empty(query: str) -> None:
     assert all(terms.words)
     assert all(len(term) >= 3 for term in terms.long)
     assert all(0 < len(term) < 3 for term in terms.short)
+
+
+def test_a_quote_cannot_end_a_search_term() -> None:
+    assert fts5_query(['a"b', "NEAR"]) == '"a""b" OR "NEAR"'
 
 
 async def test_a_large_collection_is_scanned_in_chunks(

@@ -83,7 +83,7 @@ def test_requirements_are_found_wherever_publishers_put_them(metadata: str) -> N
         ('---\nname: "\\ud800"\ndescription: b\n---\n', "one line"),
         ('---\nname: a\ndescription: b\nrequires: {env: ["\\0"]}\n---\n', "plain text"),
         (f"---\nname: {'a' * 201}\ndescription: b\n---\n", "at most 200"),
-        (f"---\nname: a\ndescription: b\nx: {'y' * 70_000}\n---\n", "too long"),
+        (f"---\nname: a\ndescription: b\nx: {'y' * 17_000}\n---\n", "too long"),
         (
             "---\nname: a\ndescription: b\nrequires: {bins: ['" + "x" * 300 + "']}\n---\n",
             "too long",

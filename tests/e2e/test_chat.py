@@ -1,0 +1,229 @@
+"""A conversation as the terminal holds it, over a real server with a scripted machine."""
+
+import asyncio
+import os
+import pty
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.control import Control, TestUser, running
+from tests.support.vm import ScriptedVm
+from trunkline import limits
+from trunkline.cli.conversation import Conversation
+from trunkline.client import Client, Event
+
+BOUND_S = 60
+
+
+class Desk:
+    """A user at a terminal, and the machine that their session runs on."""
+
+    def __init__(self, user: TestUser, vm: ScriptedVm, client: Client) -> None:
+        self.user, self.vm, self.client = user, vm, client
+        self.shown: list[Event] = []
+        self.questions: list[Event] = []
+        self.answer: bool | None = True
+
+    async def talk(self) -> tuple[str, Conversation]:
+        session = await self.client.sessions.create()
+        return session.id, Conversation(self.client, session, self.shown.append, self.ask)
+
+    def ask(self, event: Event) -> bool | None:
+        self.questions.append(event)
+        return self.answer
+
+    async def finish(self, session_id: str, text: str = "done") -> None:
+        await self.vm.event(session_id, type="execution_complete", content=text)
+
+    @property
+    def types(self) -> list[str]:
+        return [event.type for event in self.shown]
+
+
+@pytest.fixture
+async def control(tmp_path: Path) -> AsyncIterator[Control]:
+    async with running(tmp_path / "data", rate_limit_per_minute=0) as control:
+        yield control
+
+
+@pytest.fixture
+async def desk(control: Control) -> AsyncIterator[Desk]:
+    user = await control.user()
+    async with await user.vm() as vm, Client(control.url, user.token) as client:
+        yield Desk(user, vm, client)
+
+
+async def test_turns_follow_each_other_and_nothing_is_shown_twice(desk: Desk) -> None:
+    async with asyncio.timeout(BOUND_S):
+        session_id, talk = await desk.talk()
+        for number in range(3):
+            turn = asyncio.create_task(talk.turn(f"question {number}"))
+            await desk.vm.expect(
+                "user_message", lambda m, n=number: m["data"]["message"] == f"question {n}"
+            )
+            await desk.vm.text(session_id, f"answer {number}")
+            await desk.finish(session_id)
+            assert await turn is True
+        await talk.close()
+    assert desk.types == ["text_chunk", "execution_complete"] * 3
+    ids = [event.id for event in desk.shown if event.id is not None]
+    assert ids == sorted(set(ids))
+
+
+@pytest.mark.parametrize("answer", [True, False])
+async def test_a_question_is_asked_here_and_the_answer_reaches_the_machine(
+    desk: Desk, answer: bool
+) -> None:
+    desk.answer = answer
+    async with asyncio.timeout(BOUND_S):
+        session_id, talk = await desk.talk()
+        turn = asyncio.create_task(talk.turn("delete it"))
+        await desk.vm.expect("user_message")
+        await desk.vm.event(
+            session_id, type="approval_request", request_id="q-1", tool_name="shell"
+        )
+        while not (pending := await desk.client.get("approvals", state="all"))["items"]:
+            await asyncio.sleep(0.01)
+        wanted = "confirmed" if answer else "denied"
+        while pending["items"][0]["state"] != wanted:
+            pending = await desk.client.get("approvals", state="all")
+        await desk.finish(session_id)
+        assert await turn is True
+        await talk.close()
+    assert [event.data["request_id"] for event in desk.questions] == ["q-1"]
+    assert "approval_resolved" in desk.types
+
+
+async def test_a_question_that_somebody_else_answered_is_no_error(desk: Desk) -> None:
+    async with asyncio.timeout(BOUND_S):
+        session_id, talk = await desk.talk()
+        await desk.vm.event(session_id, type="approval_request", request_id="q-2")
+        while not await desk.client.sessions.approvals(session_id):
+            await asyncio.sleep(0.01)
+        await desk.client.sessions.answer("q-2", False)
+        turn = asyncio.create_task(talk.turn("go on"))
+        await desk.vm.expect("user_message")
+        await desk.finish(session_id)
+        assert await turn is True
+        await talk.close()
+    assert len(desk.questions) == 1
+
+
+async def test_what_the_ring_no_longer_holds_comes_from_the_log(desk: Desk) -> None:
+    """The terminal was away for more events than a replay holds: none of them is lost."""
+    count = limits.RING_EVENTS + 200
+    async with asyncio.timeout(BOUND_S):
+        session_id, talk = await desk.talk()
+        await desk.client.sessions.send(session_id, "count")
+        await desk.vm.expect("user_message")
+        await desk.vm.text(session_id, *(str(number) for number in range(count)))
+        while (await desk.client.sessions.get(session_id)).last_event_id < count:
+            await asyncio.sleep(0.01)
+        turn = asyncio.create_task(talk.turn("and on"))
+        await desk.vm.expect("user_message", lambda m: m["data"]["message"] == "and on")
+        await desk.finish(session_id, "first")
+        await desk.finish(session_id, "second")
+        await turn
+        await talk.close()
+    texts = [event.data["content"] for event in desk.shown if event.type == "text_chunk"]
+    assert texts == [str(number) for number in range(count)]
+    assert "resync" in desk.types
+
+
+async def test_a_failed_turn_is_told_apart(desk: Desk) -> None:
+    async with asyncio.timeout(BOUND_S):
+        session_id, talk = await desk.talk()
+        turn = asyncio.create_task(talk.turn("fail"))
+        await desk.vm.expect("user_message")
+        await desk.vm.event(session_id, type="execution_error", error="boom")
+        assert await turn is False
+        await talk.close()
+
+
+async def test_a_person_at_a_terminal_chats_allows_and_cancels(desk: Desk) -> None:
+    """The program itself on a real terminal: prompt, question, Ctrl-C, end of input."""
+    program = Path(sys.executable).parent / "trunkline"
+    leader, follower = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        program,
+        *("chat", "--url", desk.client.http.url, "--token", desk.user.token),
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        start_new_session=True,
+        preexec_fn=_take_terminal,
+    )
+    os.close(follower)
+    screen = Screen(leader)
+    try:
+        async with asyncio.timeout(BOUND_S):
+            await screen.until("> ")
+            screen.type("first\n")
+            message = await desk.vm.expect("user_message")
+            session_id = message["session_id"]
+            await desk.vm.event(
+                session_id, type="approval_request", request_id="q", tool_name="shell"
+            )
+            await screen.until("[y/N]")
+            screen.type("y\n")
+            await screen.until("allowed")
+            await desk.vm.text(session_id, "the answer")
+            await desk.finish(session_id)
+            await screen.until("the answer")
+            await screen.until("> ")
+            screen.type("second\n")
+            await desk.vm.expect("user_message", lambda m: m["data"]["message"] == "second")
+            screen.type("\x03")
+            await desk.vm.expect("cancel")
+            await desk.vm.event(session_id, type="execution_complete", cancelled=True)
+            await screen.until("(cancelled)")
+            await screen.until("> ")
+            screen.type("\x04")
+            assert await process.wait() == 0
+    finally:
+        screen.close()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _take_terminal() -> None:
+    """Makes the pseudo terminal the one that Ctrl-C comes from."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+class Screen:
+    """What a terminal shows, and its keyboard."""
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self._text = ""
+        self._news = asyncio.Event()
+        asyncio.get_running_loop().add_reader(leader, self._read)
+
+    def _read(self) -> None:
+        try:
+            self._text += os.read(self._leader, 65536).decode("utf-8", "replace")
+        except OSError:  # the program has closed its end
+            asyncio.get_running_loop().remove_reader(self._leader)
+        self._news.set()
+
+    async def until(self, wanted: str) -> None:
+        """Waits for that text and takes everything up to it off the screen."""
+        while wanted not in self._text:
+            self._news.clear()
+            await self._news.wait()
+        self._text = self._text.split(wanted, 1)[1]
+
+    def type(self, keys: str) -> None:
+        os.write(self._leader, keys.encode())
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._leader)
+        os.close(self._leader)

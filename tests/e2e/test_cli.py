@@ -1,0 +1,201 @@
+"""The command line against a real server that it started itself."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import scripted_daemon
+
+PROGRAM = Path(sys.executable).parent / "trunkline"
+BOUND_S = 60
+
+
+class Cli:
+    """`trunkline …` as a user runs it, with a data folder of its own."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        self.env |= {
+            "TRUNKLINE_DATA": str(data),
+            "TRUNKLINE_PORT": "0",
+            "TRUNKLINE_VM_COMMAND": f"{sys.executable} {scripted_daemon.__file__}",
+        }
+
+    def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [PROGRAM, *arguments],
+            env=self.env,
+            cwd=self.data.parent,
+            input=text,
+            stdin=subprocess.DEVNULL if text is None else None,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+
+    def ok(self, *arguments: str, text: str | None = None) -> str:
+        done = self.run(*arguments, text=text)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+        return done.stdout
+
+    def json(self, *arguments: str, text: str | None = None) -> Any:
+        return json.loads(self.ok(*arguments, "--json", text=text))
+
+    def serve(self, command: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [PROGRAM, command, "--json-logs"],
+            env=self.env,
+            cwd=self.data.parent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def greeting() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def cli(tmp_path_factory: pytest.TempPathFactory, greeting: list[str]) -> Iterator[Cli]:
+    cli = Cli(tmp_path_factory.mktemp("cli") / "data")
+    server = cli.serve("up")
+    assert server.stdout is not None
+    greeting += [server.stdout.readline(), server.stdout.readline()]
+    yield cli
+    server.send_signal(signal.SIGTERM)
+    _, logs = server.communicate(timeout=BOUND_S)
+    assert server.returncode == 0
+    events = [json.loads(line) for line in logs.splitlines()]
+    assert all(event["event"] and event["level"] in ("info", "warning") for event in events)
+
+
+def test_up_prints_a_login_link_that_works_once(cli: Cli, greeting: list[str]) -> None:
+    url = re.search(r"http://\S+", greeting[0])
+    link = re.search(r"http://\S+/login\?code=\S+", greeting[1])
+    assert url
+    assert link
+    with urllib.request.urlopen(link[0]) as answer:
+        assert answer.status == 200
+    assert cli.json("user", "me")["user"]["role"] == "admin"
+
+
+def test_the_admin_token_is_for_its_owners_eyes_only(cli: Cli) -> None:
+    assert (cli.data / "admin-token").stat().st_mode & 0o777 == 0o600
+
+
+def test_people_and_their_tokens(cli: Cli) -> None:
+    org = cli.json("org", "create", "Acme")
+    user = cli.json("user", "create", "Ada", "--org", org["id"])
+    issued = cli.json("token", "create", "--user", user["id"], "--label", "phone")
+    assert cli.json("user", "me", "--token", issued["token"])["user"]["name"] == "Ada"
+    assert [one["label"] for one in cli.json("token", "list", "--user", user["id"])] == ["phone"]
+    cli.ok("token", "revoke", issued["id"])
+    refused = cli.run("user", "me", "--token", issued["token"])
+    assert refused.returncode == 1
+    assert "UNAUTHORIZED" in refused.stderr
+    assert issued["token"] not in refused.stderr
+    cli.json("user", "update", user["id"], "--role", "org_admin")
+    cli.ok("user", "delete", user["id"])
+    cli.ok("org", "delete", org["id"])
+
+
+def test_a_key_comes_from_stdin_and_is_not_shown_again(cli: Cli) -> None:
+    me = cli.json("user", "me")["user"]["id"]
+    shown = cli.ok("user", "set-key", me, "openai", text="sk-very-secret-key\n")
+    assert "very-secret" not in shown
+    cli.ok("user", "delete-key", me, "openai")
+
+
+def test_agents_memories_servers_and_skills(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("Be brief.\n")
+    agent = cli.json("agent", "create", "Coder", "--prompt", f"@{tmp_path / 'prompt.md'}")
+    assert agent["system_prompt"] == "Be brief.\n"
+    changed = cli.json("agent", "update", agent["id"], "--temperature", "0.2")
+    assert (changed["temperature"], changed["system_prompt"]) == (0.2, "Be brief.\n")
+    assert agent["id"] in cli.ok("agent", "list")
+    memory = cli.json("memory", "add", "Deploys happen on Tuesdays")
+    assert "Tuesdays" in cli.ok("memory", "search", "deploys")
+    cli.ok("memory", "delete", memory["id"])
+    server = cli.json("mcp", "add", "files", "--command", "mcp-files", "--arg", "/srv")
+    assert (server["type"], server["args"]) == ("local", ["/srv"])
+    cli.ok("mcp", "delete", server["id"])
+    skill = tmp_path / "greet"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text("---\nname: greet\ndescription: Says hello.\n---\nHi.\n")
+    imported = cli.json("skill", "import", str(skill))
+    assert "SKILL.md" in cli.json("skill", "show", imported["skill_id"])["files"]
+    cli.ok("skill", "delete", imported["id"])
+    cli.ok("agent", "delete", agent["id"])
+
+
+def test_reports(cli: Cli) -> None:
+    assert isinstance(cli.json("usage", "--by", "day"), list)
+    assert cli.json("audit", "verify")["ok"] is True
+    assert isinstance(cli.json("audit", "list"), list)
+    states = {check["name"]: check["state"] for check in cli.json("doctor")}
+    assert (states["Python"], states["Database"], states["Port"]) == ("ok", "ok", "ok")
+
+
+def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
+    vm_id = cli.json("machine", "schedule", "--provider", "local")["vm_id"]
+    # The first message is held until the machine has connected.
+    said = cli.run("chat", "Hello there", "--machine", vm_id)
+    assert (said.returncode, said.stdout) == (0, "Hello there\n")
+    session_id = said.stderr.split()[1]
+    again = cli.ok("chat", "--session", session_id, "--json", text="And again\n")
+    events = [json.loads(line) for line in again.splitlines()]
+    assert [one["type"] for one in events] == ["text_chunk", "execution_complete"]
+    log = cli.json("session", "log", session_id)
+    assert [one["type"] for one in log].count("user_message") == 2
+    cli.ok("session", "cancel", session_id)
+    cli.ok("session", "rename", session_id, "A chat")
+    assert "A chat" in cli.ok("session", "list", "--status", "active")
+    cli.ok("session", "close", session_id)
+    assert cli.run("chat", "more", "--session", session_id).returncode == 1
+    cli.ok("machine", "terminate", vm_id)
+    assert vm_id not in cli.ok("machine", "list")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("session", "show", "nope"), 1, "SESSION_NOT_FOUND"),
+        (("user", "me", "--url", "http://127.0.0.1:1"), 1, "is it running?"),
+        (("user", "me", "--url", "gopher://x"), 1, "no http address"),
+        (("agent", "create", "x", "--prompt", "@/nothing"), 1, "cannot read"),
+        (("mcp", "add", "x"), 2, "either --server or --command"),
+        (("chat", "--follow"), 2, "--follow needs --session"),
+        (("nonsense",), 2, "No such command"),
+        (("up", "--port", "99999"), 2, "port must be"),
+        (("control", "--config", "/nothing.toml"), 2, "/nothing.toml"),
+        (("memory", "search", "x", "--top-k", "21"), 2, "top-k"),
+    ],
+)
+def test_failures_are_one_line_and_a_code(
+    cli: Cli, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    done = cli.run(*arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_one_clear_line(cli: Cli, tmp_path: Path) -> None:
+    port = json.loads((cli.data / "server.json").read_text())["url"].rpartition(":")[2]
+    done = cli.run("control", "--port", port, "--data", str(tmp_path / "other"))
+    assert done.returncode == 1
+    assert "cannot listen" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,57 @@
+"""A skill folder becomes a package."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from trunkline import limits
+from trunkline.cli.errors import CommandFailed
+from trunkline.cli.skills import packed
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    skill = tmp_path / "skill"
+    (skill / "scripts").mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: x\n---\n")
+    (skill / "scripts" / "run.sh").write_text("echo\n")
+    (skill / "scripts" / "run.sh").chmod(0o755)
+    return skill
+
+
+def test_a_folder_is_packed_with_its_relative_paths(folder: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(packed(folder))) as archive:
+        assert archive.namelist() == ["SKILL.md", "scripts/run.sh"]
+        assert archive.read("scripts/run.sh") == b"echo\n"
+
+
+def test_the_same_folder_is_always_the_same_package(folder: Path) -> None:
+    before = packed(folder)
+    (folder / "SKILL.md").touch()
+    assert packed(folder) == before
+
+
+def test_links_out_of_the_folder_are_left_out(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("secret")
+    (folder / "link").symlink_to(tmp_path / "private")
+    assert b"secret" not in packed(folder)
+    with zipfile.ZipFile(io.BytesIO(packed(folder))) as archive:
+        assert "link" not in archive.namelist()
+
+
+def test_a_zip_is_sent_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(b"PK...")
+    assert packed(tmp_path / "x.zip") == b"PK..."
+
+
+def test_what_is_missing_or_too_much_is_refused_before_anything_is_sent(
+    folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandFailed, match="cannot read"):
+        packed(tmp_path / "nothing")
+    for number in range(limits.SKILL_FILES_MAX):
+        (folder / f"{number}").touch()
+    with pytest.raises(CommandFailed, match="more than"):
+        packed(folder)
