@@ -35,6 +35,10 @@ class Desk:
         self.questions.append(event)
         return self.answer
 
+    async def heard(self, text: str) -> None:
+        """Waits until the machine was told that."""
+        await self.vm.expect("user_message", lambda message: message["data"]["message"] == text)
+
     async def finish(self, session_id: str, text: str = "done") -> None:
         await self.vm.event(session_id, type="execution_complete", content=text)
 
@@ -61,9 +65,7 @@ async def test_turns_follow_each_other_and_nothing_is_shown_twice(desk: Desk) ->
         session_id, talk = await desk.talk()
         for number in range(3):
             turn = asyncio.create_task(talk.turn(f"question {number}"))
-            await desk.vm.expect(
-                "user_message", lambda m, n=number: m["data"]["message"] == f"question {n}"
-            )
+            await desk.heard(f"question {number}")
             await desk.vm.text(session_id, f"answer {number}")
             await desk.finish(session_id)
             assert await turn is True
@@ -85,11 +87,8 @@ async def test_a_question_is_asked_here_and_the_answer_reaches_the_machine(
         await desk.vm.event(
             session_id, type="approval_request", request_id="q-1", tool_name="shell"
         )
-        while not (pending := await desk.client.get("approvals", state="all"))["items"]:
-            await asyncio.sleep(0.01)
-        wanted = "confirmed" if answer else "denied"
-        while pending["items"][0]["state"] != wanted:
-            pending = await desk.client.get("approvals", state="all")
+        given = await desk.vm.expect("approval_response")
+        assert (given["data"]["request_id"], given["data"]["confirmed"]) == ("q-1", answer)
         await desk.finish(session_id)
         assert await turn is True
         await talk.close()
@@ -123,7 +122,7 @@ async def test_what_the_ring_no_longer_holds_comes_from_the_log(desk: Desk) -> N
         while (await desk.client.sessions.get(session_id)).last_event_id < count:
             await asyncio.sleep(0.01)
         turn = asyncio.create_task(talk.turn("and on"))
-        await desk.vm.expect("user_message", lambda m: m["data"]["message"] == "and on")
+        await desk.heard("and on")
         await desk.finish(session_id, "first")
         await desk.finish(session_id, "second")
         await turn
@@ -175,7 +174,7 @@ async def test_a_person_at_a_terminal_chats_allows_and_cancels(desk: Desk) -> No
             await screen.until("the answer")
             await screen.until("> ")
             screen.type("second\n")
-            await desk.vm.expect("user_message", lambda m: m["data"]["message"] == "second")
+            await desk.heard("second")
             screen.type("\x03")
             await desk.vm.expect("cancel")
             await desk.vm.event(session_id, type="execution_complete", cancelled=True)

@@ -135,6 +135,9 @@ TOLERATED = {
     "timestamp": b'{"type": "heartbeat", "timestamp": "2026-01-01T00:00:00Z"}',
     "escapes": b'{"type":"\\u0068eartbeat"}',
     "huge list": b'{"type": "heartbeat", "active_sessions": [' + b'"s",' * 200_000 + b'"s"]}',
+    "many sessions that never were": json.dumps(
+        {"type": "heartbeat", "active_sessions": [f"s{number}" for number in range(50_000)]}
+    ).encode(),
     "huge unknown field": b'{"type": "heartbeat", "more": "' + b"x" * 5_000_000 + b'"}',
 }
 

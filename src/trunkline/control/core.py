@@ -45,7 +45,7 @@ class Core:
         self.machines = Machines(
             store, self.log, clock, away_s=settings.machine_away_s, tasks=self.tasks
         )
-        self.metrics.follow(self.log, self.machines)
+        self.metrics.follow(self.log, self.machines, self.services.methods.refused)
         self.turns = Turns(store, clock)
         self.approvals = Approvals(store, clock)
         session_records = SessionRecords(store, self.log, clock)

@@ -5,7 +5,7 @@ user or session exists while its line does.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import structlog
@@ -54,10 +54,10 @@ class Metrics:
             registry=self.registry,
         )
 
-    def follow(self, log: "Log", machines: "Machines") -> None:
-        """Reads its gauges from these when asked."""
+    def follow(self, log: "Log", machines: "Machines", refused: Mapping[str, int]) -> None:
+        """Reads its gauges from these when asked. `refused`: dropped reports, by method."""
         log.on_commit = self.commit_seconds.observe
-        self.registry.register(_Live(self, log, machines))
+        self.registry.register(_Live(self, log, machines, refused))
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
@@ -74,8 +74,11 @@ class Metrics:
 class _Live(Collector):
     """Turns the plain numbers into metric families at each scrape."""
 
-    def __init__(self, metrics: Metrics, log: "Log", machines: "Machines") -> None:
+    def __init__(
+        self, metrics: Metrics, log: "Log", machines: "Machines", refused: Mapping[str, int]
+    ) -> None:
         self._metrics = metrics
+        self._refused = refused
         self._log = log
         self._machines = machines
 
@@ -114,6 +117,12 @@ class _Live(Collector):
             for message, count in counts.items():
                 family.add_metric([type_name(message)], count)
             yield family
+        refused = CounterMetricFamily(
+            "ws_reports_refused", "Reports that were dropped", labels=["method"]
+        )
+        for method, count in self._refused.items():
+            refused.add_metric([method], count)
+        yield refused
         for name, text, value in (
             ("ws_reconnections", "Lines that came back", metrics.reconnections),
             ("ws_malformed_messages", "Messages that could not be read", metrics.malformed),

@@ -60,16 +60,14 @@ async def build_start(store: Store, services: Services, session_id: str) -> Star
             .all()
         )
     org_id, user_id = session["org_id"], session["user_id"]
-    servers = await services.mcp_servers.index_for(org_id, user_id)
-    chosen = agent["mcp_servers"] if agent else None
-    if chosen is not None:
-        servers = [server for server in servers if server["name"] in chosen]
     return Start(
         session_id=session_id,
         runtime_type=session["runtime_type"],
         agent_config=session["agent_config"],
         skill_index=await services.skills.index_for(org_id, agent["skills"] if agent else None),
-        mcp_servers=servers,
+        mcp_servers=await services.mcp_servers.index_for(
+            org_id, user_id, agent["mcp_servers"] if agent else None
+        ),
         sub_agents=[
             {**helper, "description": helper["description"] or ""} for helper in map(dict, helpers)
         ],

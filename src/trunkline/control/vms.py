@@ -142,7 +142,12 @@ class Vms:
     def _run(self, machine_id: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name=f"vm-{machine_id}")
         self._tasks[machine_id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(machine_id, None))
+        task.add_done_callback(lambda done: self._finished(machine_id, done))
+
+    def _finished(self, machine_id: str, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(machine_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("vm is no longer watched", machine=machine_id, exc_info=error)
 
     async def _end(self, machine_id: str) -> None:
         task = self._tasks.get(machine_id)

@@ -71,6 +71,7 @@ DOWNLINK: dict[type[Any], st.SearchStrategy[Any]] = {
             session_config=OBJECT,
             openclaw_config=MAYBE | OBJECT,
             snapshot=MAYBE | OBJECT,
+            acked=MAYBE | NUMBER,
         ),
     ),
     wire.StopSession: st.builds(

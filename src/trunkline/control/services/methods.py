@@ -18,7 +18,7 @@ from trunkline.control.services import method_params as params
 from trunkline.control.services.audit import Audit
 from trunkline.control.services.config import Config
 from trunkline.control.services.evolutions import EvolutionInput, Evolutions
-from trunkline.control.services.mcp_pool import McpPool
+from trunkline.control.services.mcp import Mcp
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
@@ -49,7 +49,7 @@ class Methods:
         *,
         skills: Skills,
         memories: Memories,
-        mcp_pool: McpPool,
+        mcp: Mcp,
         usage: Usage,
         audit: Audit,
         evolutions: Evolutions,
@@ -59,7 +59,7 @@ class Methods:
     ) -> None:
         self._skills = skills
         self._memories = memories
-        self._mcp_pool = mcp_pool
+        self._mcp = mcp
         self._usage = usage
         self._audit = audit
         self._evolutions = evolutions
@@ -135,7 +135,7 @@ class Methods:
 
     async def _mcp_call(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, params.McpCall)
-        result = await self._mcp_pool.call(
+        result = await self._mcp.call(
             caller.org_id, caller.user_id, wanted.server, wanted.tool, wanted.arguments or {}
         )
         return {"result": result}

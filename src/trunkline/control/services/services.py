@@ -6,14 +6,13 @@ from trunkline.control.services.audit import Audit
 from trunkline.control.services.config import Config
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.evolutions import Evolutions
-from trunkline.control.services.mcp_pool import McpPool
+from trunkline.control.services.mcp import Mcp
 from trunkline.control.services.mcp_servers import McpServers
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.methods import Methods
 from trunkline.control.services.results import Results
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
-from trunkline.control.services.ssrf import AddressGuard
 from trunkline.control.services.usage import Usage
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
@@ -24,8 +23,7 @@ class Services:
         self.audit = Audit(store, keys, clock)
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
-        self.mcp_pool = McpPool(self.mcp_servers, AddressGuard(settings.mcp_allowed_hosts))
-        self.mcp_servers.on_delete(self.mcp_pool.forget)
+        self.mcp = Mcp(self.mcp_servers, settings.mcp_allowed_hosts)
         self.memories = Memories(store, clock, Embeddings())
         self.results = Results(store, clock)
         self.skills = Skills(store, clock)
@@ -35,7 +33,7 @@ class Services:
         self.methods = Methods(
             skills=self.skills,
             memories=self.memories,
-            mcp_pool=self.mcp_pool,
+            mcp=self.mcp,
             usage=self.usage,
             audit=self.audit,
             evolutions=self.evolutions,
@@ -45,4 +43,4 @@ class Services:
 
     async def close(self) -> None:
         """Ends what is connected; the store belongs to whoever opened it."""
-        await self.mcp_pool.close()
+        await self.mcp.close()

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from sqlalchemy import event
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -30,7 +31,9 @@ def open_engine(url: str) -> AsyncEngine:
     if backend == "postgresql" and parsed.drivername != "postgresql+asyncpg":
         parsed = parsed.set(drivername="postgresql+asyncpg")
     try:
-        engine = create_async_engine(parsed)
+        engine = create_async_engine(
+            parsed, json_serializer=_to_json, json_deserializer=msgspec.json.decode
+        )
     except ModuleNotFoundError as missing:
         raise Unavailable(
             f"{missing.name} is not installed: pip install 'trunkline[postgres]'"
@@ -38,6 +41,10 @@ def open_engine(url: str) -> AsyncEngine:
     if backend == "sqlite":
         event.listen(engine.sync_engine, "connect", _set_pragmas)
     return engine
+
+
+def _to_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:

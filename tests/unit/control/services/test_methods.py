@@ -133,7 +133,7 @@ def with_skills(services: Services, skills: Skills, timeout_s: float = 60) -> Me
     return Methods(
         skills=skills,
         memories=services.memories,
-        mcp_pool=services.mcp_pool,
+        mcp=services.mcp,
         usage=services.usage,
         audit=services.audit,
         evolutions=services.evolutions,
