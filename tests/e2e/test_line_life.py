@@ -32,6 +32,7 @@ async def _machine(user: TestUser) -> dict[str, Any]:
     "000-2-auth-then-init",
     "000-5.1-init-comes-first",
     "000-3-vm-messages-without-session",
+    "000-4.4-no-response",
 )
 async def test_one_line_serves_a_session_from_start_to_stop(control: Control) -> None:
     user = await control.user()
@@ -65,23 +66,6 @@ async def test_one_line_serves_a_session_from_start_to_stop(control: Control) ->
     assert kinds == ["init", "start_session", "user_message", "response", "cancel", "stop_session"]
     assert "session_id" not in vm.received[0]
     assert "session_id" not in vm.received[3]
-
-
-@pytest.mark.proves("000-1-one-line-per-vm", "000-4.2-event-to-its-session")
-async def test_sessions_share_a_line_and_stay_apart(control: Control) -> None:
-    user = await control.user()
-    async with await user.vm() as vm:
-        sessions = [await user.session() for _ in range(5)]
-        readers = [await user.reader(session).open() for session in sessions]
-        for round_number in range(3):
-            for number, session in enumerate(sessions):
-                await vm.text(session, f"{number}-{round_number}")
-        for number, reader in enumerate(readers):
-            await reader.until_text(f"{number}-2")
-            assert reader.texts() == [f"{number}-{one}" for one in range(3)]
-            await reader.leave()
-        started = [message["data"]["session_id"] for message in vm.of_type("start_session")]
-        assert started == sessions
 
 
 @pytest.mark.proves("000-1-no-token-in-address")
@@ -201,26 +185,3 @@ async def test_a_fault_of_the_control_plane_is_a_4500_and_hurts_no_other_line(
     session = await user.session()
     await healthy.expect("start_session", lambda one: one["data"]["session_id"] == session)
     await healthy.leave()
-
-
-@pytest.mark.proves("000-8-unknown-session-is-an-error-message", "000-3-session-id-required")
-@pytest.mark.parametrize("session", ["unknown", "", "../../etc/passwd", "x" * 5000, "foreign"])
-async def test_a_session_that_is_not_there_is_an_error_message_and_the_line_lives_on(
-    control: Control, session: str
-) -> None:
-    user, other = await control.user("ada"), await control.user("eve")
-    async with await user.vm() as vm, await other.vm():
-        foreign = await other.session()
-        named = foreign if session == "foreign" else session
-        await vm.text(named, "x")
-        error = await vm.expect("error")
-        assert error["error"]["code"] == "SESSION_NOT_FOUND"
-        assert error["session_id"] == named[:200]
-        answer = await vm.request(named, "get_session")
-        assert answer["error"]["code"] == "SESSION_NOT_FOUND"
-        assert answer["result"] is None
-        own = await user.session()
-        await vm.text(own, "fine")
-        async with user.reader(own) as reader, other.reader(foreign) as strange:
-            await reader.until_text("fine")
-            assert strange.events == []

@@ -70,6 +70,15 @@ Use scripts/main.py.
 """
 
 
+@pytest.mark.proves(
+    "000-5.2-start-session-fields",
+    "000-5.2-agent-config",
+    "000-5.2-skill-index",
+    "000-5.2-mcp-servers",
+    "000-5.2-sub-agents",
+    "000-5.2-session-config",
+    "000-5.2-openclaw-config",
+)
 async def test_start_session_carries_every_documented_field(
     control: Control, user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -145,6 +154,13 @@ async def test_start_session_carries_every_documented_field(
     assert data["sub_agents"] == [{"id": helper["id"], "name": "helper", "description": "Helps"}]
 
 
+@pytest.mark.proves(
+    "000-5.2-sent-for-a-new-session",
+    "000-5.2-session-config",
+    "000-5.2-runtime-type-default",
+    "000-5.2-openclaw-config-optional",
+    "000-9-api-keys-shared",
+)
 async def test_start_session_of_a_bare_session_has_the_defaults_and_no_openclaw_config(
     user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -187,6 +203,7 @@ async def test_a_large_start_session_and_the_message_behind_it_arrive_whole(
         ("semigraph", "openclaw", None, None, "semigraph"),
     ],
 )
+@pytest.mark.proves("000-5.2-runtime-type-default")
 async def test_the_runtime_is_the_sessions_else_the_agents_the_users_the_orgs_or_semigraph(
     control: Control,
     session: str | None,
@@ -219,6 +236,7 @@ async def test_sessions_of_different_runtimes_share_one_vm(user: TestUser, vm: S
 # --- stop_session ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("000-5.3-reasons")
 async def test_a_closed_session_is_stopped_with_the_reason_and_takes_nothing_more(
     control: Control, user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -257,6 +275,7 @@ async def test_closing_a_session_ends_its_turn_once(user: TestUser, vm: Scripted
 # --- user_message ---------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("000-5.5-message-to-its-session", "000-5.5-history", "000-5.5-metadata")
 async def test_a_message_carries_its_history_and_metadata(user: TestUser, vm: ScriptedVm) -> None:
     session_id = await user.session()
     async with user.reader(session_id) as reader:
@@ -334,6 +353,7 @@ async def cancels_in_audit(user: TestUser, session_id: str) -> list[str]:
     return found[::-1]
 
 
+@pytest.mark.proves("000-5.6-user-stops", "000-5.6-reason-audited", "000-5.6-reason-optional")
 async def test_cancel_reaches_the_vm_with_its_reason_and_the_audit_log(
     user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -357,6 +377,7 @@ async def test_cancel_reaches_the_vm_with_its_reason_and_the_audit_log(
     assert (await user.ok("GET", "/audit/verify"))["ok"] is True
 
 
+@pytest.mark.proves("000-5.6-idempotent")
 async def test_cancel_of_an_idle_or_finished_session_changes_nothing(
     user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -391,6 +412,7 @@ async def test_a_message_that_was_held_and_cancelled_is_never_delivered(user: Te
 # --- config_update --------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("000-5.7-while-it-runs")
 async def test_a_hot_update_reaches_that_session_and_lasts_for_its_next_start(
     user: TestUser,
 ) -> None:
@@ -619,6 +641,7 @@ async def test_a_session_that_does_not_start_in_time_is_an_error_to_its_readers(
 # --- Sessions that are not this machine's ---------------------------------------------------------
 
 
+@pytest.mark.proves("000-8-unknown-session-is-an-error-message", "000-3-session-id-required")
 async def test_what_is_sent_for_another_session_is_refused_and_written_nowhere(
     control: Control, user: TestUser, vm: ScriptedVm
 ) -> None:

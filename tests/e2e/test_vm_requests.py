@@ -119,6 +119,7 @@ def code_of(answer: Json) -> str:
 MANIFEST = b"---\nname: Search\ndescription: d\nversion: %s\n---\nBody \xe4\xbd\xa0\xe5\xa5\xbd"
 
 
+@pytest.mark.proves("000-4.3-get-skill-package", "000-4.3-skill-version-optional")
 async def test_get_skill_package_sends_the_whole_directory_of_one_version(
     user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -148,6 +149,7 @@ async def test_get_skill_package_sends_the_whole_directory_of_one_version(
     assert named["result"] == latest["result"]
 
 
+@pytest.mark.proves("000-5.4-skill-not-found", "000-5.4-response-failure")
 async def test_a_skill_that_is_not_there_or_another_orgs_is_not_found(
     control: Control, user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -162,6 +164,7 @@ async def test_a_skill_that_is_not_there_or_another_orgs_is_not_found(
     assert code_of(await vm.request(session, "get_skill_package")) == "INVALID_PARAMS"
 
 
+@pytest.mark.proves("000-4.3-memory-search")
 async def test_memory_search_finds_the_callers_memories_only(
     control: Control, user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -195,6 +198,7 @@ async def test_memory_search_gives_at_most_twenty(
 
 
 @pytest.mark.usefixtures("gate")
+@pytest.mark.proves("000-4.3-mcp-call")
 async def test_mcp_call_reaches_a_remote_server(vm: ScriptedVm, session: str) -> None:
     await vm.send(mcp_call(session, "sum", "add", a=2, b=40))
     answer = await answer_to(vm, "sum")
@@ -221,6 +225,7 @@ async def test_mcp_call_says_what_went_wrong(
         assert code_of(await answer_to(their_vm, "theft")) == "MCP_SERVER_NOT_FOUND"
 
 
+@pytest.mark.proves("000-8-mcp-timeout-is-the-servers", "000-8-timeout-per-method")
 async def test_mcp_call_ends_after_the_servers_own_timeout(
     user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -231,6 +236,7 @@ async def test_mcp_call_ends_after_the_servers_own_timeout(
         assert code_of(answer) == "MCP_TIMEOUT"
 
 
+@pytest.mark.proves("000-4.3-get-config")
 async def test_get_config_gives_the_configuration_of_an_agent_of_the_org(
     control: Control, user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -245,6 +251,7 @@ async def test_get_config_gives_the_configuration_of_an_agent_of_the_org(
         assert code_of(answer) == "AGENT_NOT_FOUND"
 
 
+@pytest.mark.proves("000-4.3-get-session")
 async def test_get_session_gives_a_session_of_the_user_with_its_agent(
     control: Control, user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -253,7 +260,8 @@ async def test_get_session_gives_a_session_of_the_user_with_its_agent(
     answer = await vm.request(session_id, "get_session", session_id=session_id)
     assert answer["result"]["session"]["id"] == session_id
     assert (answer["result"]["agent"]["name"], answer["result"]["agent"]["model"]) == ("a", "n")
-    assert (await vm.request(session_id, "get_session"))["result"] == answer["result"]
+    itself = await vm.request(session_id, "get_session")
+    assert itself["result"]["session"]["id"] == session_id
     stranger = await control.user("eve")
     async with await stranger.vm():
         theirs = await stranger.session()
@@ -261,11 +269,13 @@ async def test_get_session_gives_a_session_of_the_user_with_its_agent(
         assert code_of(answer) == "SESSION_NOT_FOUND"
 
 
+@pytest.mark.proves("000-5.4-response-failure")
 async def test_an_unknown_method_is_an_error_with_its_code(vm: ScriptedVm, session: str) -> None:
     for method in ("from_the_future", "", "usage_report", "__class__", "x" * 10_000):
         assert code_of(await vm.request(session, method)) == "METHOD_NOT_FOUND"
 
 
+@pytest.mark.proves("000-4.3-answer-has-the-requests-id")
 async def test_each_request_gets_its_own_answer_whatever_the_order(
     user: TestUser, vm: ScriptedVm, session: str, gate: Gate
 ) -> None:
@@ -318,6 +328,7 @@ async def report(vm: ScriptedVm, session_id: str, method: str, **params: Any) ->
     )
 
 
+@pytest.mark.proves("000-4.4-usage-report", "000-4.4-audit-log")
 async def test_usage_and_audit_reports_are_recorded_for_their_session(
     user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -340,6 +351,7 @@ async def test_usage_and_audit_reports_are_recorded_for_their_session(
     assert (await user.ok("GET", "/audit/verify"))["ok"] is True
 
 
+@pytest.mark.proves("000-4.4-evolution-submit")
 async def test_a_submitted_evolution_waits_for_a_decision_and_becomes_a_skill(
     user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -360,6 +372,7 @@ async def test_a_submitted_evolution_waits_for_a_decision_and_becomes_a_skill(
     assert "Steps" in answer["result"]["package"]["files"][0]["content"]
 
 
+@pytest.mark.proves("000-4.4-snapshot-sync")
 async def test_the_newest_snapshot_comes_back_with_the_next_start(
     user: TestUser, vm: ScriptedVm, session: str
 ) -> None:
@@ -436,6 +449,9 @@ async def test_bad_reports_are_dropped_and_the_next_one_counts(
 # --- Resume ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.proves(
+    "000-6-resume-answers-what-finished", "000-5.8-completed-with-data", "000-5.8-not-found"
+)
 async def test_a_request_that_finished_while_the_line_was_down_is_returned_by_resume(
     control: Control, user: TestUser, gate: Gate
 ) -> None:
@@ -461,6 +477,7 @@ async def test_a_request_that_finished_while_the_line_was_down_is_returned_by_re
     assert gate.calls == 1
 
 
+@pytest.mark.proves("000-6-not-found-is-sent-again")
 async def test_a_request_that_still_runs_is_joined_when_it_is_sent_again(
     user: TestUser, gate: Gate
 ) -> None:
@@ -530,6 +547,7 @@ async def test_resume_takes_strange_and_many_ids(
     assert await resumed(vm) == {}
 
 
+@pytest.mark.proves("000-6-resume-answers-what-finished")
 async def test_results_survive_a_kill_of_the_control_plane(tmp_path: Path) -> None:
     process = await ControlProcess(tmp_path / "data").start()
     try:

@@ -1,0 +1,138 @@
+"""Many sessions on one line: each gets its own, one token serves them all (000 §1, §5.6, §9)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.control import TestUser, running
+from tests.support.eventually import eventually
+from trunkline.control.services.config import Config
+
+
+@pytest.fixture
+async def user(tmp_path: Path) -> AsyncIterator[TestUser]:
+    async with running(tmp_path / "data") as control:
+        yield await control.user()
+
+
+async def _turn_states(user: TestUser, session: str) -> list[str]:
+    snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
+    return [turn["state"] for turn in snapshot["turns"]]
+
+
+@pytest.mark.proves("000-1-one-line-per-vm", "000-4.2-event-to-its-session")
+async def test_sessions_share_a_line_and_stay_apart(user: TestUser) -> None:
+    async with await user.vm() as vm:
+        sessions = [await user.session() for _ in range(5)]
+        readers = [await user.reader(session).open() for session in sessions]
+        for round_number in range(3):
+            for number, session in enumerate(sessions):
+                await vm.text(session, f"{number}-{round_number}")
+        for number, reader in enumerate(readers):
+            await reader.until_text(f"{number}-2")
+            assert reader.texts() == [f"{number}-{one}" for one in range(3)]
+            await reader.leave()
+        started = [message["data"]["session_id"] for message in vm.of_type("start_session")]
+        assert started == sessions
+
+
+@pytest.mark.proves("000-9-token-opens-all-sessions-of-its-user", "000-4.3-get-session")
+async def test_a_session_may_ask_for_every_session_of_its_user(user: TestUser) -> None:
+    async with await user.vm() as vm, await user.vm() as second:
+        one, other = await user.session(), await user.session(agent_config={"model": "m-9"})
+        await second.expect("start_session", lambda sent: sent["data"]["session_id"] == other)
+        answer = await second.request(one, "get_session", session_id=other)
+        assert answer["result"]["session"]["id"] == other
+        assert answer["result"]["agent"]["model"] == "m-9"
+        assert vm.of_type("start_session") == []
+
+
+@pytest.mark.proves("000-4.5-resume-over-all-sessions", "000-3-vm-messages-without-session")
+async def test_one_resume_asks_for_requests_of_all_sessions(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = asyncio.Event()
+    real = Config.get_session
+
+    async def slow(self: Config, user_id: str, session_id: str) -> dict[str, Any]:
+        await go.wait()
+        return await real(self, user_id, session_id)
+
+    monkeypatch.setattr(Config, "get_session", slow)
+    vm = await user.vm()
+    sessions = {f"msg-{number}": await user.session() for number in range(3)}
+    for request_id, session in sessions.items():
+        message = {"type": "request", "session_id": session, "method": "get_session"}
+        await vm.send({**message, "id": request_id, "params": {}})
+    await vm.request(sessions["msg-0"], "get_config", agent_id="none")  # behind them on the line
+    await vm.drop()
+    go.set()
+    async with user.again(vm) as back:
+
+        async def results() -> dict[str, Any]:
+            back.received[:] = [one for one in back.received if one["type"] != "resume_response"]
+            await back.send({"type": "resume", "pending_ids": list(sessions)})
+            return dict((await back.expect("resume_response"))["results"])
+
+        found = await eventually(
+            results, lambda one: {entry["status"] for entry in one.values()} == {"completed"}
+        )
+        assert {name: entry["data"]["session"]["id"] for name, entry in found.items()} == sessions
+
+
+@pytest.mark.proves(
+    "000-5.6-user-stops",
+    "000-5.6-one-session-only",
+    "000-5.6-ends-with-execution-complete",
+    "000-5.6-no-cancelled-event",
+)
+async def test_a_cancel_ends_the_turn_of_its_session_and_of_no_other(user: TestUser) -> None:
+    async with await user.vm() as vm:
+        session, other = await user.session(), await user.session()
+        await user.say(session, "count to a million")
+        await user.say(other, "hello")
+        await vm.expect("user_message", lambda one: one["session_id"] == other)
+        async with user.reader(session) as reader, user.reader(other) as bystander:
+            await user.ok("POST", f"/sessions/{session}/cancel", {"reason": "user_cancelled"})
+            await vm.expect("cancel")
+            await vm.event(session, type="execution_complete", cancelled=True)
+            ended = await reader.until_type("execution_complete")
+            assert ended["cancelled"] is True
+            await vm.text(other, "going on")
+            await bystander.until_text("going on")
+            kinds = [event.json["type"] for event in reader.events]
+            assert kinds == ["user_message", "execution_complete"]
+            kinds = [event.json["type"] for event in bystander.events]
+            assert kinds == ["user_message", "text_chunk"]
+        assert [message["session_id"] for message in vm.of_type("cancel")] == [session]
+        await eventually(lambda: _turn_states(user, session), lambda one: one == ["cancelled"])
+        assert await _turn_states(user, other) == ["sent"]
+
+
+@pytest.mark.proves("000-5.6-idempotent")
+async def test_cancelling_a_finished_turn_changes_nothing(user: TestUser) -> None:
+    async with await user.vm() as vm:
+        session = await user.session()
+        await user.say(session, "hello")
+        await vm.expect("user_message")
+        await vm.event(session, type="execution_complete", content="done")
+        await eventually(lambda: _turn_states(user, session), lambda one: one == ["completed"])
+        for _ in range(3):
+            assert (await user.call("POST", f"/sessions/{session}/cancel"))[0] == 202
+        assert await _turn_states(user, session) == ["completed"]
+        async with user.reader(session) as reader:
+            await reader.until_type("execution_complete")
+            assert len(reader.ids) == 2  # the message and its one end
+
+
+async def test_a_line_of_another_user_sees_none_of_them(user: TestUser) -> None:
+    stranger = await user.control.user("eve")
+    async with await user.vm(), await stranger.vm() as their_vm:
+        mine, theirs = await user.session(), await stranger.session()
+        answer = await their_vm.request(theirs, "get_session", session_id=mine)
+        assert answer["error"]["code"] == "SESSION_NOT_FOUND"
+        started = [message["data"]["session_id"] for message in their_vm.of_type("start_session")]
+        assert started == [theirs]
