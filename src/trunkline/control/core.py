@@ -3,11 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from aiohttp import web
-
 from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
 from trunkline.control.clock import now_ms
+from trunkline.control.door.door import TakeBack
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log
 from trunkline.control.machines import Machines
@@ -32,6 +31,8 @@ class Core:
         self, settings: Settings, store: Store, segments: SegmentStore, keys: Keys, admin: str
     ) -> None:
         clock = now_ms
+        self.take_back: TakeBack
+        """Set by the door: takes a connection that asks HTTP for what is not HTTP's."""
         self.settings = settings
         self.store = store
         self.segments = segments
@@ -74,10 +75,6 @@ class Core:
         url = settings.database_url or sqlite_url(folder / "trunkline.db")
         store = await Store.open(url)
         return cls(settings, store, await _segments(settings, folder, url), keys, admin_token)
-
-    async def take_back(self, request: web.Request) -> web.StreamResponse:
-        """Replaced by the door when there is one."""
-        raise web.HTTPNotFound
 
     async def close(self) -> None:
         await self.tasks.settle()

@@ -14,7 +14,8 @@ from trunkline.control.approvals import Approvals
 from trunkline.control.clock import Clock
 from trunkline.control.commands import Command, Say, Start, Stop
 from trunkline.control.log import Log, SessionLog
-from trunkline.control.machines import Machine, Machines
+from trunkline.control.machine import Machine
+from trunkline.control.machines import Machines
 from trunkline.control.session_records import SessionRecords
 from trunkline.control.tasks import Tasks
 from trunkline.control.turns import Turns, messages_of, say

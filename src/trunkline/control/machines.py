@@ -5,9 +5,7 @@ commands held in order; one that is gone refuses them with a clear error.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol
 
 import structlog
 from sqlalchemy import and_, select, update
@@ -17,6 +15,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.commands import NEEDS_SESSION, Command, Say, Start, Stop
 from trunkline.control.errors import LimitReached, NotFound, Unavailable
 from trunkline.control.log import Log, SessionLog
+from trunkline.control.machine import Line, Machine
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
@@ -27,50 +26,6 @@ _ENDED = ("failed", "terminated")
 
 REPLACED = 1008
 """The close code, on every wire, for a line that a newer one of the same machine replaced."""
-
-
-class Line(Protocol):
-    """A machine's connection, as its edge offers it. No method waits."""
-
-    capabilities: frozenset[str]
-
-    def deliver(self, command: Command) -> None: ...
-
-    def acknowledge(self, acked: dict[str, int]) -> None: ...
-
-    def pause(self, paused: bool) -> None: ...
-
-    def close(self, code: int, reason: str) -> None: ...
-
-
-class Machine:
-    """One machine, whether its line is up or not."""
-
-    def __init__(self, machine_id: str, user_id: str, org_id: str, kind: str) -> None:
-        self.id = machine_id
-        self.user_id = user_id
-        self.org_id = org_id
-        self.kind = kind
-        self.state = "pending"
-        self.last_seen_ms = 0
-        self.line: Line | None = None
-        self.logs: dict[str, SessionLog] = {}
-        """Its sessions: an event for any other session is refused."""
-        self.running: set[str] | None = None
-        """The sessions that run there; None until that is known."""
-        self.starting: dict[str, float] = {}
-        """Sessions that were told to start, with the loop time by which they must show."""
-        self.stopping: set[str] = set()
-        """Sessions that were told to stop: their last words are still taken."""
-        self.lists_sessions = False
-        self.health: dict[str, object] = {}
-        self.outbox: deque[Command] = deque()
-        self.turns_sent: set[str] = set()
-        """The turns that went out on the present line."""
-        self.acks: dict[str, int] = {}
-        self.pump: asyncio.Task[None] | None = None
-        self.changed = asyncio.Event()
-        """Set and replaced at each change of the line."""
 
 
 class Machines:

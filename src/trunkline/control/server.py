@@ -11,11 +11,10 @@ from functools import partial
 import msgspec
 import structlog
 import uvloop
-from aiohttp import web
 from sqlalchemy import delete
 
 from trunkline import limits
-from trunkline.control.api.app import build_app
+from trunkline.control.api.http import HttpServer
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
 from trunkline.control.door.door import Door
@@ -48,7 +47,7 @@ class Server:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._core: Core
-        self._runner: web.AppRunner
+        self._http: HttpServer
         self._door: Door
         self._vms: VmHost
         self._sse: SseEdge
@@ -63,8 +62,8 @@ class Server:
         core.auth.set_first_user(owner)
         await self._open_door()
         url = self._url()
-        write_private(settings.data_dir / "server.json", json.dumps({"url": url}))
-        await core.vms.start(url)
+        write_private(settings.data_dir / "server.json", json.dumps({"url": self._local_url()}))
+        await core.vms.start(self._local_url())
         await core.lifecycle.recover()
         self._watchers = [
             asyncio.create_task(self._sweep(), name="sweep"),
@@ -91,19 +90,11 @@ class Server:
             tasks=core.tasks,
             rate_limit=settings.rate_limit_per_minute,
         )
-        self._runner = web.AppRunner(
-            build_app(core),
-            access_log=None,
-            max_line_size=limits.HEAD_BYTES_MAX,
-            max_field_size=limits.HEAD_BYTES_MAX,
-        )
-        await self._runner.setup()
-        http = self._runner.server
-        assert http is not None
-        self._door = Door(settings, http)
+        self._http = HttpServer(core)
+        self._door = Door(settings, await self._http.start())
         self._door.add_socket("/ws/vm", partial(accept_vm, self._vms))
         self._door.add_stream(self._sse)
-        core.take_back = self._door.take_back  # type: ignore[method-assign]
+        core.take_back = self._door.take_back
         loop = asyncio.get_running_loop()
         try:
             self._listener = await loop.create_server(
@@ -115,10 +106,15 @@ class Server:
             ) from error
 
     def _url(self) -> str:
+        """Where people find this server."""
+        return self._settings.public_url or self._local_url()
+
+    def _local_url(self) -> str:
+        """Where this host finds it."""
         host, port = self._listener.sockets[0].getsockname()[:2]
         if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
             host = "127.0.0.1"
-        return self._settings.public_url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     async def _sweep(self) -> None:
         """Everything that is due by the clock."""
@@ -160,7 +156,7 @@ class Server:
         await core.vms.stop()
         await core.log.flushed()
         self._sse.say_goodbye()
-        await self._runner.cleanup()
+        await self._http.stop()
         await core.log.flushed()
         await core.close()
 

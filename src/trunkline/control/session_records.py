@@ -13,7 +13,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import NotFound
 from trunkline.control.ids import is_id, new_id
 from trunkline.control.log import Log
-from trunkline.control.machines import Machine
+from trunkline.control.machine import Machine
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.starting import DEFAULT_SESSION_CONFIG, agent_config
 from trunkline.control.store import schema

@@ -18,7 +18,8 @@ from trunkline.control.commands import Answer, Cancel, Configure, Stop
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound, Unavailable
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log, SessionLog
-from trunkline.control.machines import Machine, Machines
+from trunkline.control.machine import Machine
+from trunkline.control.machines import Machines
 from trunkline.control.services import Services
 from trunkline.control.session_records import (
     LoggedEvent,

@@ -5,10 +5,9 @@ A protocol rather than an import: the core builds the API, so the API must not k
 
 from typing import Protocol
 
-from aiohttp import web
-
 from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
+from trunkline.control.door.door import TakeBack
 from trunkline.control.log import Log
 from trunkline.control.machines import Machines
 from trunkline.control.records import Records
@@ -50,5 +49,6 @@ class Core(Protocol):
     @property
     def metrics(self) -> Metrics: ...
 
-    async def take_back(self, request: web.Request) -> web.StreamResponse:
+    @property
+    def take_back(self) -> TakeBack:
         """Hands a request for a stream, which the door should have caught, to the SSE edge."""

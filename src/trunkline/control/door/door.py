@@ -4,7 +4,7 @@ Reads the head of a connection's first request and gives the transport to the on
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, cast
 
 import msgspec
@@ -22,6 +22,7 @@ from trunkline.wire.errors import Malformed
 _log = structlog.get_logger(__name__)
 
 Accept = Callable[[asyncio.Transport, Head], None]
+TakeBack = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class StreamEdge(Protocol):

@@ -18,7 +18,7 @@ from trunkline.control.edges.vm_commands import to_wire
 from trunkline.control.edges.vm_host import VmHost
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.log import SessionLog
-from trunkline.control.machines import Machine
+from trunkline.control.machine import Machine
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.frames import Assembler, check_text
 from trunkline.wire.semibot.close_codes import CloseCode

@@ -17,7 +17,8 @@ from trunkline.control.errors import Unauthorized
 from trunkline.control.ids import is_id
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log, SessionLog
-from trunkline.control.machines import Machine, Machines
+from trunkline.control.machine import Machine
+from trunkline.control.machines import Machines
 from trunkline.control.metrics import Metrics
 from trunkline.control.records.credentials import Credentials
 from trunkline.control.store import schema

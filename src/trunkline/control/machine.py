@@ -1,0 +1,52 @@
+"""One machine's live side: its line, its sessions, what waits for it. Kept by `Machines`."""
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from trunkline.control.commands import Command
+from trunkline.control.log import SessionLog
+
+
+class Line(Protocol):
+    """A machine's connection, as its edge offers it. No method waits."""
+
+    capabilities: frozenset[str]
+
+    def deliver(self, command: Command) -> None: ...
+
+    def acknowledge(self, acked: dict[str, int]) -> None: ...
+
+    def pause(self, paused: bool) -> None: ...
+
+    def close(self, code: int, reason: str) -> None: ...
+
+
+class Machine:
+    """One machine, whether its line is up or not."""
+
+    def __init__(self, machine_id: str, user_id: str, org_id: str, kind: str) -> None:
+        self.id = machine_id
+        self.user_id = user_id
+        self.org_id = org_id
+        self.kind = kind
+        self.state = "pending"
+        self.last_seen_ms = 0
+        self.line: Line | None = None
+        self.logs: dict[str, SessionLog] = {}
+        """Its sessions: an event for any other session is refused."""
+        self.running: set[str] | None = None
+        """The sessions that run there; None until that is known."""
+        self.starting: dict[str, float] = {}
+        """Sessions that were told to start, with the loop time by which they must show."""
+        self.stopping: set[str] = set()
+        """Sessions that were told to stop: their last words are still taken."""
+        self.lists_sessions = False
+        self.health: dict[str, object] = {}
+        self.outbox: deque[Command] = deque()
+        self.turns_sent: set[str] = set()
+        """The turns that went out on the present line."""
+        self.acks: dict[str, int] = {}
+        self.pump: asyncio.Task[None] | None = None
+        self.changed = asyncio.Event()
+        """Set and replaced at each change of the line."""
