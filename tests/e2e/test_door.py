@@ -41,6 +41,17 @@ async def session(user: TestUser) -> AsyncIterator[str]:
         yield session_id
 
 
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def no_fault_in_the_loop() -> AsyncIterator[None]:
+    """What a protocol raises ends in the loop's own handler, where nobody would see it."""
+    faults: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _loop, context: faults.append(context))
+    yield
+    loop.set_exception_handler(None)
+    assert faults == []
+
+
 class Wire:
     """A bare TCP connection to the door."""
 
@@ -462,6 +473,8 @@ async def test_readers_that_leave_at_once_are_not_counted_for_ever(
     for _ in range(20):
         async with Wire(control) as wire:
             await wire.send(get(path, wire.host, bearer))
+            wire.writer.close()  # the request arrives, and right behind it the end
+            await wire.writer.wait_closed()
     async with user.reader(session) as reader:
         await reader.until_text("hello")
         async with asyncio.timeout(WAIT_S):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import aiohttp
 import pytest
@@ -51,6 +52,17 @@ async def session(user: TestUser, line: RawWs) -> str:
     session_id = await user.session()
     await line.expect("start_session")
     return session_id
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="module")
+async def no_fault_in_the_loop() -> AsyncIterator[None]:
+    """What a protocol raises ends in the loop's own handler, where nobody would see it."""
+    faults: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _loop, context: faults.append(context))
+    yield
+    loop.set_exception_handler(None)
+    assert faults == []
 
 
 async def metric(control: Control, name: str) -> float:
@@ -253,8 +265,10 @@ async def test_a_forbidden_first_frame_ends_the_line_before_authentication(
 
 
 async def test_the_machine_is_offline_as_soon_as_its_line_broke_the_rules(
-    user: TestUser, line: RawWs, session: str
+    user: TestUser, line: RawWs, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(limits, "CLOSE_GRACE_S", 3600.0)
+    line.stays = True
     async with user.reader(session) as reader:
         await line.frame(TEXT, b"{}", masked=False)
         status = await reader.until_type("session_status")

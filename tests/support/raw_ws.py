@@ -81,6 +81,8 @@ class RawWs:
         self.body = b""
         self.frames: list[Frame] = []
         self.ended = False
+        self.stays = False
+        """Does not hang up when the server does."""
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
         self._reading: asyncio.Task[None] | None = None
@@ -130,7 +132,7 @@ class RawWs:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self.ended:
+        if not self.ended or self.stays:
             self._writer.transport.abort()
         if self._reading is not None:
             await asyncio.gather(self._reading, return_exceptions=True)
@@ -217,8 +219,8 @@ class RawWs:
                     self._news.notify_all()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
-        # The server has said its last; a client that stays would keep the server waiting.
-        self._writer.transport.abort()
+        if not self.stays:
+            self._writer.transport.abort()
         async with self._news:
             self.ended = True
             self._news.notify_all()

@@ -14,23 +14,34 @@ TERMINAL = ("execution_complete", "execution_error")
 
 
 class Watched(msgspec.Struct):
-    """What the records need of an event."""
+    """What the records need of an event. Lenient: an odd field must not hide a turn's end."""
 
     type: str
     content: Any = None
-    final_response: str | None = None
-    cancelled: bool = False
-    turn_id: str | None = None
-    request_id: str | None = None
-    approval_id: str | None = None
-    confirmed: bool | None = None
+    final_response: Any = None
+    cancelled: Any = False
+    turn_id: Any = None
+    request_id: Any = None
+    approval_id: Any = None
+    confirmed: Any = None
 
     @property
     def text(self) -> str | None:
         """The final answer, under either of its names."""
-        if self.final_response is not None:
-            return self.final_response
-        return self.content if isinstance(self.content, str) else None
+        return _text(self.final_response) or _text(self.content)
+
+    @property
+    def turn(self) -> str | None:
+        return _text(self.turn_id)
+
+    @property
+    def request(self) -> str | None:
+        """The machine's id of a question, under either of its names."""
+        return _text(self.request_id) or _text(self.approval_id)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 _watched = msgspec.json.Decoder(Watched)

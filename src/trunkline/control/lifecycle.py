@@ -44,8 +44,8 @@ class Lifecycle:
         self._machines = machines
         self._clock = clock
         self._tasks = tasks
-        self._ended_here: set[str] = set()
-        """Sessions whose turn we ended for their machine: its own late end is not shown."""
+        self._ended_here: dict[str, str] = {}
+        """By session, the turn that we ended for its machine: its own late end is not shown."""
         machines.on_sent = self._sent
         machines.on_line = self._line_changed
         machines.on_gone = self._machine_gone
@@ -58,8 +58,7 @@ class Lifecycle:
         """Logs an event that may end a turn or ask a person, and keeps the records true to it."""
         event = events.look(line)
         if event is not None and event.type in events.TERMINAL:
-            if log.session_id in self._ended_here:
-                self._ended_here.discard(log.session_id)
+            if self._was_ended_here(log.session_id, event):
                 return
             self._log.append(log, line)
             self._after_commit(log, self._end_turn(log.session_id, event))
@@ -68,16 +67,27 @@ class Lifecycle:
         if event is not None:
             self._approval(machine, log, event, line)
 
+    def _was_ended_here(self, session_id: str, event: events.Watched) -> bool:
+        """The late end, from the machine, of a turn that we ended for it.
+
+        A machine that does not name its turns is believed again once it has a new message.
+        """
+        ended = self._ended_here.get(session_id)
+        if ended is None or (event.turn is not None and event.turn != ended):
+            return False
+        del self._ended_here[session_id]
+        return True
+
     async def _end_turn(self, session_id: str, event: events.Watched) -> None:
         state = "failed" if event.type == "execution_error" else "completed"
         if event.cancelled:
             state = "cancelled"
-        await self._turns.finish(session_id, state, event.text, event.turn_id)
+        await self._turns.finish(session_id, state, event.text, event.turn)
 
     def _approval(
         self, machine: Machine, log: SessionLog, event: events.Watched, line: str
     ) -> None:
-        request_id = event.request_id or event.approval_id
+        request_id = event.request
         if request_id is None or len(request_id) > limits.NAME_CHARS_MAX:
             _log.warning("approval without a usable id", session=log.session_id, machine=machine.id)
         elif event.type == "approval_request":
@@ -109,13 +119,14 @@ class Lifecycle:
     async def end_turns(self, session_id: str, why: str, code: str) -> None:
         for turn in await self._turns.open_of([session_id]):
             if turn.state == "sent":
-                self._ended_here.add(session_id)
+                self._ended_here[session_id] = turn.id
             await self.finish(session_id, "failed", turn.id, error=why, code=code)
 
     # --- Machines come and go -----------------------------------------------------------------
 
     def _sent(self, command: Command) -> None:
         if isinstance(command, Say):
+            self._ended_here.pop(command.session_id, None)
             self._tasks.spawn(self._turns.sent(command.turn_id), "turn sent")
         elif isinstance(command, Start):
             work = self._records.update(command.session_id, started_at=self._clock())

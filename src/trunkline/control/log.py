@@ -62,6 +62,7 @@ class SessionLog:
         "pending",
         "readers",
         "ring",
+        "safe_seq",
         "session_id",
         "tail_id",
     )
@@ -71,6 +72,7 @@ class SessionLog:
         self.last_id = head.last_id  # the newest event that is committed and delivered
         self.tail_id = head.last_id  # the newest event that was handed to the disk
         self.machine_seq = head.machine_seq  # the machine's number of its newest event we took
+        self.safe_seq = head.machine_seq  # the same, of what is committed
         self.pending: list[str] = []  # not handed to the disk yet
         self.marks: list[Callable[[], None]] = []  # who waits for what is pending
         self.ring: deque[str] = deque(maxlen=limits.RING_EVENTS)
@@ -231,6 +233,7 @@ class Log:
             batch = Batch(segment.first_id, lines)
             for reader in session.readers:
                 reader.deliver(batch)
+        session.safe_seq = segment.machine_seq
         if session.on_safe is not None and segment.machine_seq is not None:
             session.on_safe(session.session_id, segment.machine_seq)
 

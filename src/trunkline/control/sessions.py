@@ -179,6 +179,8 @@ class Sessions:
 
     async def cancel(self, who: Principal, session_id: str, reason: str) -> None:
         """Stops the running turn. On a session that runs nothing, nothing happens (000 §5.6)."""
+        if (await self.get(who, session_id)).status != "active":
+            return
         session, machine = await self._running(who, session_id)
         open_turns = await self._turns.open_of([session_id])
         for turn in open_turns:

@@ -80,17 +80,22 @@ class Turns:
     async def finish(
         self, session_id: str, state: str, answer: str | None, turn_id: str | None = None
     ) -> str | None:
-        """Ends the named turn, or the oldest open one. Returns its id; None if none was open."""
+        """Ends the named turn, or the oldest open one. Returns its id; None if none was open.
+
+        A name that is none of ours says nothing about which turn it is.
+        """
         table = schema.turns
-        wanted = [table.c.session_id == session_id, table.c.state.in_(OPEN)]
-        if turn_id is not None:
-            wanted.append(table.c.id == turn_id)
+        of_session = select(table.c.id, table.c.state).where(table.c.session_id == session_id)
+        oldest = of_session.where(table.c.state.in_(OPEN)).order_by(table.c.id).limit(1)
         async with self._store.write() as connection:
-            found = await connection.scalar(
-                select(table.c.id).where(and_(*wanted)).order_by(table.c.id).limit(1)
-            )
-            if found is None:
+            row = None
+            if turn_id is not None:
+                row = (await connection.execute(of_session.where(table.c.id == turn_id))).first()
+            if row is None:
+                row = (await connection.execute(oldest)).first()
+            if row is None or row.state not in OPEN:
                 return None
+            found = row.id
             await connection.execute(
                 update(table)
                 .where(table.c.id == found)

@@ -14,18 +14,20 @@ def close_politely(transport: asyncio.Transport) -> None:
     owner = transport.get_protocol()
     if transport.is_closing() or isinstance(owner, _Drain):
         return
-    transport.set_protocol(_Drain(owner))
+    cut = asyncio.get_running_loop().call_later(limits.CLOSE_GRACE_S, transport.abort)
+    transport.set_protocol(_Drain(owner, cut))
     transport.resume_reading()
     if transport.can_write_eof():
         transport.write_eof()
-    asyncio.get_running_loop().call_later(limits.CLOSE_GRACE_S, transport.abort)
 
 
 class _Drain(asyncio.Protocol):
     """Reads and drops what the peer still sends; then tells the owner that it is over."""
 
-    def __init__(self, owner: asyncio.BaseProtocol) -> None:
+    def __init__(self, owner: asyncio.BaseProtocol, cut: asyncio.TimerHandle) -> None:
         self._owner = owner
+        self._cut = cut
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._cut.cancel()
         self._owner.connection_lost(exc)

@@ -170,10 +170,10 @@ class VmLine(WSListener):
             return
         seq = event.seq
         if seq is not None and "seq" in self.capabilities:
-            known = log.machine_seq
-            if known is not None and seq <= known:
+            known = log.machine_seq or 0
+            if seq <= known:
                 return  # sent again after a reconnect; we have it
-            if known is not None and seq > known + 1:
+            if seq > known + 1:
                 self._host.lost(self, log, known, seq)
             log.machine_seq = seq
         machine = self.machine
@@ -221,7 +221,7 @@ class VmLine(WSListener):
         if isinstance(message, StartSession) and "seq" in self.capabilities:
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)
-            message.data.acked = (log and log.machine_seq) or 0
+            message.data.acked = (log and log.safe_seq) or 0
         self.send(message)
 
     def acknowledge(self, acked: dict[str, int]) -> None:

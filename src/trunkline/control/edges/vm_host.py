@@ -153,9 +153,9 @@ class VmHost:
             data.capabilities = sorted(line.capabilities)
         if "seq" in line.capabilities:
             data.acked = {
-                session_id: log.machine_seq
+                session_id: log.safe_seq
                 for session_id, log in machine.logs.items()
-                if log.machine_seq is not None
+                if log.safe_seq is not None
             }
         return Init(data=data)
 
