@@ -29,6 +29,7 @@ from tests.support.control import ADMIN, Control, ControlProcess, TestUser, runn
 from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
 from trunkline import limits
 from trunkline.control import server
+from trunkline.control.records.credentials import Credentials, Revealed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -291,6 +292,53 @@ async def test_a_terminated_vm_is_put_out_and_kept_out_with_4003(user: TestUser)
     await vm.leave()
     assert await verdict(again_url(user), vm.token) == 4003
     assert (await user.ok("GET", f"/machines/{machine}"))["state"] == "terminated"
+
+
+async def test_a_vm_terminated_while_it_is_let_in_is_refused_and_stays_terminated(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    reveal = Credentials.reveal
+
+    async def slow(self: Credentials, user_id: str) -> list[Revealed]:
+        reached.set()
+        await go_on.wait()
+        return await reveal(self, user_id)
+
+    monkeypatch.setattr(Credentials, "reveal", slow)
+    vm = await user.schedule()
+    deciding = asyncio.create_task(verdict(again_url(user), vm["token"]))
+    await reached.wait()
+    await user.ok("DELETE", f"/machines/{vm['vm_id']}")
+    go_on.set()
+    assert await deciding == 4003
+    machine = await user.ok("GET", f"/machines/{vm['vm_id']}")
+    assert (machine["state"], machine["online"]) == ("terminated", False)
+
+
+async def test_a_fault_of_the_control_plane_closes_with_4500(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(self: Credentials, user_id: str) -> list[Revealed]:
+        raise OSError("the disk is on fire")
+
+    vm = await user.schedule()
+    with monkeypatch.context() as patch:
+        patch.setattr(Credentials, "reveal", broken)
+        assert await verdict(again_url(user), vm["token"]) == 4500
+    assert await verdict(again_url(user), vm["token"]) == 0
+
+
+async def test_lines_are_closed_with_1001_when_the_control_plane_goes_down(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as leaving:
+        user = await leaving.user()
+        vm = await user.vm()
+        waiting = await RawWs(again_url(user)).connect()
+    assert await vm.closed() == 1001
+    assert await waiting.closed() == 1001
+    await vm.leave()
 
 
 async def test_a_vm_that_did_not_come_in_time_has_failed_and_is_kept_out_with_4003(

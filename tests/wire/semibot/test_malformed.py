@@ -68,7 +68,7 @@ def test_a_broken_message_is_malformed(name: str) -> None:
         decode_uplink(BROKEN[name])
 
 
-@pytest.mark.parametrize("seq", [-1, 2**63, 2**64, 10**30])
+@pytest.mark.parametrize("seq", [-1, 0, 2**63, 2**64, 10**30])
 def test_an_event_number_that_no_database_holds_is_malformed(seq: int) -> None:
     event = {"session_id": "s", "data": "{}", "seq": seq}
     with pytest.raises(Malformed):

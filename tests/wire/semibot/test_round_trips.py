@@ -13,7 +13,7 @@ from trunkline.wire.semibot.codec import decode_downlink, decode_uplink, encode
 # Surrogates are no text on the wire, and integers beyond 64 bits no numbers of it.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NUMBER = st.integers(min_value=-(2**63), max_value=2**63 - 1)
-SEQ = st.none() | st.integers(min_value=0, max_value=2**63 - 1)
+SEQ = st.none() | st.integers(min_value=1, max_value=2**63 - 1)
 VALUE = st.recursive(
     st.none() | st.booleans() | NUMBER | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),

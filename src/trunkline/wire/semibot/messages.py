@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, field
 
 Json = dict[str, Any]
 
-Seq = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Seq = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 """A machine's number of an event; what a database's integer holds."""
 
 
