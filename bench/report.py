@@ -80,7 +80,9 @@ def _at_most(results: Results, metric: Metric, most: float) -> Verdict:
     ours = results.of(metric, OURS)
     if ours is None:
         return Verdict(asks, "–", None)
-    return Verdict(asks, f"{ours.middle:.2f}", ours.middle <= most)
+    floor = results.of(metric, CEILING)
+    seen = f"{ours.middle:.2f}" + (f" (floor {floor.middle:.2f})" if floor else "")
+    return Verdict(asks, seen, ours.middle <= most)
 
 
 def _table(results: Results, metric: Metric) -> str:
@@ -113,8 +115,8 @@ def _legend(results: Results) -> str:
         "- **pass-through** is the generator's own ceiling: a peer that forwards raw bytes "
         "unread. Its latency is the floor of sockets, kernel and generator, not subtracted "
         "anywhere.",
-        "- **nchan** is set up as fast as its settings allow: one worker, one publisher "
-        "connection per session, a publisher that gets no status replies, no access log, no "
+        "- **nchan** is set up the fastest way found among the settings "
+        "tried: one worker, one publisher connection per session, a publisher that gets no status replies, no access log, no "
         f"pings, a buffer of {budgets.WINDOW_EVENTS:,} messages in memory, nothing durable. "
         "**nchan, replying** is the same with its usual publisher, which answers every message.",
         "- **aiohttp** receives the same frames as Trunkline and awaits one write per event and "

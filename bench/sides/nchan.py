@@ -31,8 +31,9 @@ _QUIET_PUBLISHER = """nchan_publisher websocket;
 _USUAL_PUBLISHER = """nchan_publisher websocket;
       nchan_channel_id {channel};"""
 
-# The live buffer is as long as the generator's window: without it a reader that is behind loses
-# events, and with 0 nchan is no faster. Pings, hooks, groups and Redis are off by default.
+# The live buffer is as long as the generator's window. Lengths of 0 and 10 were tried and are not
+# clearly faster; nchan now and then loses events with each of them, for a reason not looked into,
+# so losses are counted and shown. Pings, hooks, groups and Redis are off by default.
 _CONFIG = """\
 load_module {module};
 {user}

@@ -1,4 +1,4 @@
-"""How a VM gets in, stays in and is put out: tickets, tokens, silence, floods (000 §8, §9)."""
+"""How a VM gets in: one-time tickets and signed tokens, and every way to forge them (000 §9)."""
 
 import asyncio
 import base64
@@ -8,48 +8,28 @@ import json
 import sqlite3
 import stat
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import jwt
 import pytest
-import pytest_asyncio
-from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     PublicFormat,
     load_pem_private_key,
 )
 
-from tests.support.control import ADMIN, Control, ControlProcess, TestUser, running
-from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
+from tests.support.admission import Json, again_url, claims_of, first_url, verdict
+from tests.support.control import ADMIN, Control, TestUser, running
+from tests.support.raw_ws import RawWs
 from trunkline import limits
-from trunkline.control import server
 from trunkline.control.records.credentials import Credentials, Revealed
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-Json = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("control") / "data"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def control(data: Path) -> AsyncIterator[Control]:
-    async with running(data, rate_limit_per_minute=0) as started:
-        yield started
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def user(control: Control) -> TestUser:
-    return await control.user()
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.usefixtures("no_fault_in_the_loop"),
+]
 
 
 @pytest.fixture
@@ -58,27 +38,6 @@ def signing_key(control: Control, data: Path) -> RSAPrivateKey:
     key = load_pem_private_key((data / "keys" / "signing.pem").read_bytes(), password=None)
     assert isinstance(key, RSAPrivateKey)
     return key
-
-
-def claims_of(token: str) -> Json:
-    claims: Json = jwt.decode(token, options={"verify_signature": False})
-    return claims
-
-
-def first_url(user: TestUser, ticket: str) -> str:
-    return f"{user.ws_url}?user_id={user.id}&ticket={ticket}"
-
-
-def again_url(user: TestUser) -> str:
-    return f"{user.ws_url}?user_id={user.id}"
-
-
-async def verdict(url: str, token: str) -> int:
-    """The close code for that token at that URL; 0 when it is let in."""
-    async with await RawWs(url).connect() as line:
-        await line.send({"type": "auth", "token": token})
-        await line.until(lambda: bool(line.messages) or line.ended, "verdict")
-        return await line.closed() if line.ended else 0
 
 
 # --- Tickets -------------------------------------------------------------------------------------
@@ -244,6 +203,7 @@ async def test_tokens_of_our_own_key_with_wrong_claims_are_refused_with_4001(
         "another audience": {"aud": "trunkline:web"},
         "expiry is text": {"exp": "tomorrow"},
         "user is a number": {"user_id": 1},
+        "too long": {"padding": "x" * limits.VM_TOKEN_CHARS_MAX},
         "vm is a list": {"vm_id": ["a"]},
         **{f"no {name}": {name: None} for name in ("exp", "iat", "iss", "aud")},
         **{f"no {name}": {name: None} for name in ("user_id", "org_id", "vm_id")},
@@ -316,31 +276,6 @@ async def test_a_vm_terminated_while_it_is_let_in_is_refused_and_stays_terminate
     assert (machine["state"], machine["online"]) == ("terminated", False)
 
 
-async def test_a_fault_of_the_control_plane_closes_with_4500(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def broken(self: Credentials, user_id: str) -> list[Revealed]:
-        raise OSError("the disk is on fire")
-
-    vm = await user.schedule()
-    with monkeypatch.context() as patch:
-        patch.setattr(Credentials, "reveal", broken)
-        assert await verdict(again_url(user), vm["token"]) == 4500
-    assert await verdict(again_url(user), vm["token"]) == 0
-
-
-async def test_lines_are_closed_with_1001_when_the_control_plane_goes_down(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data") as leaving:
-        user = await leaving.user()
-        vm = await user.vm()
-        waiting = await RawWs(again_url(user)).connect()
-    assert await vm.closed() == 1001
-    assert await waiting.closed() == 1001
-    await vm.leave()
-
-
 async def test_a_vm_that_did_not_come_in_time_has_failed_and_is_kept_out_with_4003(
     tmp_path: Path,
 ) -> None:
@@ -361,344 +296,3 @@ async def test_another_users_vm_and_one_that_never_was_are_refused_with_4003(
     for vm_id in (theirs["vm_id"], str(uuid4()), "../" * 10):
         token = jwt.encode(claims | {"vm_id": vm_id}, signing_key, algorithm="RS256")
         assert await verdict(again_url(user), token) == 4003
-
-
-# --- The first frame -----------------------------------------------------------------------------
-
-
-@pytest.mark.proves("000-1-user-id-required")
-async def test_without_a_user_id_there_is_no_websocket(user: TestUser) -> None:
-    for query in ("", "?user_id=", "?ticket=abc", "?USER_ID=1"):
-        line = await RawWs(user.ws_url + query).connect()
-        assert line.status == 400
-        assert json.loads(line.body)["error"]["code"] == "INVALID_REQUEST"
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        b'{"type": "heartbeat", "active_sessions": []}',
-        b'{"type": "resume", "pending_ids": []}',
-        b'{"type": "from_the_future"}',
-        b'{"type": "auth"}',
-        b'{"type": "auth", "token": 1}',
-        b"not json",
-        b"",
-    ],
-)
-@pytest.mark.proves("000-9-first-frame-must-be-auth")
-async def test_the_first_frame_must_be_auth(user: TestUser, first: bytes) -> None:
-    async with await RawWs(again_url(user)).connect() as line:
-        await line.text(first)
-        assert await line.closed() == 4001
-
-
-@pytest.mark.proves("000-9-first-frame-must-be-auth")
-async def test_auth_must_come_in_time_and_pings_buy_none(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "AUTH_TIMEOUT_S", 0.1)
-    async with await RawWs(again_url(user)).connect() as line:
-        while not line.ended:
-            seen = len(line.frames)
-            await line.frame(PING, b"wait")
-            await line.until(lambda seen=seen: len(line.frames) > seen or line.ended, "pong")  # type: ignore[misc]
-        assert await line.closed() == 4001
-
-
-async def test_a_line_that_was_let_in_outlives_the_time_for_auth(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "AUTH_TIMEOUT_S", 0.5)
-    async with await RawWs(again_url(user)).connect() as silent, await raw_line(user) as line:
-        assert await silent.closed() == 4001
-        await line.frame(PING, b"alive")
-        await line.pong(b"alive")
-
-
-async def test_what_comes_right_behind_auth_waits_for_the_verdict_and_is_then_handled(
-    user: TestUser,
-) -> None:
-    async with await user.vm() as old:
-        session_id = await user.session()
-    auth = encode_frame(TEXT, json.dumps({"type": "auth", "token": old.token}).encode())
-    events = [
-        json.dumps({"type": "sse_event", "session_id": session_id, "data": f'{{"n":{number}}}'})
-        for number in range(limits.AUTH_QUEUE_MAX)
-    ]
-    behind = b"".join(encode_frame(TEXT, event.encode()) for event in events)
-    # All of it in one packet, together with the upgrade request.
-    async with await RawWs(again_url(user)).connect(behind=auth + behind) as line:
-        await line.expect("init")
-        async with user.reader(session_id) as reader:
-            await reader.until(lambda one: one.last_id == len(events))
-            assert [event.json["n"] for event in reader.events] == list(range(len(events)))
-
-
-async def test_too_much_behind_auth_is_refused_with_4001(user: TestUser) -> None:
-    vm = await user.schedule()
-    auth = encode_frame(TEXT, json.dumps({"type": "auth", "token": vm["token"]}).encode())
-    beats = encode_frame(TEXT, b'{"type": "heartbeat"}') * (limits.AUTH_QUEUE_MAX + 1)
-    async with await RawWs(again_url(user)).connect() as line:
-        await line.raw(auth + beats)
-        assert await line.closed() == 4001
-        assert line.messages == []
-
-
-async def test_a_second_auth_changes_nothing_and_the_line_lives_on(user: TestUser) -> None:
-    async with await user.vm() as vm:
-        for token in (vm.token, "forged"):
-            await vm.send({"type": "auth", "token": token})
-            error = await vm.expect("error")
-            assert error["error"]["code"] == "ALREADY_AUTHENTICATED"
-            vm.received.clear()
-        session_id = await user.session()
-        await vm.text(session_id, "still here")
-        async with user.reader(session_id) as reader:
-            await reader.until_text("still here")
-
-
-# --- init ----------------------------------------------------------------------------------------
-
-SECRET = "sk-ant-this-must-never-be-seen-in-clear"
-
-
-def opened(key: Json, token: str) -> str:
-    """The recipe of the field notes, independent of ours."""
-    assert key.keys() == {"alg", "iv", "tag", "ciphertext"}
-    assert key["alg"] == "aes-256-gcm"
-    iv, tag, sealed = (base64.b64decode(key[name]) for name in ("iv", "tag", "ciphertext"))
-    box = AESGCM(hashlib.sha256(b"semibot:init:" + token.encode()).digest())
-    return box.decrypt(iv, sealed + tag, b"semibot:init:api_keys").decode()
-
-
-@pytest.mark.proves("000-5.1-init-fields", "000-9-api-keys-encrypted", "000-9-api-keys-shared")
-async def test_init_carries_the_users_keys_encrypted_for_this_token(user: TestUser) -> None:
-    await user.ok("PUT", f"/users/{user.id}/credentials/anthropic", {"api_key": SECRET})
-    body = {"api_key": "sk-two", "base_url": "https://models.example/v1"}
-    await user.ok("PUT", f"/users/{user.id}/credentials/openai", body)
-    vm = await user.schedule()
-    async with await RawWs(again_url(user)).connect() as line:
-        data = (await line.authenticate(vm["token"]))["data"]
-        assert data["user_id"] == user.id
-        assert data["org_id"] == claims_of(vm["token"])["org_id"]
-        assert opened(data["api_keys"]["anthropic"], vm["token"]) == SECRET
-        assert opened(data["api_keys"]["openai"], vm["token"]) == "sk-two"
-        assert data["llm_config"]["providers"] == {
-            "openai": {"base_url": "https://models.example/v1"}
-        }
-        with pytest.raises(InvalidTag):
-            opened(data["api_keys"]["anthropic"], (await user.schedule())["token"])
-
-
-async def test_init_of_a_user_without_keys_has_none_and_no_addition_that_was_not_asked_for(
-    user: TestUser,
-) -> None:
-    vm = await user.schedule()
-    async with await RawWs(again_url(user)).connect() as line:
-        init = await line.authenticate(vm["token"])
-        assert init["data"].keys() == {"user_id", "org_id", "api_keys"}
-        assert init["data"]["api_keys"] == {}
-
-
-async def test_init_names_the_capabilities_in_force(user: TestUser) -> None:
-    vm = await user.schedule()
-    async with await RawWs(again_url(user)).connect() as line:
-        init = await line.authenticate(vm["token"], "seq", "batch", "telepathy", "seq")
-        assert init["data"]["capabilities"] == ["batch", "seq"]
-        assert init["data"]["acked"] == {}
-
-
-@pytest.mark.proves("000-9-api-keys-encrypted")
-async def test_no_secret_is_ever_in_clear_on_the_wire_on_disk_or_in_the_logs(
-    tmp_path: Path,
-) -> None:
-    process = ControlProcess(tmp_path / "data", TRUNKLINE_LOG_LEVEL="debug")
-    await process.start()
-    try:
-        user = await process.user()
-        await user.ok("PUT", f"/users/{user.id}/credentials/anthropic", {"api_key": SECRET})
-        vm = await user.schedule()
-        async with await RawWs(first_url(user, vm["ticket"])).connect() as line:
-            init = await line.authenticate(vm["token"])
-            assert opened(init["data"]["api_keys"]["anthropic"], vm["token"]) == SECRET
-            await user.session()
-            await line.expect("start_session")
-            wire = b"".join(frame.payload for frame in line.frames)
-        assert await verdict(first_url(user, vm["ticket"]), vm["token"]) == 4001
-        listed = await user.ok("GET", f"/users/{user.id}/credentials")
-        assert SECRET not in json.dumps(listed)
-    finally:
-        await process.terminate()
-    assert SECRET.encode() not in wire
-    secrets = [SECRET, vm["token"], vm["ticket"], user.token, ADMIN]
-    files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
-    assert {"trunkline.db", "log.db"} <= {file.name for file in files}
-    for file in files:
-        content = file.read_bytes()
-        for secret in secrets:
-            assert secret.encode() not in content, (file.name, secret[:10])
-            assert base64.b64encode(secret.encode())[:-4] not in content, file.name
-    assert "line is live" in process.log
-    for secret in secrets:
-        assert secret not in process.log
-
-
-# --- Two lines of one VM -------------------------------------------------------------------------
-
-
-async def test_a_newer_line_replaces_the_older_and_nothing_of_the_old_one_is_delivered_late(
-    user: TestUser,
-) -> None:
-    vm = await user.schedule()
-    old = await RawWs(first_url(user, vm["ticket"])).connect()
-    new = await RawWs(again_url(user)).connect()
-    async with old, new:
-        await old.authenticate(vm["token"])
-        session_id = await user.session()
-        await old.expect("start_session")
-        await old.event(session_id, "from the old line")
-        async with user.reader(session_id) as reader:
-            await reader.until_text("from the old line")
-            old.stop_reading()  # it has not heard of its end
-            await new.authenticate(vm["token"])
-            await old.event(session_id, "too late")
-            await old.send({"type": "heartbeat", "active_sessions": []})
-            await new.event(session_id, "from the new line")
-            await reader.until_text("from the new line")
-            await user.say(session_id, "to whom?")
-            told = await new.expect("user_message")
-            assert told["data"]["message"] == "to whom?"
-            await new.event(session_id, "last")
-            await reader.until_text("last")
-            assert reader.texts() == ["from the old line", "from the new line", "last"]
-            statuses = [one for one in reader.events if "session_status" in one.data]
-            assert statuses == []  # the machine was online all the time
-        old.go_on_reading()
-        assert await old.closed() == 1008
-        assert [one["type"] for one in old.messages] == ["init", "start_session"]
-
-
-async def test_of_many_lines_of_one_vm_at_once_one_stays(user: TestUser) -> None:
-    vm = await user.schedule()
-    session_id = await user.session(machine_id=vm["vm_id"])
-    lines = [RawWs(again_url(user)) for _ in range(20)]
-    await asyncio.gather(*(line.connect() for line in lines))
-    await asyncio.gather(*(line.authenticate(vm["token"]) for line in lines))
-    await user.say(session_id, "who is left?")
-
-    def told() -> list[RawWs]:
-        return [
-            line for line in lines if any(one["type"] == "user_message" for one in line.messages)
-        ]
-
-    for line in lines:
-        await line.until(lambda line=line: line.ended or line in told(), "its fate")  # type: ignore[misc]
-    assert len(told()) == 1
-    assert {await line.closed() for line in lines if line not in told()} == {1008}
-    await told()[0].__aexit__(None, None, None)
-
-
-# --- Silence -------------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("000-8-close-4008")
-async def test_a_silent_line_is_closed_with_4008_and_its_readers_are_told_while_pings_keep_one_up(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    async with await raw_line(user) as silent, await raw_line(user) as pinging:
-        session_id = await user.session()  # on the newest machine, which is the pinging one
-        machines = await user.ok("GET", "/machines")
-        quiet_id = min(machine["id"] for machine in machines["items"])
-        quiet = await user.session(machine_id=quiet_id)
-        async with user.reader(quiet) as reader:
-            monkeypatch.setattr(limits, "HEARTBEAT_SILENCE_S", 1.0)
-            number = 0
-            while not silent.ended:
-                await pinging.frame(PING, str(number).encode())
-                await pinging.pong(str(number).encode())
-                number += 1
-            assert await silent.closed() == 4008
-            status = await reader.until_type("session_status")
-            assert (status["machine"], status["machine_id"]) == ("offline", quiet_id)
-        monkeypatch.undo()
-        await pinging.event(session_id, "alive")
-        async with user.reader(session_id) as reader:
-            await reader.until_text("alive")
-        online = {one["id"]: one["online"] for one in (await user.ok("GET", "/machines"))["items"]}
-        assert online == {quiet_id: False, max(online): True}
-
-
-async def test_readers_are_told_when_the_machine_comes_back(user: TestUser) -> None:
-    vm = await user.vm()
-    session_id = await user.session()
-    async with user.reader(session_id) as reader:
-        await vm.drop()
-        await reader.until(lambda one: len(one.events) == 1)
-        async with user.again(vm):
-            await reader.until(lambda one: len(one.events) == 2)
-            assert [one.json["machine"] for one in reader.events] == ["offline", "online"]
-
-
-# --- Floods --------------------------------------------------------------------------------------
-
-BEAT = encode_frame(TEXT, b'{"type": "heartbeat", "active_sessions": []}')
-
-
-@pytest.mark.proves("000-9-rate-1000-a-minute", "000-8-close-4029")
-async def test_the_thousand_and_first_message_in_a_minute_is_closed_with_4029(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data") as limited:
-        user = await limited.user()
-        async with await raw_line(user) as line, await raw_line(user) as other:
-            await line.raw(BEAT * 999)  # `auth` was the first
-            await line.frame(PING, b"full")
-            await line.pong(b"full")
-            await line.raw(BEAT)
-            assert await line.closed() == 4029
-            await other.frame(PING, b"each line has its own count")
-            await other.pong(b"each line has its own count")
-
-
-async def test_a_batch_counts_as_one_message(tmp_path: Path) -> None:
-    async with running(tmp_path / "data", rate_limit_per_minute=5) as limited:
-        user = await limited.user()
-        async with await raw_line(user, "batch") as line:
-            session_id = await user.session()
-            event = {"session_id": session_id, "data": '{"type":"text_chunk","content":"x"}'}
-            for _ in range(3):
-                await line.send({"type": "batch", "events": [event] * 500})
-            await line.event(session_id, "the fifth message")
-            async with user.reader(session_id, last_event_id=1500) as reader:
-                await reader.until_text("the fifth message")
-            await line.send({"type": "heartbeat"})
-            assert await line.closed() == 4029
-
-
-async def test_a_rate_limit_of_zero_is_none(user: TestUser) -> None:
-    async with await raw_line(user) as line:
-        session_id = await user.session()
-        await line.raw(BEAT * 3000)
-        await line.event(session_id, "after the flood")
-        async with user.reader(session_id) as reader:
-            await reader.until_text("after the flood")
-
-
-async def test_a_batch_needs_the_capability_and_has_a_bound(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "BATCH_EVENTS_MAX", 10)
-    async with await raw_line(user) as plain, await raw_line(user, "batch") as batching:
-        session_id = await user.session()
-        event = {"session_id": session_id, "data": "{}"}
-        await plain.send({"type": "batch", "events": [event]})
-        assert (await plain.expect("error"))["error"]["code"] == "CAPABILITY_MISSING"
-        await batching.send({"type": "batch", "events": [event] * 11})
-        assert (await batching.expect("error"))["error"]["code"] == "TOO_LARGE"
-        await batching.send({"type": "batch", "events": [event] * 10})
-        await batching.event(session_id, "last")
-        async with user.reader(session_id) as reader:
-            await reader.until_text("last")
-            assert reader.last_id == 11

@@ -72,6 +72,8 @@ class Auth:
         self._admin: Principal | None = None
         self._clock = clock
         self._known: dict[str, tuple[Principal, int | None]] = {}
+        self._forgotten = 0
+        """Counts the times that what was known stopped to count."""
         self._on_revoke: list[Callable[[str], None]] = []
 
     # --- People -------------------------------------------------------------------------------
@@ -101,8 +103,11 @@ class Auth:
             .join(users, users.c.id == tokens.c.user_id)
             .where(and_(tokens.c.hash == hashed, tokens.c.kind.in_(("bearer", "cookie"))))
         )
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).first()
+        forgotten = -1
+        while forgotten != self._forgotten:  # else it may have been revoked while it was read
+            forgotten = self._forgotten
+            async with self._store.read() as connection:
+                row = (await connection.execute(query)).first()
         if row is None:
             raise Unauthorized("the token is not known")
         token_id, expires_at, user_id, org_id, role = row
@@ -120,6 +125,7 @@ class Auth:
         """A user's role or org has changed: nothing remembered counts, and what these tokens
         have connected is cut, to come back with the rights of today."""
         self._known.clear()
+        self._forgotten += 1
         for token_id in token_ids:
             for cut in self._on_revoke:
                 cut(token_id)

@@ -1,7 +1,7 @@
 """The control plane's own view of session events (CONTRACT §6).
 
-Most events pass unread. The few that change a record are recognised by a cheap look at the text
-and only then decoded; the events that the control plane adds itself are made here.
+Most events pass unread. The few that change a record are recognised by words in the text (the
+VM edge looks for `"execution_` and `"approval_`) and only then decoded here.
 """
 
 from typing import Any
@@ -48,11 +48,6 @@ _watched = msgspec.json.Decoder(Watched)
 _encoder = msgspec.json.Encoder()
 
 
-def needs_look(line: str) -> bool:
-    """False for nearly all events, at the price of two substring searches."""
-    return '"execution_' in line or '"approval_' in line
-
-
 def look(line: str) -> Watched | None:
     """The event, if it is one that a record depends on. Text inside other events is none."""
     try:
@@ -64,12 +59,8 @@ def look(line: str) -> Watched | None:
     return None
 
 
-def one_line(data: str | dict[str, Any]) -> str:
-    """An event as one line of text. In JSON a raw line break can only be space between tokens."""
-    if isinstance(data, str):
-        if "\n" in data or "\r" in data:
-            data = data.replace("\r", " ").replace("\n", " ")
-        return data
+def to_text(data: dict[str, Any]) -> str:
+    """An event that came as an object, in the form that all others have."""
     return _encoder.encode(data).decode()
 
 

@@ -150,7 +150,7 @@ class Log:
     # --- Writing ------------------------------------------------------------------------------
 
     def append(self, session: SessionLog, line: str) -> None:
-        """Adds an event, which must be one line of text. The hot path runs through here."""
+        """Adds an event. The hot path runs through here."""
         if not session.pending:
             self._dirty.append(session)
             if not self._writing:
@@ -193,9 +193,16 @@ class Log:
 
     def _segment(self, session: SessionLog) -> Segment:
         lines, session.pending = session.pending, []
+        body = "\n".join(lines)
+        if "\r" in body or body.count("\n") != len(lines) - 1:
+            # An event is one line. In JSON a raw line break can only be space between tokens.
+            lines = [line.replace("\r", " ").replace("\n", " ") for line in lines]
+            body = "\n".join(lines)
         first_id = session.tail_id + 1
         session.tail_id += len(lines)
-        return Segment(session.session_id, first_id, lines, self._clock(), session.machine_seq)
+        return Segment(
+            session.session_id, first_id, lines, body, self._clock(), session.machine_seq
+        )
 
     async def _commit(self, segments: list[Segment]) -> None:
         """Commits, however long it takes: what is not on disk is not delivered."""

@@ -13,6 +13,8 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from trunkline.wire.semibot.messages import SseEvent
+
 if TYPE_CHECKING:
     from trunkline.control.log import Log
     from trunkline.control.machines import Machines
@@ -34,6 +36,7 @@ class Metrics:
     def __init__(self) -> None:
         self.sent: dict[type, int] = {}
         self.received: dict[type, int] = {}
+        self.events_received = 0  # `sse_event` frames that took the short way
         self.malformed = 0
         self.reconnections = 0
         self.readers = 0
@@ -109,9 +112,11 @@ class _Live(Collector):
 
     def _totals(self) -> Iterable[Metric]:
         metrics = self._metrics
+        received = dict(metrics.received)
+        received[SseEvent] = received.get(SseEvent, 0) + metrics.events_received
         for name, text, counts in (
             ("ws_messages_sent", "Messages to machines", metrics.sent),
-            ("ws_messages_received", "Messages from machines", metrics.received),
+            ("ws_messages_received", "Messages from machines", received),
         ):
             family = CounterMetricFamily(name, text, labels=["type"])
             for message, count in counts.items():

@@ -133,7 +133,8 @@ class SseEdge:
         match = _PATH.fullmatch(head.path)
         assert match is not None
         log = await self._sessions.readable(who, match[1])
-        await self._auth.identify(secret)  # not revoked meanwhile
+        if await self._auth.identify(secret) != who:
+            raise Unauthorized("the token's rights have just changed")
         if len(log.readers) >= limits.READERS_PER_SESSION_MAX:
             raise LimitReached("too many readers follow this session")
         return log

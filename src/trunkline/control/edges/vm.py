@@ -6,6 +6,7 @@ of what is already text. Everything that waits (tokens, requests) runs beside th
 
 import asyncio
 
+import msgspec
 import structlog
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
@@ -22,7 +23,7 @@ from trunkline.control.machine import Machine
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.frames import Assembler, check_text
 from trunkline.wire.semibot.close_codes import CloseCode
-from trunkline.wire.semibot.codec import Unknown, encode
+from trunkline.wire.semibot.codec import Unknown, decode_uplink, encode
 from trunkline.wire.semibot.connection import Connection, State
 from trunkline.wire.semibot.messages import (
     Ack,
@@ -75,7 +76,11 @@ class VmLine(WSListener):
         self._transport: WSTransport
         self._logs: dict[str, SessionLog] = {}
         self._auth_deadline: asyncio.TimerHandle | None = None
-        self._received: dict[type, int] = host.metrics.received
+        self._log = host.log
+        self._metrics = host.metrics
+        self._starting: dict[str, float] = {}
+        self._is_plain = False
+        """A final text frame is a message, and all there is to do with it is to take it."""
 
     # --- picows ---------------------------------------------------------------------------------
 
@@ -90,13 +95,23 @@ class VmLine(WSListener):
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         self.was_active = True
         try:
-            if frame.rsv1 or frame.rsv2 or frame.rsv3:
-                raise CloseLine(CloseCode.PROTOCOL_ERROR, "reserved bits without an extension")
-            kind = frame.msg_type
-            if kind == _TEXT and frame.fin and self._assembler.idle:
-                self._receive(frame.get_payload_as_utf8_text())
+            if (
+                self._is_plain
+                and frame.msg_type == _TEXT
+                and frame.fin
+                and not (frame.rsv1 or frame.rsv2 or frame.rsv3)
+            ):
+                message = decode_uplink(frame.get_payload_as_utf8_text())
+                if type(message) is SseEvent:
+                    self._metrics.events_received += 1
+                    self._event(message)
+                else:
+                    self._dispatch(message)
             else:
-                self._other_frame(kind, frame)
+                self._any_frame(frame)
+        except Malformed as error:
+            self._metrics.malformed += 1
+            _log.warning("malformed message", machine=self._machine_id, problem=str(error))
         except UnicodeDecodeError:
             self.close(CloseCode.INVALID_TEXT, "text that is not UTF-8")
         except CloseLine as error:
@@ -114,7 +129,11 @@ class VmLine(WSListener):
     def resume_writing(self) -> None:
         """Nothing to do."""
 
-    def _other_frame(self, kind: WSMsgType, frame: WSFrame) -> None:
+    def _any_frame(self, frame: WSFrame) -> None:
+        """Every frame that is not a plain message on a live line without a rate limit."""
+        if frame.rsv1 or frame.rsv2 or frame.rsv3:
+            raise CloseLine(CloseCode.PROTOCOL_ERROR, "reserved bits without an extension")
+        kind = frame.msg_type
         if kind == _PING:
             self._transport.send_pong(frame.get_payload_as_bytes())
         elif kind == _CLOSE:
@@ -122,32 +141,25 @@ class VmLine(WSListener):
         elif kind in (_TEXT, _BINARY, _CONTINUATION):
             opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
             whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
+            self._is_plain = self._connection.is_unlimited and self._assembler.idle
             if whole is not None:
                 check_text(whole)
-                self._receive(whole)
+                message = self._connection.receive(whole, self._host.now())
+                if message is not None:
+                    self._dispatch(message)
 
     # --- Messages -------------------------------------------------------------------------------
 
-    def _receive(self, text: str | bytes) -> None:
-        try:
-            message = self._connection.receive(text, self._host.now())
-        except Malformed as error:
-            self._host.metrics.malformed += 1
-            _log.warning("malformed message", machine=self._machine_id, problem=str(error))
-            return
-        if message is not None:
-            self._dispatch(message)
-
     def _dispatch(self, message: Uplink | Unknown) -> None:
         kind = type(message)
-        self._received[kind] = self._received.get(kind, 0) + 1
-        if kind is SseEvent:
-            self._event(message)  # type: ignore[arg-type]
+        received = self._metrics.received
+        received[kind] = received.get(kind, 0) + 1
+        if isinstance(message, SseEvent):
+            self._event(message)
         elif isinstance(message, Batch):
             self._batch(message)
         elif isinstance(message, Heartbeat):
-            if self.machine is not None:
-                self._host.machines.heartbeat(self.machine, message.active_sessions, message.health)
+            self._heartbeat(message)
         elif isinstance(message, Auth):
             if self.machine is None:
                 self._host.authenticate(self, message.token)
@@ -168,23 +180,39 @@ class VmLine(WSListener):
         if log is None:
             self.complain("SESSION_NOT_FOUND", "no such session on this machine", event.session_id)
             return
-        seq = event.seq
-        if seq is not None and "seq" in self.capabilities:
-            known = log.machine_seq or 0
-            if seq <= known:
-                return  # sent again after a reconnect; we have it
-            if seq > known + 1:
-                self._host.lost(self, log, known, seq)
-            log.machine_seq = seq
-        machine = self.machine
-        assert machine is not None
-        if machine.starting:
-            machine.starting.pop(event.session_id, None)
-        line = events.one_line(event.data)
-        if events.needs_look(line):
-            self._host.watched(machine, log, line)
+        if event.seq is not None and not self._is_new(log, event.seq):
+            return
+        if self._starting:
+            self._starting.pop(event.session_id, None)
+        data = event.data
+        if not isinstance(data, str):
+            data = events.to_text(data)
+        if '"execution_' in data or '"approval_' in data:
+            self._host.watched(self, log, data)
+        elif log.pending:
+            log.pending.append(data)  # the log knows already that this session has news
         else:
-            self._host.log.append(log, line)
+            self._log.append(log, data)
+
+    def _is_new(self, log: SessionLog, seq: int) -> bool:
+        """Keeps count of a machine's numbers; False for an event that we have already."""
+        if "seq" not in self.capabilities:
+            return True
+        known = log.machine_seq or 0
+        if seq <= known:
+            return False  # sent again after a reconnect
+        if seq > known + 1:
+            self._host.lost(self, log, known, seq)
+        log.machine_seq = seq
+        return True
+
+    def _heartbeat(self, beat: Heartbeat) -> None:
+        health = beat.health
+        if health is not None and len(msgspec.json.encode(health)) > limits.HEALTH_BYTES_MAX:
+            self.complain("TOO_LARGE", f"health has more than {limits.HEALTH_BYTES_MAX} bytes")
+            health = None
+        if self.machine is not None:
+            self._host.machines.heartbeat(self.machine, beat.active_sessions, health)
 
     def _batch(self, batch: Batch) -> None:
         if "batch" not in self.capabilities:
@@ -202,7 +230,9 @@ class VmLine(WSListener):
         """The token was good and the machine is attached: `init`, then what came early."""
         self.machine = machine
         self._logs = machine.logs
+        self._starting = machine.starting
         self.send(init)
+        self._is_plain = self._connection.is_unlimited and self._assembler.idle
         for message in self._connection.live():
             self._dispatch(message)
 
@@ -237,7 +267,7 @@ class VmLine(WSListener):
     def send(self, message: Downlink) -> None:
         if not self.is_open:
             return
-        sent = self._host.metrics.sent
+        sent = self._metrics.sent
         sent[type(message)] = sent.get(type(message), 0) + 1
         self._transport.send(_TEXT, encode(message))
         unsent = self._transport.underlying_transport.get_write_buffer_size()
@@ -265,6 +295,7 @@ class VmLine(WSListener):
         if not self.is_open:
             return
         self._connection.closed()
+        self._is_plain = False
         self._logs = {}
         if self._auth_deadline is not None:
             self._auth_deadline.cancel()

@@ -99,6 +99,8 @@ class VmHost:
     async def _admitted(self, line: "VmLine", token: str) -> Machine:
         """Token, user, ticket and VM, in that order (000 §8, §9)."""
         try:
+            if len(token) > limits.VM_TOKEN_CHARS_MAX:
+                raise Unauthorized("the token is too long to be one of ours")
             claims = self._auth.check_vm_token(token)
             if not await self._user_exists(line.user_id):
                 raise CloseLine(CloseCode.USER_NOT_FOUND, "no such user")
@@ -173,9 +175,10 @@ class VmHost:
         if "seq" in line.capabilities and message.turns is not None:
             await self._lifecycle.redeliver(line.machine, message.turns)
 
-    def watched(self, machine: Machine, log: SessionLog, line: str) -> None:
+    def watched(self, line: "VmLine", log: SessionLog, data: str) -> None:
         """An event that a record may depend on."""
-        self._lifecycle.append(machine, log, line)
+        assert line.machine is not None
+        self._lifecycle.append(line.machine, log, data)
 
     def lost(self, line: "VmLine", log: SessionLog, known: int, seq: int) -> None:
         """The machine skipped numbers: what was between is gone, and readers are told."""

@@ -34,13 +34,14 @@ class Segment(NamedTuple):
     session_id: str
     first_id: int
     lines: list[str]
+    body: str  # the same, joined
     at: int
     machine_seq: int | None
 
     def row(self) -> tuple[str, int, int, int, int | None, bytes]:
         """In the order of the table's columns."""
         last_id = self.first_id + len(self.lines) - 1
-        body = "\n".join(self.lines).encode("utf-8", "replace")
+        body = self.body.encode("utf-8", "replace")
         return self.session_id, last_id, self.first_id, self.at, self.machine_seq, body
 
 

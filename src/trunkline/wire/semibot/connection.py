@@ -96,6 +96,11 @@ class Connection:
         early, self._early = self._early, []
         return early
 
+    @property
+    def is_unlimited(self) -> bool:
+        """Live, and with no rate to watch: a message need not come by here."""
+        return self.state is State.LIVE and self._rate is None
+
     def closed(self) -> None:
         """Nothing is taken from this line any more."""
         self.state = State.CLOSED

@@ -1,0 +1,56 @@
+"""One control plane for all tests of a module that do not start their own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import Control, TestUser, running
+from tests.support.orgs import admin_of_new_org
+from tests.support.raw_ws import RawWs, raw_line
+from tests.support.vm import ScriptedVm
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of `control`."""
+    return tmp_path_factory.mktemp("control") / "data"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def control(data: Path) -> AsyncIterator[Control]:
+    async with running(data, rate_limit_per_minute=0, mcp_allowed_hosts="127.0.0.1") as started:
+        yield started
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def user(control: Control) -> TestUser:
+    """The administrator of an organisation that is this test's alone."""
+    return await admin_of_new_org(control)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
+    async with await user.vm() as live:
+        yield live
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def line(user: TestUser) -> AsyncIterator[RawWs]:
+    """A VM on a raw socket."""
+    async with await raw_line(user) as live:
+        yield live
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def no_fault_in_the_loop() -> AsyncIterator[None]:
+    """What a protocol raises ends in the loop's own handler, where nobody would see it."""
+    faults: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _loop, context: faults.append(context))
+    yield
+    loop.set_exception_handler(None)
+    assert faults == []

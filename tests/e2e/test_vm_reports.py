@@ -1,0 +1,145 @@
+"""What a VM reports without waiting for an answer (000 §4.4)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.support.admission import Json
+from tests.support.control import TestUser
+from tests.support.vm import ScriptedVm
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.usefixtures("no_fault_in_the_loop"),
+]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def session(user: TestUser, vm: ScriptedVm) -> str:
+    return await user.session()
+
+
+async def report(vm: ScriptedVm, session_id: str, method: str, **params: Any) -> None:
+    await vm.send(
+        {"type": "fire_and_forget", "session_id": session_id, "method": method, "params": params}
+    )
+
+
+@pytest.mark.proves("000-4.4-usage-report", "000-4.4-audit-log")
+async def test_usage_and_audit_reports_are_recorded_for_their_session(
+    user: TestUser, vm: ScriptedVm, session: str
+) -> None:
+    for _ in range(3):
+        usage = {"model": "m-1", "tokens_in": 10, "tokens_out": 5, "latency_ms": 20}
+        await report(vm, session, "usage_report", **usage)
+    await report(vm, session, "audit_log", event="tool.ran", details={"tool": "bash"})
+    async with asyncio.timeout(10):
+        while True:
+            page = await user.ok("GET", "/audit")
+            entries = [one for one in page["items"] if one["event"] == "tool.ran"]
+            if entries:
+                break
+    assert entries[0]["session_id"] == session
+    assert entries[0]["details"]["tool"] == "bash"
+    sums = (await user.ok("GET", "/usage?group_by=model"))["items"]
+    assert [(one["key"], one["calls"], one["tokens_in"], one["tokens_out"]) for one in sums] == [
+        ("m-1", 3, 30, 15)
+    ]
+    assert (await user.ok("GET", "/audit/verify"))["ok"] is True
+
+
+@pytest.mark.proves("000-4.4-evolution-submit")
+async def test_a_submitted_evolution_waits_for_a_decision_and_becomes_a_skill(
+    user: TestUser, vm: ScriptedVm, session: str
+) -> None:
+    submitted = {
+        "name": "Tidy desk",
+        "description": "Tidies",
+        "skill_md": "# Tidy\nSteps",
+        "quality_score": 0.9,
+    }
+    await report(vm, session, "evolution_submit", **submitted)
+    items: list[Json] = []
+    async with asyncio.timeout(10):
+        while not items:
+            items = (await user.ok("GET", "/evolutions?state=pending"))["items"]
+    assert (items[0]["name"], items[0]["session_id"]) == ("Tidy desk", session)
+    await user.ok("POST", f"/evolutions/{items[0]['id']}/approve")
+    answer = await vm.request(session, "get_skill_package", skill_id="tidy-desk")
+    assert "Steps" in answer["result"]["package"]["files"][0]["content"]
+
+
+@pytest.mark.proves("000-4.4-snapshot-sync")
+async def test_the_newest_snapshot_comes_back_with_the_next_start(
+    user: TestUser, vm: ScriptedVm, session: str
+) -> None:
+    for number in range(5):
+        await report(
+            vm,
+            session,
+            "snapshot_sync",
+            checkpoint={"step": number},
+            short_term_memory={"messages": ["hi"]},
+            conversation_state={},
+            file_manifest={},
+        )
+    await report(vm, session, "memory_write", content="the snapshots are through")
+    async with asyncio.timeout(10):
+        while not (await user.ok("GET", "/memories"))["items"]:
+            pass
+    await vm.heartbeat(session)
+    await vm.heartbeat()
+    await vm.request(session, "get_session")  # answered after what was sent before
+    await user.say(session, "go on")
+    await vm.expect("user_message")
+    snapshot = vm.of_type("start_session")[-1]["data"]["snapshot"]
+    assert snapshot["checkpoint"] == {"step": 4}
+    assert snapshot["short_term_memory"] == {"messages": ["hi"]}
+
+
+async def test_a_written_memory_is_found_by_a_later_search(vm: ScriptedVm, session: str) -> None:
+    await report(vm, session, "memory_write", content="Ada likes tea", metadata={"kind": "taste"})
+    found: list[Json] = []
+    async with asyncio.timeout(10):
+        while not found:
+            answer = await vm.request(session, "memory_search", query="tea")
+            found = answer["result"]["results"]
+    assert found[0]["content"] == "Ada likes tea"
+    assert found[0]["metadata"] == {"kind": "taste", "session_id": session}
+
+
+async def test_bad_reports_are_dropped_and_the_next_one_counts(
+    user: TestUser, vm: ScriptedVm, session: str
+) -> None:
+    deep: Any = 1
+    for _ in range(500):
+        deep = [deep]
+    for method, params in (
+        ("from_the_future", {}),
+        ("usage_report", {"model": "m"}),
+        ("usage_report", {"model": "m", "tokens_in": -1, "tokens_out": 1}),
+        ("usage_report", {"model": "m", "tokens_in": 10**30, "tokens_out": 1}),
+        ("usage_report", {"model": "m\x00", "tokens_in": 1, "tokens_out": 1}),
+        ("audit_log", {"event": 1}),
+        ("audit_log", {"event": "e", "details": {"x": "y" * 100_000}}),
+        ("evolution_submit", {"name": "x"}),
+        (
+            "evolution_submit",
+            {"name": "../x", "description": "", "skill_md": "", "quality_score": 9},
+        ),
+        ("snapshot_sync", {"checkpoint": "text"}),
+        ("snapshot_sync", {"checkpoint": {"deep": deep}}),
+        ("memory_write", {"content": ""}),
+        ("memory_write", {"content": "x" * 100_000}),
+    ):
+        await report(vm, session, method, **params)
+    await report(vm, session, "usage_report", model="good", tokens_in=1, tokens_out=1)
+    items: list[Json] = []
+    async with asyncio.timeout(10):
+        while not items:
+            items = (await user.ok("GET", "/usage?group_by=model"))["items"]
+    assert [one["key"] for one in items] == ["good"]
+    assert (await user.ok("GET", "/memories"))["items"] == []
+    assert vm.of_type("error") == []
