@@ -1,7 +1,7 @@
 """The numbers to reach and the sizes of each measurement, each with its reason.
 
 Only the suite and the report read this module; the generator gets its numbers in commands.
-A target is what issue 2, section "How fast", asks for, with the durable log on.
+A target is to be reached with the durable log on.
 """
 
 # --- Targets ----------------------------------------------------------------------------------

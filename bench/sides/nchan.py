@@ -87,7 +87,7 @@ class Nchan:
     """The side; `available` says whether this machine has it."""
 
     def __init__(self, *, replies: bool = False) -> None:
-        self.name = "nchan, replying" if replies else "nchan"
+        self.name = "nchan" if replies else "nchan, silenced"
         self._publisher = _USUAL_PUBLISHER if replies else _QUIET_PUBLISHER
         self.server: Server | None = None
         self._port = 0

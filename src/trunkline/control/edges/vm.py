@@ -79,6 +79,7 @@ class VmLine(WSListener):
         self._log = host.log
         self._metrics = host.metrics
         self._starting: dict[str, float] = {}
+        self._texts: list[str] = []
         self._is_plain = False
         """A final text frame is a message, and all there is to do with it is to take it."""
 
@@ -93,7 +94,6 @@ class VmLine(WSListener):
         )
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        self.was_active = True
         try:
             if (
                 self._is_plain
@@ -101,24 +101,15 @@ class VmLine(WSListener):
                 and frame.fin
                 and not (frame.rsv1 or frame.rsv2 or frame.rsv3)
             ):
-                message = decode_uplink(frame.get_payload_as_utf8_text())
-                if type(message) is SseEvent:
-                    self._metrics.events_received += 1
-                    self._event(message)
-                else:
-                    self._dispatch(message)
+                self._texts.append(frame.get_payload_as_utf8_text())
+                if frame.last_in_buffer:
+                    self._take_texts()
             else:
+                self._take_texts()
                 self._any_frame(frame)
-        except Malformed as error:
-            self._metrics.malformed += 1
-            _log.warning("malformed message", machine=self._machine_id, problem=str(error))
-        except UnicodeDecodeError:
-            self.close(CloseCode.INVALID_TEXT, "text that is not UTF-8")
-        except CloseLine as error:
-            self.close(error.code, error.reason)
-        except Exception:
-            _log.exception("a frame could not be handled", machine=self._machine_id)
-            self.close(CloseCode.INTERNAL_ERROR, "internal error")
+        except Exception as error:
+            self._take_texts()
+            self._failed(error)
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         self._end()
@@ -129,8 +120,59 @@ class VmLine(WSListener):
     def resume_writing(self) -> None:
         """Nothing to do."""
 
+    def _take_texts(self) -> None:
+        """The messages that one read of the socket brought, in one tight loop.
+
+        Nearly all are events with nothing special about them, and those go straight to the log.
+        """
+        self.was_active = True
+        texts, self._texts = self._texts, []
+        logs, append, starting = self._logs, self._log.append, self._starting
+        plain = 0
+        for text in texts:
+            try:
+                message = decode_uplink(text)
+                if type(message) is not SseEvent:
+                    self._dispatch(message)
+                    continue
+                plain += 1
+                log, data = logs.get(message.session_id), message.data
+                if (
+                    log is None
+                    or message.seq is not None
+                    or starting
+                    or type(data) is not str
+                    or '"execution_' in data
+                    or '"approval_' in data
+                ):
+                    self._event(message)
+                elif log.pending:
+                    log.pending.append(data)  # the log knows already that this session has news
+                else:
+                    append(log, data)
+            except Exception as error:
+                self._failed(error)
+            if not self._is_plain:
+                break  # the line was closed
+        self._metrics.events_received += plain
+
+    def _failed(self, error: Exception) -> None:
+        """A frame or message could not be taken: warn and go on, or close the line."""
+        match error:
+            case Malformed():
+                self._metrics.malformed += 1
+                _log.warning("malformed message", machine=self._machine_id, problem=str(error))
+            case UnicodeDecodeError():
+                self.close(CloseCode.INVALID_TEXT, "text that is not UTF-8")
+            case CloseLine():
+                self.close(error.code, error.reason)
+            case _:
+                _log.error("a frame could not be handled", machine=self._machine_id, exc_info=error)
+                self.close(CloseCode.INTERNAL_ERROR, "internal error")
+
     def _any_frame(self, frame: WSFrame) -> None:
         """Every frame that is not a plain message on a live line without a rate limit."""
+        self.was_active = True
         if frame.rsv1 or frame.rsv2 or frame.rsv3:
             raise CloseLine(CloseCode.PROTOCOL_ERROR, "reserved bits without an extension")
         kind = frame.msg_type
@@ -175,22 +217,19 @@ class VmLine(WSListener):
             _log.debug("unknown message type", machine=self._machine_id)
 
     def _event(self, event: SseEvent | BatchedEvent) -> None:
-        """The hot path: from the wire to the log."""
+        """From the wire to the log, for an event of any kind."""
         log = self._logs.get(event.session_id)
         if log is None:
             self.complain("SESSION_NOT_FOUND", "no such session on this machine", event.session_id)
             return
         if event.seq is not None and not self._is_new(log, event.seq):
             return
-        if self._starting:
-            self._starting.pop(event.session_id, None)
+        self._starting.pop(event.session_id, None)
         data = event.data
         if not isinstance(data, str):
             data = events.to_text(data)
         if '"execution_' in data or '"approval_' in data:
             self._host.watched(self, log, data)
-        elif log.pending:
-            log.pending.append(data)  # the log knows already that this session has news
         else:
             self._log.append(log, data)
 

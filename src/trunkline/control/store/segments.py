@@ -14,6 +14,7 @@ from sqlalchemy import and_, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from trunkline.control.store import schema
+from trunkline.control.store.checkpointer import Checkpointer
 from trunkline.control.store.engine import open_engine, sqlite_url
 from trunkline.control.store.migrate import upgrade
 
@@ -78,6 +79,7 @@ class SqliteSegments:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="log")
         self._path = path
         self._full_sync = full_sync
+        self._checkpointer = Checkpointer(path)
         self._connection: sqlite3.Connection
 
     @classmethod
@@ -104,6 +106,7 @@ class SqliteSegments:
     async def close(self) -> None:
         await self._run(self._connection.close)
         self._thread.shutdown()
+        self._checkpointer.close()
 
     async def _run(self, call: Callable[..., _T], *arguments: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
@@ -115,20 +118,23 @@ class SqliteSegments:
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute(f"PRAGMA synchronous={'FULL' if self._full_sync else 'NORMAL'}")
         self._connection.execute("PRAGMA busy_timeout=10000")
+        self._connection.execute("PRAGMA wal_autocheckpoint=0")
 
     def _append(self, segments: list[Segment]) -> None:
         connection = self._connection
+        rows = [segment.row() for segment in segments]
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.executemany(
                 "INSERT INTO segments (session_id, last_id, first_id, at, machine_seq, body)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                [segment.row() for segment in segments],
+                rows,
             )
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+        self._checkpointer.committed(connection, sum(len(row[-1]) for row in rows))
 
     def _heads(self, session_ids: list[str]) -> dict[str, Head]:
         found: dict[str, Head] = {}
