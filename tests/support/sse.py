@@ -114,7 +114,7 @@ class SseReader:
                     await self._news.wait_for(lambda: ready(self))
             except TimeoutError:
                 raise AssertionError(
-                    f"no {what} within {WAIT_S:.0f} s; last events {self.events[-5:]}"
+                    f"no {what} within {WAIT_S:.0f} s; last events {str(self.events[-5:])[:1000]}"
                 ) from None
 
     async def until_text(self, text: str) -> None:

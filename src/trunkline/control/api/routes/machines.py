@@ -17,11 +17,13 @@ routes = Routes("machines")
 
 
 class Machine(MachineRecord, kw_only=True):
-    """A machine as it is now. `health` is what it last said of itself while online."""
+    """A machine as it is now. `health` is what it last said of itself while online, with
+    `degradation`: what does not work there, and why."""
 
     online: bool
     sessions: list[str]
     health: Json
+    degradation: Json
 
 
 class MachineQuery(Paging, kw_only=True):
@@ -92,12 +94,20 @@ async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
     machines = []
     for record in records:
         live = core.machines.find(record.id)
+        online = core.machines.is_online(record.id)
+        known = msgspec.structs.asdict(record)
+        # The record follows a moment later, and after a crash says what was true before it.
+        if record.state in ("online", "offline"):
+            known["state"] = "online" if online else "offline"
+        health = {} if live is None else live.health
+        degradation = health.get("degradation")
         machines.append(
             Machine(
-                **msgspec.structs.asdict(record),
-                online=core.machines.is_online(record.id),
+                **known,
+                online=online,
                 sessions=sessions.get(record.id, []),
-                health={} if live is None else live.health,
+                health=health,
+                degradation=degradation if isinstance(degradation, dict) else {},
             )
         )
     return machines
