@@ -155,7 +155,7 @@ async def test_a_reader_that_does_not_read_is_cut_and_slows_nobody(
             piece = "x" * 100_000
             for number in range(1, 201):
                 await vm.text(session, piece)
-                await quick.until(lambda one, n=number: len(one.ids) == n, "every event")
+                await quick.until_count(number)
         metrics = (await control.call("GET", "/api/../metrics"))[1].decode()
         assert "sse_readers_cut_total 1.0" in metrics
         # It comes back and misses nothing.

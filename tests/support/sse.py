@@ -117,6 +117,9 @@ class SseReader:
                     f"no {what} within {WAIT_S:.0f} s; last events {str(self.events[-5:])[:1000]}"
                 ) from None
 
+    async def until_count(self, count: int) -> None:
+        await self.until(lambda reader: len(reader.ids) >= count, f"{count} events")
+
     async def until_text(self, text: str) -> None:
         await self.until(lambda reader: text in reader.texts(), f"text {text!r}")
 
