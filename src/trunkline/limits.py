@@ -63,8 +63,8 @@ READER_HEARTBEAT_S = 15.0
 READER_UNSENT_BYTES_MAX = 1 * MIB
 READERS_PER_SESSION_MAX = 1000
 EVENTS_PAGE_MAX = 1000
-LOG_CHECKPOINT_COMMITS = 400  # about SQLite's own 1000 pages
-LOG_CHECKPOINT_BYTES = 4 * MIB
+LOG_CHECKPOINT_COMMITS = 250  # about 400 pages: little enough to be done in a millisecond
+LOG_CHECKPOINT_BYTES = 2 * MIB
 LOG_WAL_PAGES_MAX = 16_384  # 64 MiB
 
 # --- HTTP -------------------------------------------------------------------------------------

@@ -4,11 +4,16 @@ Left to itself SQLite does that inside some commit, and that commit waits for tw
 thread of its own does it; only a log that has grown far ahead is moved by the writer itself.
 """
 
+import os
 import sqlite3
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from trunkline import limits
+
+_NICENESS = 10
 
 
 class Checkpointer:
@@ -16,7 +21,9 @@ class Checkpointer:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="log checkpoint")
+        self._thread = ThreadPoolExecutor(
+            1, thread_name_prefix="log checkpoint", initializer=_step_back
+        )
         self._commits = 0
         self._bytes = 0
         self._pages = 0
@@ -50,6 +57,12 @@ class Checkpointer:
 
     def close(self) -> None:
         self._thread.shutdown()
+
+
+def _step_back() -> None:
+    """On a busy core this thread waits for the others, not they for it."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def checkpoint(connection: sqlite3.Connection) -> int:

@@ -326,9 +326,9 @@ segments = Table(
     Column("at", BigInteger, nullable=False),
     Column("machine_seq", BigInteger),  # the machine's number of the last event, when it counts
     Column("body", LargeBinary, nullable=False),  # one event a line, UTF-8
+    sqlite_with_rowid=False,  # one B-tree instead of two: half the pages a commit writes
 )
 
-Index("segments_at", segments.c.at)
 # NULLs are distinct in a unique constraint, so an org's own servers need one of their own.
 Index(
     "mcp_servers_org_name",
