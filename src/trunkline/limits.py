@@ -55,6 +55,7 @@ VM_QUICK_FAILURES_MAX = 8  # deaths of a local VM in a row, none after a stable 
 VM_STABLE_S = 60.0  # online this long, a VM's next death counts as its first
 VM_STOP_GRACE_S = 5.0  # between SIGTERM and SIGKILL
 VM_OUTPUT_LINE_CHARS_MAX = 2_000
+VM_OUTPUT_DRAIN_S = 1.0  # how long output is still read after a VM's process has ended
 VMS_PER_USER_MAX = 20
 
 # --- The log and its readers ------------------------------------------------------------------
@@ -126,3 +127,4 @@ CLIENT_EVENT_BYTES_MAX = 2 * FRAME_BYTES_MAX
 
 LOG_VALUE_CHARS_MAX = 4_000  # of one value in a log line
 DRAIN_TIMEOUT_S = 10.0
+DRAIN_WORK_S = 3.0  # requests of machines that are still being answered

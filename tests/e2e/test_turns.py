@@ -116,10 +116,10 @@ async def test_only_what_is_committed_is_acknowledged_after_a_reconnect(
     await vm.expect("start_session")
     gate, entered, commit = threading.Event(), threading.Event(), SqliteSegments._append
 
-    def held(self: SqliteSegments, segments: list[Segment]) -> None:
+    def held(self: SqliteSegments, segments: list[Segment], again: bool) -> None:
         entered.set()
         gate.wait(15)
-        commit(self, segments)
+        commit(self, segments, again)
 
     monkeypatch.setattr(SqliteSegments, "_append", held)
     await vm.event(session, seq=1, type="text_chunk", content="x")

@@ -6,13 +6,15 @@ The first answer wins; it goes to the machine and, as `approval_resolved`, to ev
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from trunkline import limits
 from trunkline.control.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, NotFound
 from trunkline.control.ids import new_id
+from trunkline.control.services.paging import visible
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -42,22 +44,32 @@ class Approvals:
 
     async def asked(
         self, session_id: str, user_id: str, request_id: str, request: dict[str, Any]
-    ) -> None:
-        """Records a question; the same one again (after a reconnect) changes nothing."""
-        row = {
-            "id": new_id(),
-            "session_id": session_id,
-            "user_id": user_id,
-            "request_id": request_id,
-            "state": "pending",
-            "request": request,
-            "created_at": self._clock(),
-        }
+    ) -> Approval:
+        """Records a question. The same one again, after a reconnect, is the one that is there."""
+        approval = Approval(
+            new_id(),
+            session_id,
+            user_id,
+            request_id,
+            "pending",
+            request,
+            None,
+            None,
+            None,
+            self._clock(),
+        )
         try:
             async with self._store.write() as connection:
-                await connection.execute(insert(schema.approvals).values(row))
+                await connection.execute(
+                    insert(schema.approvals).values(msgspec.structs.asdict(approval))
+                )
         except IntegrityError:
-            return
+            table = schema.approvals
+            same = and_(table.c.session_id == session_id, table.c.request_id == request_id)
+            async with self._store.read() as connection:
+                row = (await connection.execute(select(*_COLUMNS).where(same))).one()
+            return Approval(*row)
+        return approval
 
     async def page(
         self,
@@ -73,35 +85,44 @@ class Approvals:
             wanted.append(table.c.session_id == session_id)
         if cursor is not None:
             wanted.append(table.c.id > cursor)
-        if not who.is_admin:
-            wanted.append(sessions.c.org_id == who.org_id)
-        if who.role == "member":
-            wanted.append(table.c.user_id == who.user_id)
+        wanted.append(visible(who, sessions.c.org_id, table.c.user_id, shared=False))
         query = (
             select(*_COLUMNS)
             .join(sessions, sessions.c.id == table.c.session_id)
-            .where(and_(True, *wanted))
+            .where(*wanted)
             .order_by(table.c.id)
             .limit(limit)
         )
         async with self._store.read() as connection:
             return [Approval(*row) for row in await connection.execute(query)]
 
-    async def find(self, who: Principal, name: str) -> Approval:
-        """By its id, or by the id that the machine gave the question."""
+    async def find(self, who: Principal, name: str, session_id: str | None = None) -> Approval:
+        """By its id, or by the id that its machine gave the question.
+
+        The latter is unique in its session only: where several wait, the session must be named.
+        """
         table, sessions = schema.approvals, schema.sessions
         query = (
-            select(*_COLUMNS, sessions.c.org_id)
+            select(*_COLUMNS)
             .join(sessions, sessions.c.id == table.c.session_id)
-            .where(or_(table.c.id == name, table.c.request_id == name))
+            .where(
+                or_(table.c.id == name, table.c.request_id == name),
+                visible(who, sessions.c.org_id, table.c.user_id, shared=False),
+            )
             .order_by(table.c.id.desc())
+            .limit(limits.PAGE_MAX)
         )
+        if session_id is not None:
+            query = query.where(table.c.session_id == session_id)
         async with self._store.read() as connection:
-            for *columns, org_id in await connection.execute(query):
-                approval = Approval(*columns)
-                if who.may_see(org_id=org_id, user_id=approval.user_id):
-                    return approval
-        raise NotFound("approval", name)
+            found = [Approval(*row) for row in await connection.execute(query)]
+        named = [one for one in found if one.id == name]
+        waiting = [one for one in found if one.state == "pending"]
+        if not found:
+            raise NotFound("approval", name)
+        if not named and len(waiting) > 1:
+            raise Conflict("several sessions ask under this id: name one", code="AMBIGUOUS")
+        return (named or waiting or found)[0]
 
     async def decide(
         self, approval: Approval, confirmed: bool, answer: Any, by: str | None
@@ -132,16 +153,21 @@ class Approvals:
 
     async def resolved(self, session_id: str, request_id: str, confirmed: bool) -> None:
         """The machine says that the question is settled: a timeout, or a cancelled turn."""
+        await self._close(session_id, confirmed, schema.approvals.c.request_id == request_id)
+
+    async def drop(self, session_id: str) -> list[str]:
+        """Nobody waits for an answer any more: what is open is denied. Returns the questions."""
+        return await self._close(session_id, False)
+
+    async def _close(
+        self, session_id: str, confirmed: bool, *which: ColumnElement[bool]
+    ) -> list[str]:
         table = schema.approvals
         async with self._store.write() as connection:
-            await connection.execute(
+            closed = await connection.scalars(
                 update(table)
-                .where(
-                    and_(
-                        table.c.session_id == session_id,
-                        table.c.request_id == request_id,
-                        table.c.state == "pending",
-                    )
-                )
+                .where(table.c.session_id == session_id, table.c.state == "pending", *which)
                 .values(state="confirmed" if confirmed else "denied", answered_at=self._clock())
+                .returning(table.c.request_id)
             )
+            return list(closed)

@@ -232,7 +232,7 @@ class Auth:
             await connection.execute(insert(schema.tickets).values(row))
         return ticket, expires_at
 
-    async def redeem_ticket(self, ticket: str, user_id: str) -> None:
+    async def redeem_ticket(self, ticket: str, user_id: str, machine_id: str) -> None:
         """Spends a ticket. Of many who try at once, the database lets one through."""
         tickets, now = schema.tickets, self._clock()
         async with self._store.write() as connection:
@@ -242,6 +242,7 @@ class Auth:
                     and_(
                         tickets.c.hash == digest(ticket),
                         tickets.c.user_id == user_id,
+                        tickets.c.machine_id == machine_id,
                         tickets.c.used_at.is_(None),
                         tickets.c.expires_at > now,
                     )

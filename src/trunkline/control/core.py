@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from trunkline import limits
 from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
 from trunkline.control.clock import now_ms
@@ -77,7 +78,7 @@ class Core:
         return cls(settings, store, await _segments(settings, folder, url), keys, admin_token)
 
     async def close(self) -> None:
-        await self.tasks.settle()
+        await self.tasks.settle(limits.DRAIN_WORK_S)
         await self.services.close()
         await self.segments.close()
         await self.store.close()

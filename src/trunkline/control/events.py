@@ -1,9 +1,10 @@
-"""The control plane's own view of session events (CONTRACT §6).
+"""The control plane's own view of session events (docs/protocols/events.md).
 
 Most events pass unread. The few that change a record are recognised by words in the text (the
 VM edge looks for `"execution_` and `"approval_`) and only then decoded here.
 """
 
+import json
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from trunkline.wire.errors import Malformed
 
 TERMINAL = ("execution_complete", "execution_error")
+_WATCHED = (*TERMINAL, "approval_request", "approval_resolved", "user_message")
 
 
 class Watched(msgspec.Struct):
@@ -41,7 +43,10 @@ class Watched(msgspec.Struct):
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    """Text that every database takes: no NUL, no half of a character."""
+    if not isinstance(value, str):
+        return None
+    return value.encode("utf-8", "replace").decode().replace("\x00", "")
 
 
 _watched = msgspec.json.Decoder(Watched)
@@ -50,13 +55,22 @@ _encoder = msgspec.json.Encoder()
 
 def look(line: str) -> Watched | None:
     """The event, if it is one that a record depends on. Text inside other events is none."""
+    event: Watched | None
     try:
         event = _watched.decode(line)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        event = _look_closely(line)
+    if event is None:
         return None
-    if event.type in TERMINAL or event.type in ("approval_request", "approval_resolved"):
-        return event
-    return None
+    return event if event.type in _WATCHED else None
+
+
+def _look_closely(line: str) -> Watched | None:
+    """Python's own decoder takes half of a character, which a cut-off answer may end with."""
+    try:
+        return msgspec.convert(json.loads(line), Watched)
+    except (ValueError, RecursionError, msgspec.ValidationError):
+        return None
 
 
 def to_text(data: dict[str, Any]) -> str:

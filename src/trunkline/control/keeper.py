@@ -15,7 +15,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.processes import Child
 from trunkline.wire.semibot.close_codes import CloseCode
 
-log = structlog.get_logger()
+_log = structlog.get_logger()
 
 Sleep = Callable[[float], Awaitable[Any]]
 Launch = Callable[[str | None], Awaitable[Child]]
@@ -90,7 +90,7 @@ class Keeper:
             delay_s = limits.VM_RESTART_BACKOFF_S[
                 min(failures, len(limits.VM_RESTART_BACKOFF_S)) - 1
             ]
-            log.warning("vm died", machine=self._id, reason=reason, restart_in_s=delay_s)
+            _log.warning("vm died", machine=self._id, reason=reason, restart_in_s=delay_s)
             await self._sleep(delay_s)
 
     async def _live(self, child: Child) -> tuple[bool, str, bool]:
@@ -106,7 +106,7 @@ class Keeper:
         if came == "late":
             return False, f"did not connect within {self._connect_timeout_s:g} s", False
         online_at = self._clock()
-        log.info("vm is up", machine=self._id, pid=child.pid)
+        _log.info("vm is up", machine=self._id, pid=child.pid)
         reason = await self._while_online(child)
         return True, reason, self._clock() - online_at >= limits.VM_STABLE_S * 1000
 

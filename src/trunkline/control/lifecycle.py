@@ -10,9 +10,9 @@ import structlog
 
 from trunkline import limits
 from trunkline.control import events
-from trunkline.control.approvals import Approvals
+from trunkline.control.approvals import Approval, Approvals
 from trunkline.control.clock import Clock
-from trunkline.control.commands import Command, Say, Start, Stop
+from trunkline.control.commands import Answer, Command, Say, Start, Stop
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
@@ -22,6 +22,8 @@ from trunkline.control.turns import Turns, messages_of, say
 from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
+
+_CATCH_UP_EVENTS = 5000
 
 
 class Lifecycle:
@@ -64,7 +66,7 @@ class Lifecycle:
             self._after_commit(log, self._end_turn(log.session_id, event))
             return
         self._log.append(log, line)
-        if event is not None:
+        if event is not None and event.type.startswith("approval_"):
             self._approval(machine, log, event, line)
 
     def _was_ended_here(self, session_id: str, event: events.Watched) -> bool:
@@ -78,11 +80,13 @@ class Lifecycle:
         del self._ended_here[session_id]
         return True
 
-    async def _end_turn(self, session_id: str, event: events.Watched) -> None:
+    async def _end_turn(
+        self, session_id: str, event: events.Watched, turn_id: str | None = None
+    ) -> None:
         state = "failed" if event.type == "execution_error" else "completed"
         if event.cancelled:
             state = "cancelled"
-        await self._turns.finish(session_id, state, event.text, event.turn)
+        await self._turns.finish(session_id, state, event.text, turn_id or event.turn)
 
     def _approval(
         self, machine: Machine, log: SessionLog, event: events.Watched, line: str
@@ -96,11 +100,33 @@ class Lifecycle:
             except Malformed as error:  # the look above skips fields; this one reads them
                 _log.warning("unreadable approval", session=log.session_id, problem=str(error))
                 return
-            asked = self._approvals.asked(log.session_id, machine.user_id, request_id, request)
+            asked = self._asked(machine, log.session_id, request_id, request)
             self._after_commit(log, asked)
         else:
             settled = self._approvals.resolved(log.session_id, request_id, bool(event.confirmed))
             self._after_commit(log, settled)
+
+    async def _asked(
+        self, machine: Machine, session_id: str, request_id: str, request: dict[str, Any]
+    ) -> None:
+        """A question that was answered before is asked again when the answer was lost."""
+        approval = await self._approvals.asked(session_id, machine.user_id, request_id, request)
+        if approval.state != "pending":
+            confirmed = approval.state == "confirmed"
+            answer = Answer(session_id, request_id, confirmed, approval.answer)
+            self._machines.send(machine, answer)
+
+    async def tell_answer(self, approval: Approval) -> None:
+        """Every reader sees that a question is settled, and by whom."""
+        line = events.make(
+            "approval_resolved",
+            self._clock(),
+            request_id=approval.request_id,
+            confirmed=approval.state == "confirmed",
+            answer=approval.answer,
+            answered_by=approval.answered_by,
+        )
+        self._log.append(await self._log.open(approval.session_id), line)
 
     def _after_commit(self, log: SessionLog, work: Coroutine[Any, Any, Any]) -> None:
         def run() -> None:
@@ -117,10 +143,25 @@ class Lifecycle:
         self._log.append(await self._log.open(session_id), line)
 
     async def end_turns(self, session_id: str, why: str, code: str) -> None:
+        """Fails what is open in a session whose machine will not end it, or not in time."""
         for turn in await self._turns.open_of([session_id]):
             if turn.state == "sent":
                 self._ended_here[session_id] = turn.id
             await self.finish(session_id, "failed", turn.id, error=why, code=code)
+        for request_id in await self._approvals.drop(session_id):
+            line = events.make(
+                "approval_resolved", self._clock(), request_id=request_id, confirmed=False
+            )
+            self._log.append(await self._log.open(session_id), line)
+
+    async def machine_restarted(self, machine: Machine) -> None:
+        """A machine that starts afresh has forgotten what it was doing."""
+        for turn in await self._turns.open_of(list(machine.logs)):
+            if turn.state == "sent":
+                why = "the machine was restarted in the middle of this turn"
+                await self.finish(
+                    turn.session_id, "failed", turn.id, error=why, code="MACHINE_RESTARTED"
+                )
 
     # --- Machines come and go -----------------------------------------------------------------
 
@@ -137,11 +178,9 @@ class Lifecycle:
 
         A machine that names its turns also gets again what was lost on the way to it.
         """
-        held = {command.turn_id for command in machine.outbox if isinstance(command, Say)}
-        held |= machine.turns_sent
         for turn in await self._turns.open_of(list(machine.logs)):
             lost = known_turns is not None and turn.state == "sent" and turn.id not in known_turns
-            if turn.id not in held and (turn.state == "queued" or lost):
+            if turn.state == "queued" or lost:
                 recent = await self._turns.recent(turn.session_id)
                 history = messages_of([one for one in recent if one.id < turn.id])
                 self._machines.send(machine, say(turn, history))
@@ -180,9 +219,39 @@ class Lifecycle:
             self._machines.send(machine, Stop(session_id, "user_closed"))
 
     async def recover(self) -> None:
-        """At the start: machines with open turns are watched, whether anybody asks or not."""
+        """At the start: the records catch up with the log, and machines with open turns are
+        watched, whether anybody asks or not."""
         for machine_id in await self._turns.machines_with_open():
-            await self._machines.get(machine_id)
+            machine = await self._machines.get(machine_id)
+            for session_id, turns in await self._open_turns(machine):
+                await self._catch_up(machine, machine.logs[session_id], turns)
+
+    async def _open_turns(self, machine: Machine) -> list[tuple[str, list[str]]]:
+        found: dict[str, list[str]] = {}
+        for turn in await self._turns.open_of(list(machine.logs)):
+            found.setdefault(turn.session_id, []).append(turn.id)
+        return list(found.items())
+
+    async def _catch_up(self, machine: Machine, log: SessionLog, open_turns: list[str]) -> None:
+        """Applies the ends and questions that were committed just before a crash, and whose
+        record was not written any more."""
+        recent = await self._log.read(log, max(0, log.last_id - _CATCH_UP_EVENTS), _CATCH_UP_EVENTS)
+        watched = [(event, line) for _, line in recent if (event := events.look(line)) is not None]
+        said = [event.turn for event, _ in watched if event.type == "user_message"]
+        waiting = [turn for turn in open_turns if turn not in said]
+        for event, line in watched:
+            if event.type == "user_message" and event.turn is not None:
+                waiting.append(event.turn)
+            elif event.type in events.TERMINAL and waiting:
+                ended = event.turn if event.turn in waiting else waiting[0]
+                waiting.remove(ended)
+                if ended in open_turns:
+                    await self._end_turn(log.session_id, event, ended)
+            elif event.type.startswith("approval_"):
+                self._approval(machine, log, event, line)
+        for mark in log.marks:
+            mark()
+        log.marks = []
 
     def _not_started(self, machine: Machine, session_id: str) -> None:
         _log.warning("session did not start", session=session_id, machine=machine.id)

@@ -136,7 +136,8 @@ class Log:
         return opened
 
     async def delete(self, session_id: str) -> None:
-        """Removes a session's events for good."""
+        """Removes a session's events for good, those that are still on their way too."""
+        await self.flushed()
         self._sessions.pop(session_id, None)
         await self._store.delete(session_id)
 
@@ -187,7 +188,7 @@ class Log:
             for session, segment in zip(dirty, segments, strict=True):
                 self._deliver(session, segment)
             for mark in marks:
-                mark()
+                _guarded(mark)
         self._writing = False
         self._idle.set()
 
@@ -209,23 +210,22 @@ class Log:
         loop = asyncio.get_running_loop()
         started = time.perf_counter()
         stall = loop.call_later(_STALL_S, self._stall, True)
-        failed = False
+        again = False
         while True:
             try:
-                await self._store.append(segments)
+                await self._store.append(segments, again=again)
                 break
             except Exception:
                 # A full disk or a lost database heals or is healed; events wait in memory, and
                 # machines are not read meanwhile.
                 _log.exception("the log cannot be written; trying again")
-                failed = True
+                again = True
                 self._stall(True)
                 await asyncio.sleep(_RETRY_S)
         stall.cancel()
-        elapsed = time.perf_counter() - started
-        if failed or elapsed >= _STALL_S:
+        if self.is_stalled:
             self._stall(False)
-        self.on_commit(elapsed)
+        self.on_commit(time.perf_counter() - started)
 
     def _stall(self, is_stalled: bool) -> None:
         self.is_stalled = is_stalled
@@ -239,7 +239,7 @@ class Log:
         if session.readers:
             batch = Batch(segment.first_id, lines)
             for reader in session.readers:
-                reader.deliver(batch)
+                _guarded(reader.deliver, batch)
         session.safe_seq = segment.machine_seq
         if session.on_safe is not None and segment.machine_seq is not None:
             session.on_safe(session.session_id, segment.machine_seq)
@@ -260,8 +260,10 @@ class Log:
             if lines is None:
                 # Not all in memory (after a restart): take the older part from disk, and look
                 # again, because the log went on meanwhile.
-                await self._fill_ring(session)
-                continue
+                if await self._fill_ring(session):
+                    continue
+                reader.resync()  # the disk does not have it either
+                break
             if lines:
                 reader.deliver(Batch(position + 1, lines))
             break
@@ -270,14 +272,16 @@ class Log:
     def in_ring(self, session: SessionLog, position: int) -> bool:
         return session.last_id - limits.RING_EVENTS <= position <= session.last_id
 
-    async def _fill_ring(self, session: SessionLog) -> None:
+    async def _fill_ring(self, session: SessionLog) -> bool:
+        """Whether there may be more in memory now than before."""
         upto = session.last_id - len(session.ring)
         wanted = limits.RING_EVENTS - len(session.ring)
         older = await self._store.read(session.session_id, max(0, upto - wanted), wanted)
         if session.last_id - len(session.ring) != upto:
-            return  # another reader filled it, or it has moved on: the caller looks again
+            return True  # another reader filled it, or it has moved on: look again
         lines = [line for event_id, line in older if event_id <= upto]
         session.ring = deque([*lines, *session.ring], maxlen=limits.RING_EVENTS)
+        return bool(lines)
 
     async def read(self, session: SessionLog, after: int, limit: int) -> list[tuple[int, str]]:
         """Committed events after that id, from memory or disk, however old."""
@@ -286,3 +290,11 @@ class Log:
         if lines is not None:
             return list(enumerate(lines[:limit], after + 1))
         return await self._store.read(session.session_id, after, limit)
+
+
+def _guarded(call: Callable[..., object], *arguments: object) -> None:
+    """One reader's fault must not keep the log from everybody else."""
+    try:
+        call(*arguments)
+    except Exception:
+        _log.exception("somebody who was told of an event failed")

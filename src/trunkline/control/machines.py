@@ -12,7 +12,7 @@ from sqlalchemy import and_, select, update
 
 from trunkline import limits
 from trunkline.control.clock import Clock
-from trunkline.control.commands import NEEDS_SESSION, Command, Say, Start, Stop
+from trunkline.control.commands import NEEDS_SESSION, Cancel, Command, Say, Start, Stop
 from trunkline.control.errors import LimitReached, NotFound, Unavailable
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Line, Machine
@@ -23,6 +23,7 @@ from trunkline.control.tasks import Tasks
 _log = structlog.get_logger(__name__)
 
 _ENDED = ("failed", "terminated")
+_RETRY_S = 1.0
 
 REPLACED = 1008
 """The close code, on every wire, for a line that a newer one of the same machine replaced."""
@@ -143,7 +144,12 @@ class Machines:
         machine.last_seen_ms = self._clock()
         if fresh:
             machine.running = set()
-        machine.starting.clear()
+            machine.starting.clear()
+        deadline = asyncio.get_running_loop().time() + limits.SESSION_START_TIMEOUT_S
+        for session_id in machine.starting:
+            machine.starting[session_id] = deadline  # perhaps it never heard of it
+        if self._log.is_stalled:
+            line.pause(True)
         acknowledge = self._acknowledger(machine) if "seq" in line.capabilities else None
         for log in machine.logs.values():
             log.on_safe = acknowledge
@@ -183,10 +189,14 @@ class Machines:
             values["capabilities"] = sorted(machine.line.capabilities)
             values["detail"] = None
         async with self._store.write() as connection:
-            await connection.execute(update(table).where(table.c.id == machine.id).values(values))
+            await connection.execute(
+                update(table)
+                .where(table.c.id == machine.id, table.c.state.not_in(_ENDED))
+                .values(values)
+            )
 
     async def save_all(self) -> None:
-        """At shutdown: what is online now was last seen now."""
+        """Every minute and at shutdown: what is online now was last seen now."""
         for machine in list(self.online()):
             machine.last_seen_ms = self._clock()
             await self._save_state(machine)
@@ -242,9 +252,22 @@ class Machines:
             raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
 
     def send(self, machine: Machine, *commands: Command) -> None:
-        """Delivers now, or as soon as the machine is back, in order."""
-        machine.outbox.extend(commands)
+        """Delivers now, or as soon as the machine is back, in order. The same thing once."""
+        for command in commands:
+            if self._is_known(machine, command):
+                continue
+            if machine.line is None and len(machine.outbox) >= limits.HELD_MESSAGES_MAX:
+                raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+            machine.outbox.append(command)
         self.wake(machine)
+
+    def _is_known(self, machine: Machine, command: Command) -> bool:
+        """A turn goes out once on a line; a cancel that waits already need not wait twice."""
+        if isinstance(command, Say):
+            return command.turn_id in machine.turns_sent or any(
+                isinstance(one, Say) and one.turn_id == command.turn_id for one in machine.outbox
+            )
+        return isinstance(command, Cancel) and command in machine.outbox
 
     def wake(self, machine: Machine) -> None:
         if machine.outbox and machine.line is not None and machine.pump is None:
@@ -263,7 +286,12 @@ class Machines:
         try:
             while machine.outbox and (line := machine.line) is not None:
                 command = machine.outbox[0]
-                start = await self._start_first(machine, command)
+                try:
+                    start = await self._start_first(machine, command)
+                except Exception:
+                    _log.exception("a command cannot be delivered yet", machine=machine.id)
+                    await asyncio.sleep(_RETRY_S)
+                    continue
                 if machine.line is not line or not machine.outbox:
                     continue
                 if machine.outbox[0] is not command:

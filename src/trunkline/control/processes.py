@@ -18,7 +18,7 @@ from trunkline import limits
 from trunkline.control.errors import Unavailable
 from trunkline.control.redaction import one_line, redact
 
-log = structlog.get_logger()
+_log = structlog.get_logger()
 
 _LEASH = Path(__file__).with_name("leash.py")
 _READ_BYTES = 64 * 1024
@@ -45,10 +45,15 @@ class Child:
     """One running program and everything it started."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, output: asyncio.StreamReader, machine_id: str
+        self,
+        process: asyncio.subprocess.Process,
+        output: asyncio.StreamReader,
+        pipe: asyncio.ReadTransport,
+        machine_id: str,
     ) -> None:
         self._process = process
         self._output = output
+        self._pipe = pipe
         self._machine_id = machine_id
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         self._ended = asyncio.create_task(self._watch())
@@ -62,7 +67,7 @@ class Child:
         # A pipe of our own: with asyncio's, waiting for the program would also wait for
         # everything it started that still holds its output open.
         readable, writable = os.pipe()
-        output = await _reader(readable)
+        output, pipe = await _reader(readable)
         try:
             await asyncio.to_thread(folder.mkdir, 0o700, parents=True, exist_ok=True)
             process = await asyncio.create_subprocess_exec(
@@ -76,10 +81,14 @@ class Child:
                 start_new_session=True,
             )
         except OSError as error:
+            pipe.close()
             raise Unavailable(f"cannot start {command[0]!r}: {error.strerror}") from error
+        except BaseException:
+            pipe.close()
+            raise
         finally:
             os.close(writable)  # the reader ends when the last holder of the other copy does
-        return cls(process, output, machine_id)
+        return cls(process, output, pipe, machine_id)
 
     @property
     def pid(self) -> int:
@@ -92,20 +101,31 @@ class Child:
 
     async def stop(self, grace_s: float = limits.VM_STOP_GRACE_S) -> None:
         """SIGTERM, then SIGKILL for what is left after the grace; returns when all is over."""
-        self._signal(signal.SIGTERM)
+        # Once the program is gone, its number may be another's.
+        if self._process.returncode is None:
+            self._signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(grace_s):
                 await self.ended()
         except TimeoutError:
-            self._signal(signal.SIGKILL)
+            if self._process.returncode is None:
+                self._signal(signal.SIGKILL)
             await self.ended()
 
     async def _watch(self) -> str:
         reading = asyncio.create_task(self._read())
-        code = await self._process.wait()
-        # The group outlives its leader: what the program started must not stay behind.
-        self._signal(signal.SIGKILL)
-        await reading
+        try:
+            code = await self._process.wait()
+            # The group outlives its leader: what the program started must not stay behind.
+            self._signal(signal.SIGKILL)
+            # What left the group lives on, and may hold the pipe open for as long as it likes.
+            async with asyncio.timeout(limits.VM_OUTPUT_DRAIN_S):
+                await reading
+        except TimeoutError:
+            _log.warning("vm left a process behind that holds its output", machine=self._machine_id)
+        finally:
+            reading.cancel()
+            self._pipe.close()  # not every event loop does this by itself at the end of a pipe
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
         return f"{how}: {' | '.join(self._last)}" if self._last and code != 0 else how
 
@@ -117,26 +137,28 @@ class Child:
 
     async def _read(self) -> None:
         rest = b""
-        while piece := await self._output.read(_READ_BYTES):
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                self._note(line)
-            # A line without an end is cut, not gathered.
-            rest = rest[: limits.VM_OUTPUT_LINE_CHARS_MAX]
-        self._note(rest)
+        try:
+            while piece := await self._output.read(_READ_BYTES):
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    self._note(line)
+                # A line without an end is cut, not gathered.
+                rest = rest[: limits.VM_OUTPUT_LINE_CHARS_MAX]
+        finally:
+            self._note(rest)
 
     def _note(self, line: bytes) -> None:
         text = line[: limits.VM_OUTPUT_LINE_CHARS_MAX].decode("utf-8", "replace").strip()
         if not text:
             return
         self._last.append(one_line(redact(text))[:200])
-        log.info("vm output", machine=self._machine_id, text=text)
+        _log.info("vm output", machine=self._machine_id, text=text)
 
 
-async def _reader(readable: int) -> asyncio.StreamReader:
+async def _reader(readable: int) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(_READ_BYTES)
-    await loop.connect_read_pipe(
+    pipe, _ = await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(readable, "rb", 0)
     )
-    return reader
+    return reader, pipe

@@ -1,7 +1,6 @@
 """The running control plane: opens the core, listens on the one port, drains at the end."""
 
 import asyncio
-import contextlib
 import gc
 import json
 import signal
@@ -58,6 +57,14 @@ class Server:
         settings = self._settings
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         core = self._core = await Core.open(settings, admin_token(settings))
+        try:
+            return await self._start(core)
+        except BaseException:
+            await core.close()
+            raise
+
+    async def _start(self, core: Core) -> ServerInfo:
+        settings = self._settings
         owner = await first_user(core.store, now_ms)
         core.auth.set_first_user(owner)
         await self._open_door()
@@ -119,6 +126,7 @@ class Server:
     async def _sweep(self) -> None:
         """Everything that is due by the clock."""
         sweeps = 0
+        tidying: asyncio.Task[None] | None = None
         while True:
             await asyncio.sleep(_SWEEP_EVERY_S)
             sweeps += 1
@@ -126,8 +134,8 @@ class Server:
                 self._vms.sweep()
                 self._core.machines.sweep()
                 self._sse.tick()
-                if sweeps % _TIDY_EVERY_SWEEPS == 0:
-                    await self._tidy()
+                if sweeps % _TIDY_EVERY_SWEEPS == 0 and (tidying is None or tidying.done()):
+                    tidying = self._core.tasks.spawn(self._tidy(), "tidy")
             except Exception:
                 _log.exception("the sweep failed")
 
@@ -173,8 +181,10 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
     ready(info)
     await stop.wait()
     _log.info("draining")
-    with contextlib.suppress(TimeoutError):
+    try:
         await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
+    except TimeoutError:
+        _log.warning("not everything could be drained in time")
     _log.info("stopped")
 
 

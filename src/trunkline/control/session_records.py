@@ -10,18 +10,18 @@ from sqlalchemy import and_, insert, select, update
 from trunkline import limits
 from trunkline.control.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import NotFound
+from trunkline.control.errors import NotFound, TooLarge
 from trunkline.control.ids import is_id, new_id
 from trunkline.control.log import Log
 from trunkline.control.machine import Machine
+from trunkline.control.records.fields import Json, Label
 from trunkline.control.services.config import runtime_type as resolve_runtime
+from trunkline.control.services.paging import visible
 from trunkline.control.starting import DEFAULT_SESSION_CONFIG, agent_config
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
-Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
 Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
-Json = dict[str, Any]
 
 
 class NewSession(msgspec.Struct, kw_only=True):
@@ -31,7 +31,7 @@ class NewSession(msgspec.Struct, kw_only=True):
     agent_config: Json | None = None
     runtime_type: Runtime | None = None
     machine_id: str | None = None
-    title: Name | None = None
+    title: Label | None = None
     session_config: Json | None = None
     openclaw_config: Json | None = None
 
@@ -39,7 +39,7 @@ class NewSession(msgspec.Struct, kw_only=True):
 class NewMessage(msgspec.Struct, kw_only=True):
     message: Annotated[str, Meta(min_length=1, max_length=limits.MESSAGE_CHARS_MAX)]
     metadata: Json | None = None
-    client_message_id: Name | None = None
+    client_message_id: Label | None = None
 
 
 class Session(msgspec.Struct, kw_only=True):
@@ -152,11 +152,8 @@ class SessionRecords:
         wanted = [] if cursor is None else [table.c.id < cursor]
         if status is not None:
             wanted.append(table.c.status == status)
-        if not who.is_admin:
-            wanted.append(table.c.org_id == who.org_id)
-        if who.role == "member":
-            wanted.append(table.c.user_id == who.user_id)
-        query = select(*_COLUMNS).where(and_(True, *wanted)).order_by(table.c.id.desc())
+        wanted.append(visible(who, table.c.org_id, table.c.user_id, shared=False))
+        query = select(*_COLUMNS).where(*wanted).order_by(table.c.id.desc())
         async with self._store.read() as connection:
             rows = (await connection.execute(query.limit(limit))).mappings().all()
         logs = await self._log.open_all(row["id"] for row in rows)
@@ -169,6 +166,21 @@ class SessionRecords:
                 update(table)
                 .where(table.c.id == session_id)
                 .values(**values, updated_at=self._clock())
+            )
+
+    async def reconfigure(self, session_id: str, patch: Json) -> None:
+        """Merges into the agent's configuration, in one transaction: no patch is lost."""
+        table = schema.sessions
+        async with self._store.write() as connection:
+            query = select(table.c.agent_config).where(table.c.id == session_id)
+            config = await connection.scalar(query.with_for_update())
+            merged = {**(config or {}), **patch}
+            if len(msgspec.json.encode(merged)) > limits.BODY_BYTES_MAX:
+                raise TooLarge("the session's configuration has become too large")
+            await connection.execute(
+                update(table)
+                .where(table.c.id == session_id)
+                .values(agent_config=merged, updated_at=self._clock())
             )
 
     async def ids_of(self, **owner: str) -> list[str]:

@@ -15,7 +15,13 @@ from trunkline.control.approvals import Approval, Approvals
 from trunkline.control.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.commands import Answer, Cancel, Configure, Stop
-from trunkline.control.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from trunkline.control.errors import (
+    Conflict,
+    InvalidRequest,
+    LimitReached,
+    NotFound,
+    Unavailable,
+)
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Machine
@@ -89,7 +95,12 @@ class Sessions:
         table = schema.machines
         async with self._store.read() as connection:
             ids = await connection.scalars(
-                select(table.c.id).where(table.c.user_id == who.user_id).order_by(table.c.id.desc())
+                select(table.c.id)
+                .where(
+                    table.c.user_id == who.user_id,
+                    table.c.state.in_(("pending", "online", "offline")),
+                )
+                .order_by(table.c.id.desc())
             )
             machine_ids = list(ids)
         candidates = [await self._machines.get(one) for one in machine_ids]
@@ -122,9 +133,11 @@ class Sessions:
         await self._lifecycle.end_turns(session_id, "the session was closed", code="SESSION_CLOSED")
         if session.machine_id is not None:
             machine = await self._machines.get(session.machine_id)
-            if self._machines.is_expected(machine):
+            try:
+                self._machines.check_room(machine)
                 self._machines.send(machine, Stop(session_id, reason))
-            else:
+            except (Unavailable, LimitReached):
+                # When it returns it lists what it runs, and is told to stop this.
                 self._machines.release(machine, session_id)
         await self._services.audit.append(
             "session.closed",
@@ -149,14 +162,14 @@ class Sessions:
         """A user's message. Committed to the log first, then on its way to the machine."""
         session, machine = await self._running(who, session_id)
         self._machines.check_room(machine)
+        # All that may fail comes first: a turn that is recorded is a turn that is sent.
+        history = messages_of(await self._turns.recent(session_id))
+        log = await self._log.open(session_id)
         turn, is_new = await self._turns.open(
             session_id, new.message, new.metadata or {}, new.client_message_id
         )
         if not is_new:
             return turn.id
-        history = messages_of(
-            [one for one in await self._turns.recent(session_id) if one.id < turn.id]
-        )
         said = events.make(
             "user_message",
             self._clock(),
@@ -164,7 +177,7 @@ class Sessions:
             turn_id=turn.id,
             user_id=who.user_id,
         )
-        await self._log.append_and_wait(await self._log.open(session_id), said)
+        await self._log.append_and_wait(log, said)
         self._machines.send(machine, say(turn, history))
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn.id)
         return turn.id
@@ -201,24 +214,23 @@ class Sessions:
         session, machine = await self._running(who, session_id)
         if not patch:
             raise InvalidRequest("nothing to change")
-        await self._records.update(session_id, agent_config={**session.agent_config, **patch})
+        await self._records.reconfigure(session.id, patch)
         if self._machines.is_expected(machine):
             self._machines.send(machine, Configure(session_id, patch))
 
-    async def answer(self, who: Principal, name: str, confirmed: bool, answer: Any) -> Approval:
+    async def answer(
+        self,
+        who: Principal,
+        name: str,
+        confirmed: bool,
+        answer: Any,
+        session_id: str | None = None,
+    ) -> Approval:
         """A person's answer to a question; the first one wins."""
-        approval = await self._approvals.find(who, name)
+        approval = await self._approvals.find(who, name, session_id)
         _, machine = await self._running(who, approval.session_id)
         decided = await self._approvals.decide(approval, confirmed, answer, who.user_id)
-        resolved = events.make(
-            "approval_resolved",
-            self._clock(),
-            request_id=approval.request_id,
-            confirmed=confirmed,
-            answer=answer,
-            answered_by=who.user_id,
-        )
-        self._log.append(await self._log.open(approval.session_id), resolved)
+        await self._lifecycle.tell_answer(decided)
         self._machines.send(
             machine, Answer(approval.session_id, approval.request_id, confirmed, answer)
         )

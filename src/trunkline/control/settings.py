@@ -9,11 +9,14 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,8 +78,28 @@ def load(
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"settings: {error}", code="INVALID_SETTINGS") from error
+    if settings.public_url is not None:
+        plain = settings.public_url.strip().rstrip("/")
+        settings = msgspec.structs.replace(settings, public_url=plain)
     _check(settings)
     return settings
+
+
+def hosts_and_networks(text: str) -> tuple[set[str], list[Network]]:
+    """What `mcp_allowed_hosts` names: hosts in lower case, and networks."""
+    hosts: set[str] = set()
+    networks: list[Network] = []
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            networks.append(ipaddress.ip_network(entry, strict=False))
+        except ValueError as error:
+            if "/" in entry:
+                raise InvalidRequest(
+                    f"settings: mcp_allowed_hosts: {entry!r} is neither a host nor a network",
+                    code="INVALID_SETTINGS",
+                ) from error
+            hosts.add(entry.lower().rstrip("."))
+    return hosts, networks
 
 
 def _from_file(file: Path | None) -> dict[str, Any]:
@@ -101,7 +124,23 @@ def _check(settings: Settings) -> None:
         "bus_url: this version has only the in-process bus; unset it": settings.bus_url is None,
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
+        "public_url must be like https://name.example or http://name.example:8080/path": (
+            settings.public_url is None or _is_base_url(settings.public_url)
+        ),
     }
+    hosts_and_networks(settings.mcp_allowed_hosts)
     for problem, fine in problems.items():
         if not fine:
             raise InvalidRequest(f"settings: {problem}", code="INVALID_SETTINGS")
+
+
+def _is_base_url(text: str) -> bool:
+    """An address to which paths can be added, and nothing else."""
+    if not text.isprintable() or any(character in text for character in " ?#@\\"):
+        return False
+    try:
+        parts = urlsplit(text)
+        is_reachable = parts.port != 0
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_reachable

@@ -1,6 +1,7 @@
 """Background work that nobody awaits: kept alive, its failures logged, ended at shutdown."""
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Coroutine
 from typing import Any
@@ -27,10 +28,13 @@ class Tasks:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("background work failed", task=task.get_name(), exc_info=error)
 
-    async def settle(self) -> None:
-        """Waits for what runs now, and for what that starts."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+    async def settle(self, timeout_s: float) -> None:
+        """Waits for what runs now and what that starts, but not for ever: the rest is ended."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+        await self.cancel()
 
     async def cancel(self) -> None:
         for task in self._tasks:

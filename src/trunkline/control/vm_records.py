@@ -96,11 +96,16 @@ class VmRecords:
             await connection.execute(insert(machines).values(row))
         return machine_id
 
-    async def set_state(self, machine_id: str, state: str, detail: str | None) -> bool:
-        """False when there is no such VM, or it was terminated before."""
+    async def set_state(
+        self, machine_id: str, state: str, detail: str | None, *, only_from: str | None = None
+    ) -> bool:
+        """False when there is no such VM, it was terminated before, or is not in that state."""
+        before = (
+            machines.c.state != "terminated" if only_from is None else machines.c.state == only_from
+        )
         change = (
             update(machines)
-            .where(and_(machines.c.id == machine_id, machines.c.state != "terminated"))
+            .where(and_(machines.c.id == machine_id, before))
             .values(state=state, detail=detail)
         )
         async with self._store.write() as connection:

@@ -34,7 +34,7 @@ from trunkline.control.store.engine import Store
 from trunkline.control.vm_records import VmRecords
 from trunkline.wire.semibot.close_codes import CloseCode
 
-log = structlog.get_logger()
+_log = structlog.get_logger()
 
 PROVIDERS = ("manual", "local")
 _DAEMON = "trunkline.execution.main"
@@ -121,7 +121,7 @@ class Vms:
             self._run(machine_id, self._keep(machine_id, user_id, org_id))
         else:
             self._run(machine_id, self._watch(machine_id))
-        log.info("vm scheduled", machine=machine_id, user=user_id, provider=provider)
+        _log.info("vm scheduled", machine=machine_id, user=user_id, provider=provider)
         return Scheduled(machine_id, token, ticket, ws_url, expires_at)
 
     async def terminate(self, principal: Principal, machine_id: str) -> None:
@@ -135,7 +135,7 @@ class Vms:
         self._machines.terminated(machine_id)
         self._machines.close(machine_id, CloseCode.NO_ACTIVE_VM, "this VM was terminated")
         await self._end(machine_id)
-        log.info("vm terminated", machine=machine_id, user=principal.user_id)
+        _log.info("vm terminated", machine=machine_id, user=principal.user_id)
 
     # --- Watching -----------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class Vms:
     def _finished(self, machine_id: str, task: asyncio.Task[None]) -> None:
         self._tasks.pop(machine_id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("vm is no longer watched", machine=machine_id, exc_info=error)
+            _log.error("vm is no longer watched", machine=machine_id, exc_info=error)
 
     async def _end(self, machine_id: str) -> None:
         task = self._tasks.get(machine_id)
@@ -164,8 +164,15 @@ class Vms:
             )
         except NotFound:  # its user was removed meanwhile
             return
-        if came == "late" and not self._machines.is_online(machine_id):
-            await self._fail(machine_id, f"did not connect within {timeout_s:g} s")
+        if came == "online" or self._machines.is_online(machine_id):
+            return
+        reason = f"did not connect within {timeout_s:g} s"
+        if not await self._records.set_state(machine_id, "failed", reason, only_from="pending"):
+            return  # it came, or was given up
+        if self._machines.is_online(machine_id):  # it came while that was written
+            await self._records.set_state(machine_id, "online", None, only_from="failed")
+            return
+        self._failed(machine_id, reason)
 
     async def _keep(self, machine_id: str, user_id: str, org_id: str) -> None:
         """A VM whose process is ours."""
@@ -188,12 +195,12 @@ class Vms:
         try:
             reason = await keeper.run()
         except NotFound:
-            log.info("vm record is gone", machine=machine_id)
+            _log.info("vm record is gone", machine=machine_id)
             return
         except TrunklineError as error:
             reason = error.message
         except Exception as error:
-            log.exception("vm cannot be kept up", machine=machine_id)
+            _log.exception("vm cannot be kept up", machine=machine_id)
             reason = f"cannot be kept up: {type(error).__name__}"
         await self._fail(machine_id, reason)
 
@@ -232,8 +239,11 @@ class Vms:
 
     async def _fail(self, machine_id: str, reason: str) -> None:
         if await self._records.set_state(machine_id, "failed", reason):
-            log.error("vm failed", machine=machine_id, reason=reason)
-            self._machines.failed(machine_id, reason)
+            self._failed(machine_id, reason)
+
+    def _failed(self, machine_id: str, reason: str) -> None:
+        _log.error("vm failed", machine=machine_id, reason=reason)
+        self._machines.failed(machine_id, reason)
 
 
 def _checked_name(name: str | None, provider: str) -> str:

@@ -38,7 +38,7 @@ class GatedStore:
         self.failures = 0
         self.called = asyncio.Event()
 
-    async def append(self, segments: list[Segment]) -> None:
+    async def append(self, segments: list[Segment], *, again: bool = False) -> None:
         self.calls += 1
         self.called.set()
         await self.gate.acquire()

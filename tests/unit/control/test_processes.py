@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import uvloop
 
+from tests.support.eventually import eventually
 from trunkline import limits
 from trunkline.control.errors import Unavailable
 from trunkline.control.processes import Child, scrubbed
@@ -21,6 +23,13 @@ import os, signal, socket, sys
 held = socket.socket(socket.AF_UNIX)
 held.connect(sys.argv[1])
 if "stubborn" in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if "escaping" in sys.argv:
+    waits, tells = os.pipe()
+    if os.fork():
+        os.close(tells)
+        os._exit(len(os.read(waits, 1)))
+    os.setsid()
+    os.close(tells)
 if "forking" in sys.argv and os.fork(): os._exit(0)
 held.send(b"%d\\n" % os.getpid())
 signal.pause()
@@ -106,6 +115,57 @@ async def test_stopping_twice_or_after_the_end_is_harmless(tmp_path: Path) -> No
         assert await child.ended() == "exited with 0"
         await child.stop()
         await child.stop()
+
+
+async def test_a_child_that_has_ended_is_signalled_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asyncio.timeout(BOUND_S):
+        child = await python(tmp_path, "pass")
+        await child.ended()
+        signalled: list[int] = []
+        # By now the number may belong to somebody else's group.
+        monkeypatch.setattr(os, "killpg", lambda pid, _: signalled.append(pid))
+        await child.stop()
+        assert signalled == []
+
+
+async def test_a_process_that_left_the_group_does_not_keep_the_end_waiting(
+    tmp_path: Path, held: Held
+) -> None:
+    async with asyncio.timeout(BOUND_S):
+        child = await python(tmp_path, HOLD, held.path, "escaping")
+        escaped = await held.pid()
+        try:
+            await child.stop()
+            assert await child.ended() == "exited with 0"
+            os.kill(escaped, 0)  # it lives, and its output is still the child's pipe
+        finally:
+            os.kill(escaped, signal.SIGKILL)
+        await held.end()
+
+
+def test_dead_children_leave_no_open_files_behind(tmp_path: Path) -> None:
+    """On uvloop, as in production: it does not close a pipe whose other end is gone."""
+
+    async def live_and_die(children: int) -> None:
+        for _ in range(children):
+            await (await python(tmp_path, "pass")).ended()
+            with pytest.raises(Unavailable):
+                await Child.start(("x",), {}, tmp_path / "file" / "vm", "m-1")
+
+    async def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async def run() -> None:
+        await live_and_die(1)
+        before = await open_files()
+        await live_and_die(5)
+        await eventually(open_files, lambda now: now <= before)
+
+    (tmp_path / "file").touch()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
 
 
 async def test_what_a_child_started_ends_with_it(tmp_path: Path, held: Held) -> None:

@@ -159,6 +159,38 @@ async def test_a_vm_that_connects_in_time_is_not_failed_later(bench: Bench) -> N
     assert vm_id not in bench.lines.failures
 
 
+async def test_a_vm_whose_record_says_it_came_is_not_failed(bench: Bench) -> None:
+    vms = await bench.vms()
+    vm_id = (await vms.schedule(MEMBER, "user-1", base_url=URL)).vm_id
+    async with bench.store.write() as connection:
+        await connection.execute(update(schema.machines).values(state="offline"))
+    bench.time.pass_limit(CONNECT_S)
+    async with asyncio.timeout(BOUND_S):
+        await asyncio.gather(*vms._tasks.values())
+    assert vm_id not in bench.lines.failures
+    assert (await bench.row(vm_id)).state == "offline"
+
+
+async def test_a_vm_that_comes_while_its_failure_is_written_has_not_failed(bench: Bench) -> None:
+    class Late(MemoryLines):
+        """Where a VM comes right after it was looked for."""
+
+        def is_online(self, machine_id: str) -> bool:
+            was_online = super().is_online(machine_id)
+            self.set_online(machine_id)
+            return was_online
+
+    bench.lines = Late()
+    vms = await bench.vms()
+    vm_id = (await vms.schedule(MEMBER, "user-1", base_url=URL)).vm_id
+    bench.time.pass_limit(CONNECT_S)
+    async with asyncio.timeout(BOUND_S):
+        await asyncio.gather(*vms._tasks.values())
+    assert vm_id not in bench.lines.failures
+    row = await bench.row(vm_id)
+    assert (row.state, row.detail) == ("online", None)
+
+
 async def test_the_wait_goes_on_after_a_restart_of_the_control_plane(bench: Bench) -> None:
     before = await bench.vms()
     vm_id = (await before.schedule(MEMBER, "user-1", base_url=URL)).vm_id

@@ -119,7 +119,12 @@ class SseEdge:
         reader.log = log
         self._metrics.readers += 1
         self._buckets[self._now - 1].add(reader)
-        await self._log.follow(log, reader, self._position(head))
+        try:
+            await self._log.follow(log, reader, self._position(head))
+        except Exception:
+            _log.exception("a replay failed; the reader is sent away", session=log.session_id)
+            reader.transport.abort()
+            return
         if reader.transport.is_closing():
             self.ended(reader)  # it left while its replay was read from disk
             log.detach(reader)

@@ -134,6 +134,8 @@ class VmLine(WSListener):
                 message = decode_uplink(text)
                 if type(message) is not SseEvent:
                     self._dispatch(message)
+                    if not self._is_plain:
+                        break  # the line was closed
                     continue
                 plain += 1
                 log, data = logs.get(message.session_id), message.data
@@ -152,8 +154,8 @@ class VmLine(WSListener):
                     append(log, data)
             except Exception as error:
                 self._failed(error)
-            if not self._is_plain:
-                break  # the line was closed
+                if not self._is_plain:
+                    break
         self._metrics.events_received += plain
 
     def _failed(self, error: Exception) -> None:
@@ -290,7 +292,7 @@ class VmLine(WSListener):
         if isinstance(message, StartSession) and "seq" in self.capabilities:
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)
-            message.data.acked = (log and log.safe_seq) or 0
+            message.data.acked = (log and log.machine_seq) or 0
         self.send(message)
 
     def acknowledge(self, acked: dict[str, int]) -> None:

@@ -77,12 +77,16 @@ class VmHost:
         try:
             machine = await self._admitted(line, token)
             init = await self._init(line, machine, token)
+            is_fresh = line.ticket is not None
             returning = machine.state != "pending"
+            if is_fresh and "seq" not in line.capabilities:
+                # One that counts says in `resume` which turns it still has.
+                await self._lifecycle.machine_restarted(machine)
             if machine.state in _ENDED:
                 raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
-                self.machines.attach(machine, line, fresh=line.ticket is not None)
+                self.machines.attach(machine, line, fresh=is_fresh)
                 line.go_live(machine, init)
         except CloseLine as error:
             line.close(error.code, error.reason)
@@ -107,7 +111,7 @@ class VmHost:
             if claims.user_id != line.user_id:
                 raise Unauthorized("the token is another user's")
             if line.ticket is not None:
-                await self._auth.redeem_ticket(line.ticket, line.user_id)
+                await self._auth.redeem_ticket(line.ticket, line.user_id, claims.vm_id)
         except Unauthorized as error:
             _log.warning("line refused", user=line.user_id[:64], reason=error.message)
             raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed") from error
@@ -202,6 +206,8 @@ class VmHost:
         """Once a second: a line that was silent for too long is dead (4008)."""
         now = self.now()
         for line in list(self.lines):
+            if self.log.is_stalled:
+                line.was_active = True  # it is we who do not listen
             if line.was_active:
                 line.was_active = False
                 line.last_seen = now

@@ -108,6 +108,7 @@ class VmRequests:
         queue = self._reports.setdefault(caller.machine_id, Serial(self._tasks))
         if len(queue) >= _REPORTS_WAITING_MAX:
             _log.warning("too many reports wait; one is dropped", machine=caller.machine_id)
+            self._services.methods.refused["too many"] += 1
             return
         queue.add(
             self._services.methods.notify(caller, message.method, message.params), "vm report"

@@ -13,10 +13,10 @@ from typing import Any
 import httpcore2
 from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 
-from trunkline.control.errors import Forbidden, InvalidRequest
+from trunkline.control.errors import Forbidden
+from trunkline.control.settings import hosts_and_networks
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 _IPV6_GLOBAL = ipaddress.ip_network("2000::/3")
@@ -45,18 +45,7 @@ class AddressGuard:
     """`allowed`: host names, addresses and networks, comma-separated, that may be private."""
 
     def __init__(self, allowed: str) -> None:
-        self._hosts: set[str] = set()
-        self._networks: list[Network] = []
-        for entry in filter(None, (part.strip() for part in allowed.split(","))):
-            try:
-                self._networks.append(ipaddress.ip_network(entry, strict=False))
-            except ValueError as error:
-                if "/" in entry:
-                    raise InvalidRequest(
-                        f"settings: mcp_allowed_hosts: {entry!r} is neither a host nor a network",
-                        code="INVALID_SETTINGS",
-                    ) from error
-                self._hosts.add(entry.lower().rstrip("."))
+        self._hosts, self._networks = hosts_and_networks(allowed)
 
     def allows(self, host: str, address: str) -> bool:
         """Whether a connection for `host` may go to that address."""

@@ -11,7 +11,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import structlog
+
 from trunkline import limits
+
+_log = structlog.get_logger(__name__)
 
 _NICENESS = 10
 
@@ -30,13 +34,13 @@ class Checkpointer:
         self._is_running = False
 
     def committed(self, writer: sqlite3.Connection, size_bytes: int) -> None:
-        """After each commit, on the writer's thread."""
+        """After each commit, on the writer's thread. The commit stands, whatever happens here."""
         self._commits += 1
         self._bytes += size_bytes
         if self._pages > limits.LOG_WAL_PAGES_MAX:
             # While commits never pause, SQLite cannot start its log anew beside them.
             self._pages = 0
-            checkpoint(writer)
+            _tried(writer)
         elif not self._is_running and (
             self._commits >= limits.LOG_CHECKPOINT_COMMITS
             or self._bytes >= limits.LOG_CHECKPOINT_BYTES
@@ -48,10 +52,8 @@ class Checkpointer:
     def _run(self) -> None:
         try:
             connection = sqlite3.connect(self._path, isolation_level=None)
-            try:
-                self._pages = checkpoint(connection)
-            finally:
-                connection.close()
+            self._pages = _tried(connection)
+            connection.close()
         finally:
             self._is_running = False
 
@@ -65,7 +67,11 @@ def _step_back() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
-def checkpoint(connection: sqlite3.Connection) -> int:
+def _tried(connection: sqlite3.Connection) -> int:
     """Moves what can be moved without waiting; returns the pages that the log has."""
-    _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    try:
+        _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    except sqlite3.Error:
+        _log.exception("the write-ahead log could not be moved; it grows until it can")
+        return 0
     return int(pages)

@@ -32,7 +32,10 @@ def open_engine(url: str) -> AsyncEngine:
         parsed = parsed.set(drivername="postgresql+asyncpg")
     try:
         engine = create_async_engine(
-            parsed, json_serializer=_to_json, json_deserializer=msgspec.json.decode
+            parsed,
+            json_serializer=_to_json,
+            json_deserializer=msgspec.json.decode,
+            pool_pre_ping=backend == "postgresql",  # a connection may have died while idle
         )
     except ModuleNotFoundError as missing:
         raise Unavailable(

@@ -297,7 +297,8 @@ approvals = Table(
     _id(),
     _ref("session_id", "sessions"),
     _ref("user_id", "users"),
-    Column("request_id", String(200), nullable=False),  # the machine's own id of the question
+    # the machine's own id of the question
+    Column("request_id", String(200), nullable=False, index=True),
     Column("state", String(20), nullable=False),  # pending | confirmed | denied
     Column("request", JSON, nullable=False),
     Column("answer", JSON),

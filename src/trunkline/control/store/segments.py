@@ -1,6 +1,6 @@
 """Where the log's events rest: rows of consecutive events, one event a line.
 
-Two engines behind one interface: SQLite on a thread of its own, and any SQLAlchemy database.
+Two engines behind one interface: SQLite on a thread of its own, and PostgreSQL.
 """
 
 import asyncio
@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import and_, delete, func, insert, select
+from sqlalchemy import and_, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from trunkline.control.store import schema
@@ -49,8 +50,11 @@ class Segment(NamedTuple):
 class SegmentStore(Protocol):
     """What the log needs of its engine."""
 
-    async def append(self, segments: list[Segment]) -> None:
-        """All or nothing, durable when it returns."""
+    async def append(self, segments: list[Segment], *, again: bool = False) -> None:
+        """All or nothing, durable when it returns.
+
+        `again`: tried before, and it is not known how that ended; what is there already stays.
+        """
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]: ...
 
@@ -91,8 +95,8 @@ class SqliteSegments:
         await store._run(store._connect)
         return store
 
-    async def append(self, segments: list[Segment]) -> None:
-        await self._run(self._append, segments)
+    async def append(self, segments: list[Segment], *, again: bool = False) -> None:
+        await self._run(self._append, segments, again)
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
         return await self._run(self._heads, session_ids)
@@ -120,19 +124,21 @@ class SqliteSegments:
         self._connection.execute("PRAGMA busy_timeout=10000")
         self._connection.execute("PRAGMA wal_autocheckpoint=0")
 
-    def _append(self, segments: list[Segment]) -> None:
+    def _append(self, segments: list[Segment], again: bool) -> None:
         connection = self._connection
         rows = [segment.row() for segment in segments]
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.executemany(
-                "INSERT INTO segments (session_id, last_id, first_id, at, machine_seq, body)"
+                f"INSERT {'OR IGNORE ' if again else ''}INTO segments"
+                " (session_id, last_id, first_id, at, machine_seq, body)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 rows,
             )
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # a full disk may have ended it already
+                connection.execute("ROLLBACK")
             raise
         self._checkpointer.committed(connection, sum(len(row[-1]) for row in rows))
 
@@ -161,7 +167,7 @@ class SqliteSegments:
 
 
 class SqlSegments:
-    """The same in any database that SQLAlchemy speaks to: PostgreSQL."""
+    """The same in PostgreSQL."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
@@ -172,11 +178,14 @@ class SqlSegments:
         await upgrade(engine, "log")
         return cls(engine)
 
-    async def append(self, segments: list[Segment]) -> None:
+    async def append(self, segments: list[Segment], *, again: bool = False) -> None:
         columns = [column.name for column in schema.segments.columns]
         rows = [dict(zip(columns, segment.row(), strict=True)) for segment in segments]
+        statement = insert(schema.segments)
         async with self._engine.begin() as connection:
-            await connection.execute(insert(schema.segments), rows)
+            await connection.execute(
+                statement.on_conflict_do_nothing() if again else statement, rows
+            )
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
         table = schema.segments
