@@ -11,6 +11,10 @@ FRAME_BYTES_MAX = 10 * MIB  # 000 §9: one frame, and one message put together f
 MESSAGES_PER_MINUTE_MAX = 1000  # 000 §9, then close 4029
 AUTH_TIMEOUT_S = 10.0  # first frame after the connection
 AUTH_QUEUE_MAX = 64  # frames that may wait while a token is being checked
+AUTH_FRAME_BYTES_MAX = 64 * 1024  # a frame before `init`
+UNKNOWN_LINES_MAX = 1000  # lines that have not shown a good token yet
+RESUME_GRACE_S = 1.0  # a machine that returns says `resume` before it is told anything
+HISTORY_BYTES_MAX = 512 * 1024  # of a `user_message`: the newest turns that fit
 HEARTBEAT_INTERVAL_S = 10.0  # 000 §4.1
 HEARTBEAT_SILENCE_S = 30.0  # three missed heartbeats: the line is dead, close 4008
 CLOSE_GRACE_S = 2.0  # how long a peer may take to answer our close frame
@@ -60,6 +64,8 @@ VMS_PER_USER_MAX = 20
 
 # --- The log and its readers ------------------------------------------------------------------
 RING_EVENTS = 500  # 000 §7
+RING_BYTES_MAX = 16 * MIB  # a session with larger events replays fewer of them
+EVENTS_PAGE_BYTES_MAX = 16 * MIB
 READER_HEARTBEAT_S = 15.0
 READER_UNSENT_BYTES_MAX = 1 * MIB
 READERS_PER_SESSION_MAX = 1000

@@ -1,6 +1,7 @@
 """A conversation as the terminal holds it, over a real server with a scripted machine."""
 
 import asyncio
+import io
 import os
 import pty
 import sys
@@ -12,6 +13,7 @@ import pytest
 from tests.support.control import Control, TestUser, running
 from tests.support.vm import ScriptedVm
 from trunkline import limits
+from trunkline.cli import chat
 from trunkline.cli.conversation import Conversation
 from trunkline.client import Client, Event
 
@@ -94,6 +96,47 @@ async def test_a_question_is_asked_here_and_the_answer_reaches_the_machine(
         await talk.close()
     assert [event.data["request_id"] for event in desk.questions] == ["q-1"]
     assert "approval_resolved" in desk.types
+
+
+@pytest.mark.parametrize("key", ["request_id", "approval_id"])
+async def test_a_question_goes_by_either_name_and_is_answered_in_its_own_session(
+    desk: Desk, key: str
+) -> None:
+    """Machines number their questions per session: another session may ask under the same id."""
+    async with asyncio.timeout(BOUND_S):
+        other, _ = await desk.talk()
+        session_id, talk = await desk.talk()
+        await desk.vm.event(other, None, **{"type": "approval_request", key: "q-1"})
+        turn = asyncio.create_task(talk.turn("delete it"))
+        await desk.vm.expect("user_message")
+        await desk.vm.event(session_id, None, **{"type": "approval_request", key: "q-1"})
+        given = await desk.vm.expect("approval_response")
+        assert given["session_id"] == session_id
+        await desk.finish(session_id)
+        assert await turn is True
+        await talk.close()
+        waiting = await desk.client.sessions.approvals()
+    assert [approval.session_id for approval in waiting] == [other]
+
+
+@pytest.mark.parametrize("key", ["request_id", "approval_id"])
+def test_without_a_terminal_the_command_that_answers_is_shown(
+    key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    event = Event(id=1, data={"type": "approval_request", key: "q 1;\x1b[2J"})
+    assert chat._ask("s-1", event) is None
+    assert "session answer 'q 1;\\x1b[2J' --session s-1 --yes" in capsys.readouterr().err
+
+
+async def test_a_cancel_that_fails_is_said(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    async with asyncio.timeout(BOUND_S):
+        session = await desk.client.sessions.create()
+        async with Client(desk.client.http.url, "tl_not-a-token") as stranger:
+            talk = Conversation(stranger, session, desk.shown.append, desk.ask)
+            await chat._cancel(talk)
+            await talk.close()
+    assert "could not cancel: " in capsys.readouterr().err
 
 
 async def test_a_question_that_somebody_else_answered_is_no_error(desk: Desk) -> None:

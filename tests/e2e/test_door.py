@@ -157,6 +157,13 @@ async def test_a_stream_on_a_kept_alive_connection_is_refused_like_any_other(
         assert await wire.rest() == b""
 
 
+async def test_a_stream_without_a_token_says_what_is_needed(control: Control, session: str) -> None:
+    async with Wire(control) as wire:
+        await wire.send(get(f"/api/v1/sessions/{session}/stream", wire.host))
+        status, headers = await wire.head()
+        assert (status, headers["www-authenticate"]) == (401, "bearer")
+
+
 async def test_requests_in_one_packet_are_answered_in_order_and_the_last_may_be_a_stream(
     control: Control, user: TestUser, session: str
 ) -> None:

@@ -152,7 +152,7 @@ async def test_a_reader_that_does_not_read_is_cut_and_slows_nobody(
         session = await user.session()
         slow = await user.reader(session).open(read=False, limit=1024)
         async with user.reader(session) as quick:
-            piece = "x" * 100_000
+            piece = "x" * 60_000
             for number in range(1, 201):
                 await vm.text(session, piece)
                 await quick.until_count(number)

@@ -226,10 +226,12 @@ async def test_events_sent_again_are_dropped_and_a_gap_is_a_resync(
             assert reader.texts() == ["t1", "t2", "t3"]
             await vm.event(session, seq=7, type="text_chunk", content="t7")
             await reader.until_text("t7")
-            assert [event.name for event in reader.events] == ["message"] * 3 + [
-                "resync",
-                "message",
-            ]
+            names = [event.name for event in reader.events]
+            assert names == ["message"] * 3 + ["resync", "message", "message"]
+            assert reader.events[-2].json["lost_events"] == 3
+        async with user.reader(session, last_event_id=3) as late:
+            await late.until_text("t7")
+            assert late.events[0].json["lost_events"] == 3
         acked = (await vm.expect("ack", lambda one: one["acked"] == {session: 7}))["acked"]
         assert acked == {session: 7}
 

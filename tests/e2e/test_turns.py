@@ -142,7 +142,8 @@ async def test_a_gap_before_the_first_event_is_a_resync(control: Control) -> Non
         async with user.reader(session) as reader:
             await vm.event(session, seq=3, type="text_chunk", content="third")
             await reader.until_text("third")
-            assert [event.name for event in reader.events] == ["resync", "message"]
+            assert [event.name for event in reader.events] == ["resync", "message", "message"]
+            assert reader.events[1].json["lost_events"] == 2
 
 
 async def test_cancelling_a_closed_session_is_silently_ignored(control: Control) -> None:

@@ -13,6 +13,7 @@ from aiohttp import WSMsgType, web
 
 from trunkline.control.auth import Auth
 from trunkline.control.errors import Unauthorized
+from trunkline.wire.semibot.close_codes import CloseCode
 
 
 class MemoryLines:
@@ -79,17 +80,18 @@ async def serve_lines(lines: MemoryLines, auth: Auth) -> AsyncIterator[str]:
     """Takes in VMs at `/ws/vm` with the real checks of ticket and token; yields its address."""
 
     async def vm(request: web.Request) -> web.WebSocketResponse:
-        ticket = request.query.get("ticket")
-        if ticket is not None:
-            try:
-                await auth.redeem_ticket(ticket, request.query["user_id"])
-            except Unauthorized as error:
-                raise web.HTTPUnauthorized from error
         line = web.WebSocketResponse()
         await line.prepare(request)
         first = await line.receive_json()
         claims = auth.check_vm_token(first["token"])
         assert claims.user_id == request.query["user_id"]
+        ticket = request.query.get("ticket")
+        if ticket is not None:
+            try:
+                await auth.redeem_ticket(ticket, claims.user_id, claims.vm_id)
+            except Unauthorized:
+                await line.close(code=CloseCode.AUTH_FAILED)
+                return line
         await line.send_json({"type": "init", "data": {"user_id": claims.user_id}})
         lines.set_online(claims.vm_id, line)
         async for frame in line:

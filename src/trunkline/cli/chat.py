@@ -3,9 +3,11 @@
 import asyncio
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +15,7 @@ import typer
 from trunkline.cli import place
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.remote import AsJson, Data, Token, Url, failures
+from trunkline.control.redaction import one_line
 
 if TYPE_CHECKING:
     from trunkline.cli.conversation import Conversation
@@ -57,7 +60,7 @@ def chat(
         talk: Conversation | None = None
         try:
             found = runner.run(_open(client, session, agent, machine, runtime))
-            talk = Conversation(client, found, show, _ask)
+            talk = Conversation(client, found, show, partial(_ask, found.id))
             if follow:
                 runner.run(talk.follow())
             elif message is not None:
@@ -112,7 +115,7 @@ async def _turn(talk: "Conversation", message: str) -> bool:
         if cancelling:
             turn.cancel()
         else:
-            cancelling.append(loop.create_task(talk.cancel()))
+            cancelling.append(loop.create_task(_cancel(talk)))
 
     loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
@@ -121,7 +124,16 @@ async def _turn(talk: "Conversation", message: str) -> bool:
         raise CommandFailed("left in the middle of an answer") from None
     finally:
         loop.remove_signal_handler(signal.SIGINT)
-        await asyncio.gather(*cancelling, return_exceptions=True)
+        await asyncio.gather(*cancelling)
+
+
+async def _cancel(talk: "Conversation") -> None:
+    from trunkline.client import ClientError
+
+    try:
+        await talk.cancel()
+    except ClientError as error:
+        typer.echo(f"could not cancel: {one_line(str(error))} (Ctrl-C leaves)", err=True)
 
 
 def _printer() -> "Callable[[Event], None]":
@@ -140,13 +152,15 @@ def _json_line(event: "Event") -> None:
     typer.echo(json.dumps({"id": event.id, **event.data}))
 
 
-def _ask(event: "Event") -> bool | None:
+def _ask(session_id: str, event: "Event") -> bool | None:
     """Asks the person here, if there is one; otherwise says how to answer from elsewhere."""
+    from trunkline.cli.conversation import approval_name
     from trunkline.cli.transcript import question
 
-    name = event.data.get("request_id")
     if not sys.stdin.isatty():
-        typer.echo(f"waits for an answer: trunkline session answer {name!r} --yes", err=True)
+        name = shlex.quote(one_line(approval_name(event) or ""))
+        command = f"trunkline session answer {name} --session {session_id} --yes"
+        typer.echo(f"waits for an answer: {command}", err=True)
         return None
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -46,7 +46,7 @@ def run_all(settings: Settings, env: Mapping[str, str]) -> list[Check]:
         lambda: _data(settings),
         lambda: _database(settings),
         lambda: _port(settings),
-        lambda: _bus(settings),
+        _bus,
         lambda: _postgres(settings),
         _embeddings,
         lambda: _keys(env),
@@ -124,10 +124,9 @@ def _is_trunkline(url: str) -> bool:
         return False
 
 
-def _bus(settings: Settings) -> Check:
-    if settings.bus_url is None:
-        return Check("Bus", "ok", "in this process (NATS is not needed for one control plane)")
-    return Check("Bus", "fail", redact(settings.bus_url), "unset TRUNKLINE_BUS_URL")
+def _bus() -> Check:
+    # Settings with another one are refused before anything is checked.
+    return Check("Bus", "ok", "in this process (NATS is not needed for one control plane)")
 
 
 def _postgres(settings: Settings) -> Check:

@@ -18,6 +18,12 @@ Ask = Callable[[Event], bool | None]
 """A person's answer to an approval request; None leaves it to somebody else."""
 
 
+def approval_name(event: Event) -> str | None:
+    """What an approval request is answered under."""
+    name = event.data.get("request_id") or event.data.get("approval_id")
+    return name if isinstance(name, str) else None
+
+
 class Conversation:
     """A session and the position up to which its log was shown."""
 
@@ -83,16 +89,20 @@ class Conversation:
                         yield missed
 
     async def _answer(self, event: Event) -> None:
-        name = event.data.get("request_id") or event.data.get("approval_id")
+        name = approval_name(event)
+        if name is None:  # nothing that an answer could be sent to
+            return
         confirmed = self._ask(event)
-        if confirmed is None or not isinstance(name, str):
+        if confirmed is None:
             return
         for attempt in range(_ATTEMPTS):
             try:
-                await self._client.sessions.answer(name, confirmed)
+                await self._client.sessions.answer(name, confirmed, session_id=self._id)
                 return
             except ApiError as error:
-                if error.status == 409:  # somebody else was faster; the log says who won
+                if (
+                    error.code == "ALREADY_ANSWERED"
+                ):  # somebody else was faster; the log says who won
                     return
                 # The event is shown a moment before its record can be answered.
                 if error.status != 404 or attempt == _ATTEMPTS - 1:

@@ -49,6 +49,12 @@ async def schedule(
     return Record(await client.post("users", await user_of(client, user), "vm", body=body))
 
 
+@remote(app, "token", example="trunkline machine token ID")
+async def token(client: "Client", machine_id: str) -> Record:
+    """Print a new token and ticket for an execution plane that is scheduled already."""
+    return Record(await client.post("machines", machine_id, "token"))
+
+
 @remote(app, "terminate", example="trunkline machine terminate ID")
 async def terminate(client: "Client", machine_id: str) -> Done:
     """Give a machine up: its line is closed, its local process stopped."""

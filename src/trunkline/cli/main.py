@@ -30,7 +30,12 @@ from trunkline.cli.errors import CommandFailed
 app = typer.Typer(
     name="trunkline",
     help="Trunkline, a self-hosted control plane for AI agents.",
-    epilog="\b\nStart here:\n  trunkline up\n  trunkline chat 'Hello'",
+    epilog=(
+        "\b\nStart here:\n"
+        "  trunkline up\n"
+        "  trunkline machine schedule   (what a machine needs to connect)\n"
+        "  trunkline chat 'Hello'       (once one is online)"
+    ),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -1,5 +1,6 @@
 """`trunkline up` and `trunkline control`: start a server with settings from flags."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,63 +26,45 @@ Config = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
+    up = _starter("Start the control plane on this machine and print a login link.", "Trunkline")
     app.command("up", epilog="\b\nExample:\n  trunkline up --port 9000")(up)
+    control = _starter("Start the control plane as a service.", "The Trunkline control plane")
     app.command("control", epilog="\b\nExample:\n  trunkline control --host 0.0.0.0 --json-logs")(
         control
     )
 
 
-def up(
-    host: Host = None,
-    port: Port = None,
-    data: Data = None,
-    database_url: DatabaseUrl = None,
-    json_logs: JsonLogs = None,
-    log_level: LogLevel = None,
-    config: Config = None,
-) -> None:
-    """Start everything on this machine and print a login link.
+def _starter(summary: str, name: str) -> Callable[..., None]:
+    """A command that starts the server, which is called `name` when it is up."""
+
+    def start(
+        host: Host = None,
+        port: Port = None,
+        data: Data = None,
+        database_url: DatabaseUrl = None,
+        json_logs: JsonLogs = None,
+        log_level: LogLevel = None,
+        config: Config = None,
+    ) -> None:
+        flags = {
+            "host": host,
+            "port": port,
+            "data": data,
+            "database_url": database_url,
+            "json_logs": json_logs,
+            "log_level": log_level,
+        }
+        _run(config, flags, name)
+
+    start.__doc__ = f"""{summary}
 
     Every flag is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
+    Machines that run agents connect to it: see `trunkline machine schedule`.
     """
-    _run(config, _given(host, port, data, database_url, json_logs, log_level), is_all=True)
+    return start
 
 
-def control(
-    host: Host = None,
-    port: Port = None,
-    data: Data = None,
-    database_url: DatabaseUrl = None,
-    json_logs: JsonLogs = None,
-    log_level: LogLevel = None,
-    config: Config = None,
-) -> None:
-    """Start the control plane alone.
-
-    Every flag is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
-    """
-    _run(config, _given(host, port, data, database_url, json_logs, log_level), is_all=False)
-
-
-def _given(
-    host: str | None,
-    port: int | None,
-    data: str | None,
-    database_url: str | None,
-    json_logs: bool | None,
-    log_level: str | None,
-) -> dict[str, Any]:
-    return {
-        "host": host,
-        "port": port,
-        "data": data,
-        "database_url": database_url,
-        "json_logs": json_logs,
-        "log_level": log_level,
-    }
-
-
-def _run(config: Path | None, flags: dict[str, Any], *, is_all: bool) -> None:
+def _run(config: Path | None, flags: dict[str, Any], name: str) -> None:
     from trunkline.control import logging
     from trunkline.control.errors import TrunklineError
     from trunkline.control.settings import load
@@ -95,15 +78,14 @@ def _run(config: Path | None, flags: dict[str, Any], *, is_all: bool) -> None:
     from trunkline.control.server import run
 
     try:
-        run(settings, ready=lambda info: _greet(settings, info, is_all=is_all))
+        run(settings, ready=lambda info: _greet(settings, info, name))
     except TrunklineError as error:
         raise CommandFailed(error.message) from error
 
 
-def _greet(settings: "Settings", info: "ServerInfo", *, is_all: bool) -> None:
+def _greet(settings: "Settings", info: "ServerInfo", name: str) -> None:
     """On stdout, apart from the logs: it is what a person or a script waits for."""
-    what = "Trunkline" if is_all else "The Trunkline control plane"
-    typer.echo(f"{what} is up at {info.url}")
+    typer.echo(f"{name} is up at {info.url}")
     typer.echo(f"Log in:  {info.login_url}")
     if not settings.is_loopback and info.url.startswith("http://"):
         typer.echo("Others on this network can reach it, unencrypted: put a TLS proxy in front.")

@@ -108,9 +108,10 @@ async def answer(
     approval_id: str,
     confirmed: Annotated[bool, typer.Option("--yes/--no", help="Allow it or not.")],
     text: Annotated[str | None, typer.Option("--answer", help="What it asked for.")] = None,
+    session: Annotated[str | None, typer.Option(help="The session that asks.")] = None,
 ) -> Record:
     """Answer a question. The first answer wins."""
-    body = {"confirmed": confirmed, **given(answer=text)}
+    body = {"confirmed": confirmed, **given(answer=text, session_id=session)}
     return Record(await client.post("approvals", approval_id, body=body))
 
 

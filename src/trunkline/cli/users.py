@@ -8,6 +8,7 @@ import typer
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.cli.tokens import user_of
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -48,6 +49,15 @@ async def show(client: "Client", user_id: str) -> Record:
 async def me(client: "Client") -> Record:
     """Show who this token is."""
     return Record(await client.me())
+
+
+@remote(app, "login-link", example="trunkline user login-link")
+async def login_link(
+    client: "Client",
+    user_id: Annotated[str | None, typer.Argument(help="Id of the user. [yourself]")] = None,
+) -> Record:
+    """Print a link that logs a browser in, once, within 15 minutes."""
+    return Record(await client.post("users", await user_of(client, user_id), "login-link"))
 
 
 @remote(app, "update", example="trunkline user update ID --role admin")

@@ -79,6 +79,9 @@ class Sessions:
         query = {"session_id": session_id}
         return (await self._http.fetch(Page[Approval], "GET", "approvals", query=query)).items
 
-    async def answer(self, approval_id: str, confirmed: bool, answer: Any = None) -> Approval:
-        body = {"confirmed": confirmed, "answer": answer}
+    async def answer(
+        self, approval_id: str, confirmed: bool, answer: Any = None, session_id: str | None = None
+    ) -> Approval:
+        """By the approval's id, or, with its session, by the id that the machine gave it."""
+        body = {"confirmed": confirmed, "answer": answer, "session_id": session_id}
         return await self._http.fetch(Approval, "POST", "approvals", approval_id, body=body)

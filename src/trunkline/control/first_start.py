@@ -1,16 +1,16 @@
 """What a control plane needs before anybody can use it: an org, a first user, an admin token."""
 
-import os
-from pathlib import Path
-
 from sqlalchemy import insert, select
 
 from trunkline.control.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.ids import new_id, new_secret
+from trunkline.control.secrets import write_private
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+
+__all__ = ["admin_token", "first_user", "write_private"]
 
 
 def admin_token(settings: Settings) -> str:
@@ -23,16 +23,6 @@ def admin_token(settings: Settings) -> str:
     token = new_secret("tl")
     write_private(path, token + "\n")
     return token
-
-
-def write_private(path: Path, text: str) -> None:
-    """Whole or not at all, and only for this user's eyes."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    draft.rename(path)
 
 
 async def first_user(store: Store, clock: Clock) -> Principal:

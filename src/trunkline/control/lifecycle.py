@@ -18,12 +18,13 @@ from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
 from trunkline.control.session_records import SessionRecords
 from trunkline.control.tasks import Tasks
-from trunkline.control.turns import Turns, messages_of, say
+from trunkline.control.turns import Turns, history_of, say
 from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
 
 _CATCH_UP_EVENTS = 5000
+_ENDED_TURNS_KEPT = 10_000
 
 
 class Lifecycle:
@@ -46,8 +47,11 @@ class Lifecycle:
         self._machines = machines
         self._clock = clock
         self._tasks = tasks
-        self._ended_here: dict[str, str] = {}
-        """By session, the turn that we ended for its machine: its own late end is not shown."""
+        self._ended_turns: dict[str, None] = {}
+        """The newest turns that have ended: an end of theirs that comes again is not shown."""
+        self._unended: dict[str, set[str]] = {}
+        """By session, turns that we ended and whose machine may yet end them, unnamed."""
+        machines.before_restart = self.session_lost
         machines.on_sent = self._sent
         machines.on_line = self._line_changed
         machines.on_gone = self._machine_gone
@@ -63,6 +67,8 @@ class Lifecycle:
             if self._was_ended_here(log.session_id, event):
                 return
             self._log.append(log, line)
+            if event.turn is not None:
+                self._ended(event.turn)
             self._after_commit(log, self._end_turn(log.session_id, event))
             return
         self._log.append(log, line)
@@ -74,11 +80,21 @@ class Lifecycle:
 
         A machine that does not name its turns is believed again once it has a new message.
         """
-        ended = self._ended_here.get(session_id)
-        if ended is None or (event.turn is not None and event.turn != ended):
+        unended = self._unended.get(session_id)
+        if event.turn is not None:
+            if unended is not None:
+                unended.discard(event.turn)
+            return event.turn in self._ended_turns
+        if not unended:
             return False
-        del self._ended_here[session_id]
+        unended.pop()
         return True
+
+    def _ended(self, turn_id: str) -> None:
+        """Remembers a turn that has its end; the newest few are enough to know a late one."""
+        self._ended_turns[turn_id] = None
+        while len(self._ended_turns) > _ENDED_TURNS_KEPT:
+            del self._ended_turns[next(iter(self._ended_turns))]
 
     async def _end_turn(
         self, session_id: str, event: events.Watched, turn_id: str | None = None
@@ -139,6 +155,7 @@ class Lifecycle:
         kind = "execution_error" if state == "failed" else "execution_complete"
         if await self._turns.finish(session_id, state, None, turn_id) is None:
             return
+        self._ended(turn_id)
         line = events.make(kind, self._clock(), turn_id=turn_id, **fields)
         self._log.append(await self._log.open(session_id), line)
 
@@ -146,7 +163,7 @@ class Lifecycle:
         """Fails what is open in a session whose machine will not end it, or not in time."""
         for turn in await self._turns.open_of([session_id]):
             if turn.state == "sent":
-                self._ended_here[session_id] = turn.id
+                self._unended.setdefault(session_id, set()).add(turn.id)
             await self.finish(session_id, "failed", turn.id, error=why, code=code)
         for request_id in await self._approvals.drop(session_id):
             line = events.make(
@@ -156,22 +173,32 @@ class Lifecycle:
 
     async def machine_restarted(self, machine: Machine) -> None:
         """A machine that starts afresh has forgotten what it was doing."""
-        for turn in await self._turns.open_of(list(machine.logs)):
+        await self.session_lost(*machine.logs)
+
+    async def session_lost(self, *session_ids: str) -> None:
+        """The machine does not run these any more: what it was doing for them is lost."""
+        why = "the machine was restarted in the middle of this turn"
+        for turn in await self._turns.open_of(list(session_ids)):
             if turn.state == "sent":
-                why = "the machine was restarted in the middle of this turn"
                 await self.finish(
                     turn.session_id, "failed", turn.id, error=why, code="MACHINE_RESTARTED"
                 )
 
     # --- Machines come and go -----------------------------------------------------------------
 
-    def _sent(self, command: Command) -> None:
+    def _sent(self, machine: Machine, command: Command) -> None:
         if isinstance(command, Say):
-            self._ended_here.pop(command.session_id, None)
-            self._tasks.spawn(self._turns.sent(command.turn_id), "turn sent")
+            self._unended.pop(command.session_id, None)
+            self._tasks.spawn(self._record_sent(machine, command.turn_id), "turn sent")
         elif isinstance(command, Start):
             work = self._records.update(command.session_id, started_at=self._clock())
             self._tasks.spawn(work, "session started")
+
+    async def _record_sent(self, machine: Machine, turn_id: str) -> None:
+        try:
+            await self._turns.sent(turn_id)
+        finally:
+            machine.turns_unrecorded.discard(turn_id)
 
     async def redeliver(self, machine: Machine, known_turns: list[str] | None) -> None:
         """After a machine's return: messages it never got, which a restart of ours forgot.
@@ -182,7 +209,7 @@ class Lifecycle:
             lost = known_turns is not None and turn.state == "sent" and turn.id not in known_turns
             if turn.state == "queued" or lost:
                 recent = await self._turns.recent(turn.session_id)
-                history = messages_of([one for one in recent if one.id < turn.id])
+                history = history_of([one for one in recent if one.id < turn.id])
                 self._machines.send(machine, say(turn, history))
 
     def _line_changed(self, machine: Machine, up: bool) -> None:
@@ -209,6 +236,11 @@ class Lifecycle:
         for log in machine.logs.values():
             if log.readers:
                 self._log.append(log, line)
+
+    def lost(self, log: SessionLog, count: int) -> None:
+        """The machine skipped events: whoever reads the log later sees where."""
+        line = events.make("session_status", self._clock(), machine="online", lost_events=count)
+        self._log.append(log, line)
 
     def _strays(self, machine: Machine, session_ids: set[str]) -> None:
         self._tasks.spawn(self._stop_closed(machine, session_ids), "stray sessions")

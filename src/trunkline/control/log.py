@@ -124,16 +124,15 @@ class Log:
         return found if found is not None else (await self.open_all([session_id]))[session_id]
 
     async def open_all(self, session_ids: Iterable[str]) -> dict[str, SessionLog]:
-        wanted = list(session_ids)
-        heads = await self._store.heads([one for one in wanted if one not in self._sessions])
-        opened = {}
-        for one in wanted:
-            # Looked up again, because another task may have been faster.
-            log = self._sessions.get(one)
-            if log is None:
+        # What is in memory is held from here on: it must not go while the others are read.
+        opened = {one: self._sessions.get(one) for one in session_ids}
+        heads = await self._store.heads([one for one, log in opened.items() if log is None])
+        for one, log in opened.items():
+            if log is None and (log := self._sessions.get(one)) is None:
+                # Nobody was faster.
                 log = self._sessions[one] = SessionLog(one, heads.get(one, Head(0, None)))
             opened[one] = log
-        return opened
+        return {one: log for one, log in opened.items() if log is not None}
 
     async def delete(self, session_id: str) -> None:
         """Removes a session's events for good, those that are still on their way too."""
@@ -234,6 +233,8 @@ class Log:
     def _deliver(self, session: SessionLog, segment: Segment) -> None:
         lines = segment.lines
         session.ring.extend(lines)
+        if len(segment.body) > limits.RING_BYTES_MAX // limits.RING_EVENTS:
+            _trim(session.ring)  # only large events can make a large ring
         session.last_id += len(lines)
         self.events_total += len(lines)
         if session.readers:
@@ -252,6 +253,7 @@ class Log:
         A position that the ring no longer holds, or that was never given out, is a `resync`,
         and the reader goes on from now.
         """
+        is_filled = False
         while True:
             if position is None or not self.in_ring(session, position):
                 reader.resync()
@@ -260,9 +262,11 @@ class Log:
             if lines is None:
                 # Not all in memory (after a restart): take the older part from disk, and look
                 # again, because the log went on meanwhile.
-                if await self._fill_ring(session):
+                if not is_filled:
+                    await self._fill_ring(session)
+                    is_filled = True
                     continue
-                reader.resync()  # the disk does not have it either
+                reader.resync()  # not there, or too large for the ring
                 break
             if lines:
                 reader.deliver(Batch(position + 1, lines))
@@ -272,16 +276,15 @@ class Log:
     def in_ring(self, session: SessionLog, position: int) -> bool:
         return session.last_id - limits.RING_EVENTS <= position <= session.last_id
 
-    async def _fill_ring(self, session: SessionLog) -> bool:
-        """Whether there may be more in memory now than before."""
+    async def _fill_ring(self, session: SessionLog) -> None:
         upto = session.last_id - len(session.ring)
         wanted = limits.RING_EVENTS - len(session.ring)
         older = await self._store.read(session.session_id, max(0, upto - wanted), wanted)
         if session.last_id - len(session.ring) != upto:
-            return True  # another reader filled it, or it has moved on: look again
+            return  # another reader filled it, or it has moved on
         lines = [line for event_id, line in older if event_id <= upto]
         session.ring = deque([*lines, *session.ring], maxlen=limits.RING_EVENTS)
-        return bool(lines)
+        _trim(session.ring)
 
     async def read(self, session: SessionLog, after: int, limit: int) -> list[tuple[int, str]]:
         """Committed events after that id, from memory or disk, however old."""
@@ -290,6 +293,13 @@ class Log:
         if lines is not None:
             return list(enumerate(lines[:limit], after + 1))
         return await self._store.read(session.session_id, after, limit)
+
+
+def _trim(ring: deque[str]) -> None:
+    """Lets go of the oldest events of a ring that holds too many bytes."""
+    size = sum(map(len, ring))
+    while size > limits.RING_BYTES_MAX and len(ring) > 1:
+        size -= len(ring.popleft())
 
 
 def _guarded(call: Callable[..., object], *arguments: object) -> None:

@@ -1,13 +1,11 @@
 """Logs for people (one readable line an event) or for programs (one JSON object a line).
 
-Every event of a session or machine says which: bind them with `bound(session=…, machine=…)` or
-pass them as keywords. Secrets are taken out and control characters escaped, whatever was logged.
+Every event of a session or machine says which, as keywords `session=…, machine=…`. Secrets are taken out and control characters escaped, whatever was logged.
 """
 
 import logging
 import sys
 import traceback
-from contextlib import AbstractContextManager
 from pathlib import PurePath
 from types import TracebackType
 from typing import Any, Final, TextIO
@@ -35,7 +33,6 @@ def configure(*, json_logs: bool, level: str, stream: TextIO | None = None) -> N
     """Sets the logs up for this process; called once at the start, before anything logs."""
     out = sys.stderr if stream is None else stream
     shared: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _add_error,
@@ -49,11 +46,6 @@ def configure(*, json_logs: bool, level: str, stream: TextIO | None = None) -> N
         cache_logger_on_first_use=False,
     )
     _route_libraries(shared, render, out)
-
-
-def bound(**values: str) -> AbstractContextManager[None]:
-    """Everything logged inside, in this task and those it starts, carries these values."""
-    return structlog.contextvars.bound_contextvars(**values)
 
 
 def _route_libraries(shared: list[Processor], render: Processor, out: TextIO) -> None:

@@ -46,6 +46,10 @@ class Machine:
         self.outbox: deque[Command] = deque()
         self.turns_sent: set[str] = set()
         """The turns that went out on the present line."""
+        self.turns_unrecorded: set[str] = set()
+        """Those of them whose record does not say so yet."""
+        self.is_held = False
+        """Nothing is sent before the machine has said `resume`."""
         self.acks: dict[str, int] = {}
         self.pump: asyncio.Task[None] | None = None
         self.changed = asyncio.Event()

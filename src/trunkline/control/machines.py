@@ -44,7 +44,9 @@ class Machines:
         self._started_ms = clock()
         self.starter: Callable[[str], Awaitable[Start | None]]
         """Makes the `Start` of a session; None when there is nothing to start any more."""
-        self.on_sent: Callable[[Command], None] = lambda _command: None
+        self.before_restart: Callable[[str], Awaitable[None]]
+        """Told that a session is started again on a machine that does not run it any more."""
+        self.on_sent: Callable[[Machine, Command], None] = lambda _machine, _command: None
         self.on_line: Callable[[Machine, bool], None] = lambda _machine, _up: None
         self.on_gone: Callable[[Machine, str, str], None] = lambda _machine, _code, _why: None
         self.on_strays: Callable[[Machine, set[str]], None] = lambda _machine, _sessions: None
@@ -135,7 +137,8 @@ class Machines:
     # --- Lines --------------------------------------------------------------------------------
 
     def attach(self, machine: Machine, line: Line, *, fresh: bool) -> None:
-        """A line is up. A fresh machine has no sessions yet; a returning one kept its own."""
+        """A line is up. A fresh machine has no sessions yet; a returning one kept its own, and
+        is told nothing before it has said `resume`, or a moment has passed."""
         older, machine.line = machine.line, line
         if older is not None:
             # Out of the way before it ends: its end is not the machine's.
@@ -153,8 +156,12 @@ class Machines:
         acknowledge = self._acknowledger(machine) if "seq" in line.capabilities else None
         for log in machine.logs.values():
             log.on_safe = acknowledge
-        machine.turns_sent.clear()
+        machine.turns_sent &= machine.turns_unrecorded
         machine.lists_sessions = False
+        machine.is_held = not fresh
+        if machine.is_held:
+            loop = asyncio.get_running_loop()
+            loop.call_later(limits.RESUME_GRACE_S, self.resumed, machine, line)
         self._changed(machine)
         if older is None:
             self.on_line(machine, True)
@@ -269,7 +276,15 @@ class Machines:
             )
         return isinstance(command, Cancel) and command in machine.outbox
 
+    def resumed(self, machine: Machine, line: Line) -> None:
+        """The machine has said what it had to say first."""
+        if machine.line is line and machine.is_held:
+            machine.is_held = False
+            self.wake(machine)
+
     def wake(self, machine: Machine) -> None:
+        if machine.is_held:
+            return
         if machine.outbox and machine.line is not None and machine.pump is None:
             machine.pump = self._tasks.spawn(self._pump(machine), "machine outbox")
 
@@ -313,6 +328,8 @@ class Machines:
         assert machine.running is not None
         if command.session_id in machine.running:
             return None
+        if machine.line is not None and "seq" not in machine.line.capabilities:
+            await self.before_restart(command.session_id)
         return await self.starter(command.session_id)
 
     def _makes_sense(self, machine: Machine, command: Command) -> bool:
@@ -350,10 +367,11 @@ class Machines:
             machine.starting[command.session_id] = loop.time() + limits.SESSION_START_TIMEOUT_S
         elif isinstance(command, Say):
             machine.turns_sent.add(command.turn_id)
+            machine.turns_unrecorded.add(command.turn_id)
         elif isinstance(command, Stop):
             machine.stopping.add(command.session_id)
         line.deliver(command)
-        self.on_sent(command)
+        self.on_sent(machine, command)
 
     # --- Signs of life ------------------------------------------------------------------------
 

@@ -31,6 +31,24 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def write_private(path: Path, content: str | bytes) -> None:
+    """Whole or not at all, only for this user's eyes, and on disk when this returns."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Written beside and moved, so that a start that is killed leaves no half of a key.
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name is part of the folder, which is written apart
+    finally:
+        os.close(folder)
+
+
 def same(one: str, other: str) -> bool:
     """Comparison in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())
@@ -46,7 +64,6 @@ class Keys:
     @classmethod
     def open(cls, folder: Path) -> "Keys":
         """Reads the keys, or makes them if this is the first start."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         pem = _read_or_make(folder / "signing.pem", _new_signing_key)
         sealing = _read_or_make(folder / "sealing.key", lambda: AESGCM.generate_key(256))
         try:
@@ -77,12 +94,5 @@ def _read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
     if path.exists():
         return path.read_bytes()
     content = make()
-    # Written beside and moved, so that a start that is killed leaves no half of a key.
-    draft = path.with_suffix(".new")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
+    write_private(path, content)
     return content

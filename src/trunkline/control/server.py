@@ -161,10 +161,9 @@ class Server:
         await core.machines.save_all()
         for line in list(self._vms.lines):
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
-        await core.vms.stop()
         await core.log.flushed()
         self._sse.say_goodbye()
-        await self._http.stop()
+        await asyncio.gather(core.vms.stop(), self._http.stop())
         await core.log.flushed()
         await core.close()
 

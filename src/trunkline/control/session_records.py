@@ -132,6 +132,8 @@ class SessionRecords:
         }
 
     async def get(self, who: Principal, session_id: str) -> Session:
+        if not is_id(session_id):
+            raise NotFound("session", session_id)
         table = schema.sessions
         async with self._store.read() as connection:
             row = (

@@ -37,7 +37,7 @@ from trunkline.control.session_records import (
 from trunkline.control.starting import build_start
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
-from trunkline.control.turns import Turns, messages_of, say
+from trunkline.control.turns import Turns, history_of, messages_of, say
 
 __all__ = ["LoggedEvent", "NewMessage", "NewSession", "Session", "Sessions"]
 
@@ -163,7 +163,7 @@ class Sessions:
         session, machine = await self._running(who, session_id)
         self._machines.check_room(machine)
         # All that may fail comes first: a turn that is recorded is a turn that is sent.
-        history = messages_of(await self._turns.recent(session_id))
+        history = history_of(await self._turns.recent(session_id))
         log = await self._log.open(session_id)
         turn, is_new = await self._turns.open(
             session_id, new.message, new.metadata or {}, new.client_message_id
@@ -229,6 +229,7 @@ class Sessions:
         """A person's answer to a question; the first one wins."""
         approval = await self._approvals.find(who, name, session_id)
         _, machine = await self._running(who, approval.session_id)
+        self._machines.check_room(machine)
         decided = await self._approvals.decide(approval, confirmed, answer, who.user_id)
         await self._lifecycle.tell_answer(decided)
         self._machines.send(

@@ -6,6 +6,7 @@ import msgspec
 from sqlalchemy import and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.commands import Say
 from trunkline.control.ids import new_id
@@ -143,8 +144,22 @@ class Turns:
             return [Turn(*row) for row in rows][::-1]
 
 
+def history_of(turns: list[Turn]) -> list[dict[str, Any]]:
+    """The `history` of 000 §5.5: the newest messages that fit beside a message in one frame."""
+    kept: list[dict[str, Any]] = []
+    room = limits.HISTORY_BYTES_MAX
+    for message in reversed(messages_of(turns)):
+        room -= len(message["content"].encode())
+        if room < 0:
+            break
+        kept.append(message)
+    if kept and kept[-1]["role"] == "assistant":
+        kept.pop()  # an answer whose question did not fit
+    return kept[::-1]
+
+
 def messages_of(turns: list[Turn]) -> list[dict[str, Any]]:
-    """Turns as a conversation: the `history` of 000 §5.5."""
+    """Turns as a conversation."""
     messages: list[dict[str, Any]] = []
     for turn in turns:
         messages.append({"role": "user", "content": turn.message})

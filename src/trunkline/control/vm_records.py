@@ -27,6 +27,19 @@ class Vm(msgspec.Struct, frozen=True):
     org_id: str
 
 
+_VMS = (
+    select(
+        machines.c.id,
+        machines.c.provider,
+        machines.c.state,
+        machines.c.user_id,
+        users.c.org_id,
+    )
+    .join(users, users.c.id == machines.c.user_id)
+    .where(machines.c.kind == "vm")
+)
+
+
 class VmRecords:
     """Reads and writes rows of `machines` whose kind is `vm`."""
 
@@ -43,31 +56,17 @@ class VmRecords:
             raise NotFound("user", user_id)
         return str(org_id)
 
-    async def check_owner(self, principal: Principal, machine_id: str) -> None:
+    async def owned(self, principal: Principal, machine_id: str) -> Vm:
         """NotFound unless the principal may act for the owner of that VM."""
-        query = (
-            select(machines.c.user_id, users.c.org_id)
-            .join(users, users.c.id == machines.c.user_id)
-            .where(and_(machines.c.id == machine_id, machines.c.kind == "vm"))
-        )
         async with self._store.read() as connection:
-            row = (await connection.execute(query)).first()
+            row = (await connection.execute(_VMS.where(machines.c.id == machine_id))).first()
         if row is None or not principal.may_see(org_id=row.org_id, user_id=row.user_id):
             raise NotFound("machine", machine_id)
+        return Vm(*row)
 
     async def active(self) -> list[Vm]:
         """Every VM that is running or expected."""
-        query = (
-            select(
-                machines.c.id,
-                machines.c.provider,
-                machines.c.state,
-                machines.c.user_id,
-                users.c.org_id,
-            )
-            .join(users, users.c.id == machines.c.user_id)
-            .where(and_(machines.c.kind == "vm", machines.c.state.in_(ACTIVE)))
-        )
+        query = _VMS.where(machines.c.state.in_(ACTIVE))
         async with self._store.read() as connection:
             return [Vm(*row) for row in await connection.execute(query)]
 

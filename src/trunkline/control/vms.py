@@ -21,6 +21,7 @@ from trunkline import limits
 from trunkline.control.auth import Auth, Principal
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.errors import (
+    Conflict,
     Forbidden,
     InvalidRequest,
     NotFound,
@@ -31,7 +32,7 @@ from trunkline.control.keeper import Keeper, Lines, Sleep, first
 from trunkline.control.processes import Child, scrubbed
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
-from trunkline.control.vm_records import VmRecords
+from trunkline.control.vm_records import ACTIVE, VmRecords
 from trunkline.wire.semibot.close_codes import CloseCode
 
 _log = structlog.get_logger()
@@ -41,7 +42,7 @@ _DAEMON = "trunkline.execution.main"
 
 
 class Scheduled(msgspec.Struct, frozen=True):
-    """What a new VM needs to connect. `expires_at` is the ticket's end, Unix ms."""
+    """What a VM needs to connect. `expires_at` is the ticket's end, Unix ms."""
 
     vm_id: str
     token: str
@@ -115,18 +116,33 @@ class Vms:
             self._command()
         ws_url = _ws_url(base_url)
         machine_id = await self._records.add(user_id, provider, label)
-        token = self._auth.issue_vm_token(user_id, org_id, machine_id)
-        ticket, expires_at = await self._auth.issue_ticket(user_id, machine_id)
+        made = await self._credentials(machine_id, user_id, org_id, ws_url)
         if provider == "local":
             self._run(machine_id, self._keep(machine_id, user_id, org_id))
         else:
             self._run(machine_id, self._watch(machine_id))
         _log.info("vm scheduled", machine=machine_id, user=user_id, provider=provider)
+        return made
+
+    async def renew(self, principal: Principal, machine_id: str, *, base_url: str) -> Scheduled:
+        """Fresh credentials for a VM that is there already; those it has stay good."""
+        vm = await self._records.owned(principal, machine_id)
+        if vm.state not in ACTIVE:
+            raise Conflict(f"this VM is {vm.state}; schedule a new one", code="VM_NOT_ACTIVE")
+        made = await self._credentials(vm.id, vm.user_id, vm.org_id, _ws_url(base_url))
+        _log.info("vm token renewed", machine=vm.id, user=principal.user_id)
+        return made
+
+    async def _credentials(
+        self, machine_id: str, user_id: str, org_id: str, ws_url: str
+    ) -> Scheduled:
+        token = self._auth.issue_vm_token(user_id, org_id, machine_id)
+        ticket, expires_at = await self._auth.issue_ticket(user_id, machine_id)
         return Scheduled(machine_id, token, ticket, ws_url, expires_at)
 
     async def terminate(self, principal: Principal, machine_id: str) -> None:
         """Gives a VM up: its line is closed, its process stopped. Twice is like once."""
-        await self._records.check_owner(principal, machine_id)
+        await self._records.owned(principal, machine_id)
         # The record and the registry first: from here on nobody lets this VM in again, and the
         # end of its line no longer counts as a line that broke.
         await self._records.set_state(

@@ -11,7 +11,14 @@ class WireError(Exception):
 
 
 class Malformed(WireError):
-    """One message is unreadable; the line lives on (000 §8)."""
+    """One message is unreadable; the line lives on (000 §8).
+
+    `request_id`: it was a request, and whoever sent it waits for a response.
+    """
+
+    def __init__(self, problem: str, request_id: str | None = None) -> None:
+        super().__init__(problem)
+        self.request_id = request_id
 
 
 class CloseLine(WireError):

@@ -34,7 +34,7 @@ def test_a_command_that_prints_records_can_print_json(path: tuple[str, ...]) -> 
     assert "--json" in CliRunner().invoke(app, [*path, "--help"]).output
 
 
-def test_the_commands_of_the_contract_are_there() -> None:
+def test_the_commands_of_the_reference_are_there() -> None:
     names = {path[0] for path in ALL}
     assert names >= {"up", "control", "chat", "token", "user", "agent", "session", "machine"}
     assert names >= {"skill", "mcp", "memory", "usage", "audit", "doctor", "org"}

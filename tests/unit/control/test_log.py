@@ -1,6 +1,7 @@
 """The log commits, then delivers; readers see every event once, in order, whatever happens."""
 
 import asyncio
+import gc
 import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from trunkline import limits
 from trunkline.control import log as log_module
 from trunkline.control.clock import now_ms
-from trunkline.control.log import Batch, Log
+from trunkline.control.log import Batch, Log, SessionLog
 from trunkline.control.store.segments import Head, Segment, SqliteSegments
 
 
@@ -122,6 +123,80 @@ async def test_a_failing_disk_delays_events_and_loses_none(
     await log.flushed()
     assert reader.events == [(1, "a"), (2, "b")]
     assert stalls == [True, True, True, False]
+
+
+async def test_a_log_that_is_let_go_while_others_are_read_keeps_its_place(
+    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last holder left in the middle of `open_all`, and it began again at 1."""
+    log = Log(disk, now_ms)
+    kept: list[SessionLog] = [await log.open("s1")]
+    await log.append_and_wait(kept[0], "a")
+    heads = disk.heads
+
+    async def slow_heads(session_ids: list[str]) -> dict[str, Head]:
+        kept.clear()
+        gc.collect()
+        return await heads(session_ids)
+
+    monkeypatch.setattr(disk, "heads", slow_heads)
+    opened = await log.open_all(["s1", "s2"])
+    assert (opened["s1"].last_id, opened["s2"].last_id) == (1, 0)
+
+
+async def test_a_commit_whose_answer_was_lost_is_not_made_twice(
+    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "_RETRY_S", 0.0)
+    commit, failures = SqliteSegments._append, ["disk full"]
+
+    def committed_but_failed(self: SqliteSegments, segments: list[Segment], again: bool) -> None:
+        commit(self, segments, again)
+        if failures:
+            raise OSError(failures.pop())
+
+    monkeypatch.setattr(SqliteSegments, "_append", committed_but_failed)
+    log = Log(disk, now_ms)
+    session = await log.open("s1")
+    reader = Collector()
+    await log.follow(session, reader, 0)
+    await log.append_and_wait(session, "a")
+    await log.append_and_wait(session, "b")
+    assert reader.events == [(1, "a"), (2, "b")]
+    assert await disk.read("s1", 0, 10) == [(1, "a"), (2, "b")]
+
+
+async def test_a_reader_that_fails_does_not_keep_the_log_from_others(
+    disk: SqliteSegments,
+) -> None:
+    class Broken(Collector):
+        def deliver(self, batch: Batch) -> None:
+            raise RuntimeError("broken")
+
+    log = Log(disk, now_ms)
+    session = await log.open("s1")
+    reader = Collector()
+    session.attach(Broken())
+    await log.follow(session, reader, 0)
+    await log.append_and_wait(session, "a")
+    assert await log.append_and_wait(session, "b") == 2
+    assert reader.events == [(1, "a"), (2, "b")]
+
+
+async def test_a_ring_of_large_events_is_bounded_in_bytes(
+    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RING_BYTES_MAX", 10_000)
+    log = Log(disk, now_ms)
+    session = await log.open("s1")
+    for _ in range(30):
+        await log.append_and_wait(session, "x" * 1000)
+    assert len(session.ring) == 10
+    near, far = Collector(), Collector()
+    await log.follow(session, near, 25)
+    await log.follow(session, far, 2)
+    assert [number for number, _ in near.events] == [26, 27, 28, 29, 30]
+    assert (far.events, far.resyncs) == ([], 1)
 
 
 async def test_waiting_for_an_event_gives_the_id_that_readers_see(disk: SqliteSegments) -> None:

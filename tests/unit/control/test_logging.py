@@ -46,17 +46,6 @@ def test_json_logs_are_one_object_a_line() -> None:
     assert event["timestamp"].endswith("Z")
 
 
-def test_what_is_bound_is_on_every_line_inside_and_none_outside() -> None:
-    out = lines(json_logs=True)
-    log = structlog.get_logger()
-    with logging.bound(session="s-1", machine="m-1"):
-        log.info("inside")
-    log.info("outside")
-    inside, outside = map(json.loads, out.getvalue().splitlines())
-    assert (inside["session"], inside["machine"]) == ("s-1", "m-1")
-    assert "session" not in outside
-
-
 @pytest.mark.parametrize("json_logs", [False, True])
 def test_hostile_values_cannot_forge_a_line(json_logs: bool) -> None:
     out = lines(json_logs=json_logs)

@@ -14,6 +14,7 @@ from tests.support.vm_bench import ADMIN, AWAY_S, BOUND_S, CONNECT_S, URL, Bench
 from trunkline import limits
 from trunkline.control.auth import Auth, Principal
 from trunkline.control.errors import (
+    Conflict,
     Forbidden,
     InvalidRequest,
     LimitReached,
@@ -70,9 +71,9 @@ async def test_a_manual_vm_gets_all_it_needs_to_connect(bench: Bench) -> None:
     assert made.ws_url == "wss://agents.example/trunk/ws/vm"
     claims = bench.auth.check_vm_token(made.token)
     assert (claims.user_id, claims.org_id, claims.vm_id) == ("user-1", "org-1", made.vm_id)
-    await bench.auth.redeem_ticket(made.ticket, "user-1")
+    await bench.auth.redeem_ticket(made.ticket, "user-1", made.vm_id)
     with pytest.raises(Unauthorized):
-        await bench.auth.redeem_ticket(made.ticket, "user-1")
+        await bench.auth.redeem_ticket(made.ticket, "user-1", made.vm_id)
     row = await bench.row(made.vm_id)
     assert (row.kind, row.provider, row.state) == ("vm", "manual", "pending")
     assert (row.name, row.created_at) == ("my laptop", bench.time.now_ms)
@@ -133,6 +134,24 @@ async def test_a_program_that_is_not_there_is_a_clear_error_and_leaves_no_record
         await bench.local(vms)
     async with bench.store.read() as connection:
         assert (await connection.execute(select(schema.machines))).all() == []
+
+
+async def test_a_vm_gets_new_credentials_for_as_long_as_it_is_wanted(bench: Bench) -> None:
+    vms = await bench.vms()
+    made = await vms.schedule(MEMBER, "user-1", base_url=URL)
+    again = await vms.renew(MEMBER, made.vm_id, base_url=URL + "/trunk")
+    assert (again.vm_id, again.ws_url) == (made.vm_id, "wss://agents.example/trunk/ws/vm")
+    for one in (made, again):
+        claims = bench.auth.check_vm_token(one.token)
+        assert (claims.user_id, claims.org_id, claims.vm_id) == ("user-1", "org-1", made.vm_id)
+        await bench.auth.redeem_ticket(one.ticket, "user-1", made.vm_id)
+    for principal, machine_id in ((STRANGER, made.vm_id), (ADMIN, new_id()), (ADMIN, "\x00")):
+        with pytest.raises(NotFound):
+            await vms.renew(principal, machine_id, base_url=URL)
+    await vms.terminate(MEMBER, made.vm_id)
+    with pytest.raises(Conflict, match="terminated") as caught:
+        await vms.renew(MEMBER, made.vm_id, base_url=URL)
+    assert caught.value.code == "VM_NOT_ACTIVE"
 
 
 # --- Waiting ----------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ BROKEN: dict[str, str | bytes] = {
     "an unknown type and broken JSON": '{"type":"new","x":}',
     "auth without a token": '{"type":"auth"}',
     "a token that is no text": '{"type":"auth","token":7}',
-    "capabilities that are no list": '{"type":"auth","token":"t","capabilities":"seq"}',
     "sessions that are no list": '{"type":"heartbeat","active_sessions":"s"}',
     "sessions that are no text": '{"type":"heartbeat","active_sessions":[1]}',
     "an event of no session": '{"type":"sse_event","data":"{}"}',

@@ -1,4 +1,4 @@
-"""What goes back: JSON, pages, and errors, which always have the one shape of the contract.
+"""What goes back: JSON, pages, and errors in their one shape (docs/reference/errors.md).
 
 An unexpected error is logged here with its route; its details never leave the process.
 """

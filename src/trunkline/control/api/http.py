@@ -17,6 +17,7 @@ class HttpServer:
         self._runner = web.AppRunner(
             build_app(core),
             access_log=None,
+            shutdown_timeout=limits.DRAIN_WORK_S,
             max_line_size=limits.HEAD_BYTES_MAX,
             max_field_size=limits.HEAD_BYTES_MAX,
         )

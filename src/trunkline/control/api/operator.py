@@ -10,7 +10,6 @@ from typing import Any, Literal
 import msgspec
 import structlog
 from aiohttp import web
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from trunkline import limits
@@ -46,8 +45,8 @@ async def check_ready(core: Core) -> Health:
     if core.log.is_stalled:
         raise Unavailable("the session log cannot be written", code="NOT_READY")
     try:
-        async with asyncio.timeout(limits.READY_TIMEOUT_S), core.store.read() as connection:
-            await connection.execute(text("SELECT 1"))
+        async with asyncio.timeout(limits.READY_TIMEOUT_S):
+            await core.store.ping()
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         _log.error("not ready", error=repr(error))
         raise Unavailable("the database does not answer", code="NOT_READY") from error

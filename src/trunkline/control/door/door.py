@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, cast
 
 import msgspec
-import structlog
 from aiohttp import web
 
 from trunkline import limits
@@ -18,8 +17,6 @@ from trunkline.control.door.origin import check_host, check_origin
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.settings import Settings
 from trunkline.wire.errors import Malformed
-
-_log = structlog.get_logger(__name__)
 
 Accept = Callable[[asyncio.Transport, Head], None]
 TakeBack = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -161,10 +158,11 @@ def refuse(transport: asyncio.Transport, error: TrunklineError) -> None:
 
 def _answer(transport: asyncio.Transport, status: int, code: str, message: str) -> None:
     body = msgspec.json.encode({"error": {"code": code, "message": message}})
+    challenge = "WWW-Authenticate: Bearer\r\n" if status == 401 else ""
     head = (
         f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        "Connection: close\r\n\r\n"
+        f"{challenge}Connection: close\r\n\r\n"
     )
     transport.write(head.encode() + body)
     close_politely(transport)

@@ -8,6 +8,7 @@ import asyncio
 
 import msgspec
 import structlog
+from msgspec import UNSET
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from trunkline import limits
@@ -17,7 +18,7 @@ from trunkline.control.door.head import Head
 from trunkline.control.door.websocket import adopt, send_close
 from trunkline.control.edges.vm_commands import to_wire
 from trunkline.control.edges.vm_host import VmHost
-from trunkline.control.errors import InvalidRequest
+from trunkline.control.errors import InvalidRequest, LimitReached
 from trunkline.control.log import SessionLog
 from trunkline.control.machine import Machine
 from trunkline.wire.errors import CloseLine, Malformed
@@ -36,6 +37,7 @@ from trunkline.wire.semibot.messages import (
     FireAndForget,
     Heartbeat,
     Request,
+    Response,
     Resume,
     SseEvent,
     StartSession,
@@ -56,6 +58,8 @@ def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
     user_id = head.query.get("user_id", "")
     if not user_id:
         raise InvalidRequest("user_id is missing in the URL")
+    if host.unknown_lines() >= limits.UNKNOWN_LINES_MAX:
+        raise LimitReached("too many lines have not shown a token yet")
     adopt(transport, head, VmLine(host, user_id, head.query.get("ticket")), limits.FRAME_BYTES_MAX)
 
 
@@ -164,6 +168,9 @@ class VmLine(WSListener):
             case Malformed():
                 self._metrics.malformed += 1
                 _log.warning("malformed message", machine=self._machine_id, problem=str(error))
+                if error.request_id is not None:
+                    body = ErrorBody(code="INVALID_REQUEST", message=str(error))
+                    self.send(Response(id=error.request_id, error=body))
             case UnicodeDecodeError():
                 self.close(CloseCode.INVALID_TEXT, "text that is not UTF-8")
             case CloseLine():
@@ -183,6 +190,8 @@ class VmLine(WSListener):
         elif kind == _CLOSE:
             self.close(CloseCode.OK, "")
         elif kind in (_TEXT, _BINARY, _CONTINUATION):
+            if self.machine is None and frame.payload_size > limits.AUTH_FRAME_BYTES_MAX:
+                raise CloseLine(CloseCode.MESSAGE_TOO_BIG, "too large for a first frame")
             opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
             whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
             self._is_plain = self._connection.is_unlimited and self._assembler.idle
@@ -215,8 +224,11 @@ class VmLine(WSListener):
             self._host.requests.report(self, message)
         elif isinstance(message, Resume):
             self._host.resume(self, message)
+            return
         else:
             _log.debug("unknown message type", machine=self._machine_id)
+        if self.machine is not None:
+            self._host.machines.resumed(self.machine, self)
 
     def _event(self, event: SseEvent | BatchedEvent) -> None:
         """From the wire to the log, for an event of any kind."""
@@ -308,13 +320,28 @@ class VmLine(WSListener):
     def send(self, message: Downlink) -> None:
         if not self.is_open:
             return
+        frame = encode(message)
+        if len(frame) > limits.FRAME_BYTES_MAX:
+            self._too_large(message)
+            return
         sent = self._metrics.sent
         sent[type(message)] = sent.get(type(message), 0) + 1
-        self._transport.send(_TEXT, encode(message))
+        self._transport.send(_TEXT, frame)
         unsent = self._transport.underlying_transport.get_write_buffer_size()
         if unsent > limits.LINE_UNSENT_BYTES_MAX:
             _log.warning("the machine does not read; cutting its line", machine=self._machine_id)
             self._transport.underlying_transport.abort()
+
+    def _too_large(self, message: Downlink) -> None:
+        """A frame that the wire does not allow: sent without what can be done without."""
+        kind = type(message).__name__
+        _log.error("a message is too large for one frame", machine=self._machine_id, message=kind)
+        if isinstance(message, StartSession) and message.data.snapshot is not UNSET:
+            message.data.snapshot = UNSET
+            self.send(message)
+        elif isinstance(message, Response) and message.error is None:
+            body = ErrorBody(code="RESULT_TOO_LARGE", message="the result does not fit a frame")
+            self.send(Response(id=message.id, error=body))
 
     def pause(self, paused: bool) -> None:
         """While the disk does not keep up, machines are not read."""

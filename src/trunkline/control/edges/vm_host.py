@@ -68,6 +68,10 @@ class VmHost:
         self._credentials = credentials
         self._tasks = tasks
 
+    def unknown_lines(self) -> int:
+        """Lines that have not shown a good token yet."""
+        return sum(1 for line in self.lines if line.machine is None)
+
     # --- Authentication -----------------------------------------------------------------------
 
     def authenticate(self, line: "VmLine", token: str) -> None:
@@ -174,8 +178,9 @@ class VmHost:
         """000 §6: what became of the requests that were under way."""
         assert line.machine is not None
         ids = message.pending_ids[: limits.RESUME_IDS_MAX]
-        results = await self.requests.results_of(line.machine.user_id, ids)
+        results = await self.requests.results_of(line.machine, ids)
         line.send(ResumeResponse(results=dict(results)))
+        self.machines.resumed(line.machine, line)
         if "seq" in line.capabilities and message.turns is not None:
             await self._lifecycle.redeliver(line.machine, message.turns)
 
@@ -196,6 +201,7 @@ class VmHost:
         )
         for reader in log.readers:
             reader.resync()
+        self._lifecycle.lost(log, seq - known - 1)
 
     def ended(self, line: "VmLine") -> None:
         self.lines.discard(line)

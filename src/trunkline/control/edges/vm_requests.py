@@ -12,6 +12,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.errors import TrunklineError
+from trunkline.control.machine import Machine
 from trunkline.control.metrics import Metrics
 from trunkline.control.services import Services
 from trunkline.control.services.methods import Caller
@@ -35,6 +36,9 @@ class VmRequests:
         self._tasks = tasks
         self._running: dict[tuple[str, str], VmLine] = {}
         """By machine and request id, with the line that wants the answer now."""
+        self._promised: set[tuple[str, str]] = set()
+        """Requests that ran when their machine asked for them in `resume`. It was told to ask
+        again, and gets the answer of the first time."""
         self._per_user: dict[str, int] = {}
         self._reports: dict[str, Serial] = {}
 
@@ -60,13 +64,17 @@ class VmRequests:
         result: Any = None
         error: ErrorBody | None = None
         try:
-            try:
-                result = await self._services.methods.request(
-                    caller, request.method, request.params
-                )
-            except TrunklineError as failure:
-                error = ErrorBody(code=failure.code, message=failure.message)
-            await self._keep(caller.user_id, request.id, result, error)
+            kept = await self._kept(key, caller)
+            if kept is not None:
+                result, error = kept
+            else:
+                try:
+                    result = await self._services.methods.request(
+                        caller, request.method, request.params
+                    )
+                except TrunklineError as failure:
+                    error = ErrorBody(code=failure.code, message=failure.message)
+                await self._keep(caller.user_id, request.id, result, error)
         except Exception:
             # The machine gets its answer all the same; only a `resume` would miss it.
             _log.exception("a result could not be kept", machine=caller.machine_id)
@@ -114,9 +122,27 @@ class VmRequests:
             self._services.methods.notify(caller, message.method, message.params), "vm report"
         )
 
-    async def results_of(self, user_id: str, request_ids: Iterable[str]) -> dict[str, Any]:
+    async def _kept(
+        self, key: tuple[str, str], caller: Caller
+    ) -> tuple[Any, ErrorBody | None] | None:
+        """The answer to a request that ran during its machine's `resume`, so that it runs once."""
+        if key not in self._promised:
+            return None
+        self._promised.discard(key)
+        entry = (await self._services.results.fetch(caller.user_id, [key[1]]))[key[1]]
+        if entry["status"] == "completed":
+            return entry["data"], None
+        if entry["status"] == "failed":
+            return None, ErrorBody(**entry["error"])
+        return None
+
+    async def results_of(self, machine: Machine, request_ids: Iterable[str]) -> dict[str, Any]:
         """The entries of `resume_response`. What still runs is asked for again, and found."""
-        return await self._services.results.fetch(user_id, list(request_ids))
+        ids = list(request_ids)
+        running = {(machine.id, one) for one in ids}.intersection(self._running)
+        if len(self._promised) < limits.RESUME_IDS_MAX:
+            self._promised |= running
+        return await self._services.results.fetch(machine.user_id, ids)
 
     def _caller(self, line: "VmLine", session_id: str) -> Caller | None:
         machine = line.machine

@@ -22,7 +22,7 @@ class Records:
     def __init__(self, store: Store, keys: Keys, auth: Auth, clock: Clock = now_ms) -> None:
         self.orgs = Orgs(store, auth, clock)
         self.users = Users(store, auth, clock)
-        self.tokens = Tokens(store, auth)
+        self.tokens = Tokens(store, auth, clock)
         self.agents = Agents(store, self.users, clock)
         self.credentials = Credentials(store, keys, clock)
         self.machines = MachineRecords(store)

@@ -6,7 +6,9 @@
 import msgspec
 from sqlalchemy import ColumnElement, and_, select
 
+from trunkline import limits
 from trunkline.control.auth import Auth, Principal
+from trunkline.control.clock import Clock
 from trunkline.control.errors import Forbidden, NotFound
 from trunkline.control.records.fields import Label, LifeSeconds, rank
 from trunkline.control.records.page import Page, Paging, columns, read_page, visible
@@ -44,14 +46,21 @@ class IssuedToken(msgspec.Struct, kw_only=True):
 class Tokens:
     """The tokens of people."""
 
-    def __init__(self, store: Store, auth: Auth) -> None:
+    def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
         self._store = store
         self._auth = auth
+        self._clock = clock
 
     async def issue(self, user_id: str, new: NewToken) -> IssuedToken:
         """For a user of whom the caller has checked that it may act in their name."""
         secret, token_id = await self._auth.issue(user_id, label=new.label, life_s=new.expires_in_s)
         return IssuedToken(token=secret, id=token_id)
+
+    async def issue_login(self, user_id: str) -> tuple[str, int]:
+        """A login link's one-time code and its end (Unix ms), for a user as above."""
+        expires_at = self._clock() + int(limits.LOGIN_LINK_LIFE_S * 1000)
+        code, _ = await self._auth.issue(user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
+        return code, expires_at
 
     async def page(self, user_id: str, paging: Paging) -> Page[Token]:
         """Of a user whom the caller may see."""

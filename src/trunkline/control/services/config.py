@@ -24,9 +24,22 @@ class Config:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def get_config(self, org_id: str, agent_id: str) -> dict[str, Any]:
-        """The answer to `get_config`."""
-        return {"config": await self._agent(org_id, agent_id)}
+    async def get_config(self, user_id: str, session_id: str, agent_id: str) -> dict[str, Any]:
+        """The answer to `get_config`: the user's own agents, and those that the session uses."""
+        checked_id("agent", agent_id)
+        query = select(agents).where(agents.c.id == agent_id)
+        used = (
+            select(agents.c.id, agents.c.sub_agents)
+            .join(sessions, sessions.c.agent_id == agents.c.id)
+            .where(sessions.c.id == session_id)
+        )
+        async with self._store.read() as connection:
+            row = (await connection.execute(query)).mappings().first()
+            main = (await connection.execute(used)).first()
+        in_use = () if main is None else (main.id, *(main.sub_agents or ()))
+        if row is None or (row["user_id"] != user_id and agent_id not in in_use):
+            raise NotFound("agent", agent_id)
+        return {"config": _plain(row)}
 
     async def get_session(self, user_id: str, session_id: str) -> dict[str, Any]:
         """The answer to `get_session`: the record, and the agent with the session's own choices."""

@@ -141,7 +141,8 @@ class Methods:
         return {"result": result}
 
     async def _get_config(self, caller: Caller, given: dict[str, Any]) -> Any:
-        return await self._config.get_config(caller.org_id, _typed(given, params.Agent).agent_id)
+        wanted = _typed(given, params.Agent).agent_id
+        return await self._config.get_config(caller.user_id, caller.session_id, wanted)
 
     async def _get_session(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, params.Session).session_id or caller.session_id

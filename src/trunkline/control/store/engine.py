@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy import event
+from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -90,6 +90,11 @@ class Store:
             return
         async with self._writing, self.engine.begin() as connection:
             yield connection
+
+    async def ping(self) -> None:
+        """Returns if the database answers; raises what its driver raises if not."""
+        async with self.read() as connection:
+            await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
         await self.engine.dispose()

@@ -14,6 +14,7 @@ from sqlalchemy import and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from trunkline import limits
 from trunkline.control.store import schema
 from trunkline.control.store.checkpointer import Checkpointer
 from trunkline.control.store.engine import open_engine, sqlite_url
@@ -21,6 +22,10 @@ from trunkline.control.store.migrate import upgrade
 
 _IDS_PER_QUERY = 500
 _T = TypeVar("_T")
+
+_VALUES = "segments (session_id, last_id, first_id, at, machine_seq, body) VALUES (?,?,?,?,?,?)"
+_INSERT = f"INSERT INTO {_VALUES}"
+_INSERT_AGAIN = f"INSERT OR IGNORE INTO {_VALUES}"
 
 
 class Head(NamedTuple):
@@ -67,11 +72,14 @@ class SegmentStore(Protocol):
 
 
 def _unpack(rows: Iterable[tuple[int, bytes]], after: int, limit: int) -> list[tuple[int, str]]:
+    """Up to `limit` events, fewer where they are large."""
     events: list[tuple[int, str]] = []
+    size = 0
     for first_id, body in rows:
         lines = bytes(body).decode().split("\n")
         events += [one for one in enumerate(lines, first_id) if one[0] > after]
-        if len(events) >= limit:
+        size += len(body)
+        if len(events) >= limit or size > limits.EVENTS_PAGE_BYTES_MAX:
             break
     return events[:limit]
 
@@ -130,9 +138,7 @@ class SqliteSegments:
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.executemany(
-                f"INSERT {'OR IGNORE ' if again else ''}INTO segments"
-                " (session_id, last_id, first_id, at, machine_seq, body)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                _INSERT_AGAIN if again else _INSERT,
                 rows,
             )
             connection.execute("COMMIT")

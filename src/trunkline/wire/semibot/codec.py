@@ -15,9 +15,17 @@ class Unknown(msgspec.Struct):
     type: str
 
 
+class _Asked(msgspec.Struct):
+    """As much of a request as its answer needs."""
+
+    type: str
+    id: str
+
+
 _uplink: msgspec.json.Decoder[Uplink] = msgspec.json.Decoder(Uplink)
 _downlink: msgspec.json.Decoder[Downlink] = msgspec.json.Decoder(Downlink)
 _envelope = msgspec.json.Decoder(Unknown)
+_asked = msgspec.json.Decoder(_Asked)
 _encoder = msgspec.json.Encoder()
 
 UPLINK_TYPES = frozenset(
@@ -52,4 +60,13 @@ def _unknown_or_raise(payload: bytes | str, error: Exception) -> Unknown:
             return _envelope.decode(payload)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as second:
             error = second
-    raise Malformed(str(error)[:500]) from error
+    raise Malformed(str(error)[:500], _request_id(payload)) from error
+
+
+def _request_id(payload: bytes | str) -> str | None:
+    """The id of a request that cannot be read otherwise: its sender waits for an answer."""
+    try:
+        asked = _asked.decode(payload)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return asked.id if asked.type == "request" else None

@@ -85,7 +85,9 @@ class Connection:
         """The token is good. Says which capabilities are in force on this line."""
         assert self.state is State.CONNECTED
         assert self.auth is not None
-        self.capabilities = frozenset(CAPABILITIES).intersection(self.auth.capabilities)
+        named = self.auth.capabilities
+        if isinstance(named, list):  # anything else names nothing
+            self.capabilities = frozenset(one for one in CAPABILITIES if one in named)
         self.state = State.AUTHENTICATED
         return self.capabilities
 

@@ -30,7 +30,7 @@ class Auth(_Up, tag="auth"):
     """The first frame (§9). `capabilities` is Trunkline's addition: `seq`, `batch`."""
 
     token: str
-    capabilities: list[str] = []
+    capabilities: Any = None
 
 
 class Heartbeat(_Up, tag="heartbeat"):

@@ -88,7 +88,7 @@ async def core(
     yield core
     await core.vms.stop()
     await core.log.flushed()
-    await core.tasks.settle()
+    await core.tasks.settle(5)
     await core.services.close()
     await segments.close()
 

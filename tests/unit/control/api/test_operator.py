@@ -82,6 +82,26 @@ async def test_a_login_link_works_once_and_its_cookie_is_for_the_browser_alone(a
         assert "Set-Cookie" not in answer.headers
 
 
+async def test_a_login_link_can_be_made_at_any_time(api: Api) -> None:
+    ann = api.people.ann
+    status, link = await api.call(ann, "POST", f"/users/{ann.user_id}/login-link")
+    assert status == 201
+    assert link["expires_at"] > 0
+    address = str(api.client.make_url("/login"))
+    assert link["url"].startswith(f"{address}?code=tl_")
+    path = link["url"].removeprefix(str(api.client.make_url("")).rstrip("/"))
+    async with await api.send(None, "GET", path) as answer:
+        assert answer.status == 303
+        cookie = SimpleCookie(answer.headers["Set-Cookie"])[COOKIE].value
+    _, me = await api.call(None, "GET", "/me", headers={"Cookie": f"{COOKIE}={cookie}"})
+    assert me["user"]["id"] == ann.user_id
+    async with await api.send(None, "GET", path) as answer:
+        assert answer.status == 401
+    api.core.settings = Settings(public_url="https://trunk.example.org/a")
+    _, link = await api.call(ann, "POST", f"/users/{ann.user_id}/login-link")
+    assert link["url"].startswith("https://trunk.example.org/a/login?code=tl_")
+
+
 async def test_behind_https_the_cookie_is_secure(api: Api) -> None:
     api.core.settings = Settings(public_url="https://trunk.example.org")
     async with await api.send(None, "GET", f"/login?code={await login_code(api)}") as answer:

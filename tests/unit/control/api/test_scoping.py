@@ -143,10 +143,12 @@ WRITES = [
     (ann_herself, "PATCH", "/users/{}", {"name": "x"}),
     (ann_herself, "POST", "/users/{}/token", {}),
     (ann_herself, "POST", "/users/{}/vm", {}),
+    (ann_herself, "POST", "/users/{}/login-link", {}),
     (ann_herself, "PUT", "/users/{}/credentials/openai", {"api_key": "k"}),
     (ann_agent, "PATCH", "/agents/{}", {"name": "x"}),
     (ann_agent, "DELETE", "/agents/{}", None),
     (ann_token, "DELETE", "/tokens/{}", None),
+    (ann_machine, "POST", "/machines/{}/token", None),
     (ann_machine, "DELETE", "/machines/{}", None),
     (ann_session, "PATCH", "/sessions/{}", {"title": "x"}),
     (ann_session, "POST", "/sessions/{}/messages", {"message": "hi"}),
@@ -210,9 +212,12 @@ async def test_what_concerns_the_whole_org_is_not_for_members(
 
 async def test_an_org_admin_gets_no_admins_token_machine_or_keys(api: Api) -> None:
     orla, ada = api.people.orla, api.people.ada.user_id
+    machine_id = await api.schedule(api.people.ada)
     for method, path, body in (
         ("POST", f"/users/{ada}/token", {}),
         ("POST", f"/users/{ada}/vm", {}),
+        ("POST", f"/users/{ada}/login-link", {}),
+        ("POST", f"/machines/{machine_id}/token", {}),
         ("PUT", f"/users/{ada}/credentials/openai", {"api_key": "k"}),
         ("DELETE", f"/users/{ada}", None),
     ):

@@ -117,6 +117,22 @@ async def test_of_many_answers_to_a_question_one_wins(api: Api) -> None:
     assert decided["items"][0]["state"] in ("confirmed", "denied")
 
 
+async def test_a_question_named_by_its_machine_needs_its_session_where_two_ask(api: Api) -> None:
+    ann = api.people.ann
+    one, other = await new_session(api), await new_session(api)
+    for session_id in (one, other):
+        await api.core.approvals.asked(session_id, ann.user_id, "q1", {"tool_name": "shell"})
+    status, answer = await api.call(ann, "POST", "/approvals/q1", {"confirmed": True})
+    assert (status, answer["error"]["code"]) == (409, "AMBIGUOUS")
+    for session_id in (one, other):
+        body = {"confirmed": True, "session_id": session_id}
+        status, answer = await api.call(ann, "POST", "/approvals/q1", body)
+        assert (status, answer["session_id"]) == (200, session_id)
+    for wrong in ("", "x" * 101, 1):
+        body = {"confirmed": True, "session_id": wrong}
+        assert (await api.call(ann, "POST", "/approvals/q1", body))[0] == 400
+
+
 async def test_an_answer_says_yes_or_no(api: Api) -> None:
     for body in ({}, {"confirmed": "yes"}, {"confirmed": None}, {"confirmed": 1}):
         status, answer = await api.call(api.people.ann, "POST", "/approvals/x", body)

@@ -25,16 +25,20 @@ def test_the_runtime_is_the_first_that_is_set(
     assert runtime_type(session, agent, user, org) == expected
 
 
-async def test_an_agents_config_is_for_its_whole_org(world: World, services: Services) -> None:
-    answer = await services.config.get_config(world.org, world.agent)
+async def test_an_agents_config_is_for_its_owner_and_for_sessions_that_use_it(
+    world: World, services: Services
+) -> None:
+    ann = world.ann.user_id
+    answer = await services.config.get_config(ann, world.session, world.agent)
     assert answer["config"]["id"] == world.agent
     assert answer["config"]["system_prompt"] == "Be kind."
     assert answer["config"]["model"] == "gpt-4o"
     assert "temperature" not in answer["config"]
     foreign = await add_agent(world.store, world.bob)
-    for agent in (foreign, "no-such-agent", "", "\x00"):
+    colleagues = await add_agent(world.store, world.olga)
+    for agent in (foreign, colleagues, "no-such-agent", "", "\x00"):
         with pytest.raises(NotFound) as caught:
-            await services.config.get_config(world.org, agent)
+            await services.config.get_config(ann, world.session, agent)
         assert caught.value.code == "AGENT_NOT_FOUND"
 
 

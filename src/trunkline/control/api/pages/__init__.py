@@ -1,6 +1,6 @@
 """The pages that the control plane serves itself: home, docs, and what a bad login link shows.
 
-Self-contained: plain HTML, one style sheet, two scripts, nothing from elsewhere. Both languages
+Self-contained: plain HTML, one style sheet, three scripts, nothing from elsewhere. Both languages
 are in the document; the language on `<html>` says which one is seen.
 """
 

@@ -1,4 +1,4 @@
-"""Every route of the contract's §5, one module a subject. A module's `routes` is what it serves."""
+"""Every route under `/api/v1`, one module a subject. A module's `routes` is what it serves."""
 
 from trunkline.control.api.framework import Route
 from trunkline.control.api.routes import (

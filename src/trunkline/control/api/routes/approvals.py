@@ -20,10 +20,12 @@ class ApprovalQuery(Paging, kw_only=True):
 
 
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
-    """`answer`: what the person chose or wrote, where the question asks for it."""
+    """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
+    whose question it is, where it is named by its machine's id, which another may use as well."""
 
     confirmed: bool
     answer: Any = None
+    session_id: Id | None = None
 
 
 @routes.get("/approvals")
@@ -42,4 +44,6 @@ async def answer_approval(
     core: Core, who: Principal, approval_id: str, body: ApprovalAnswer
 ) -> Approval:
     """Answer a question. The first answer wins."""
-    return await core.sessions.answer(who, approval_id, body.confirmed, body.answer)
+    return await core.sessions.answer(
+        who, approval_id, body.confirmed, body.answer, session_id=body.session_id
+    )

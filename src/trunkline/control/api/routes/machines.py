@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 from aiohttp import web
 
+from trunkline.control.api.address import base_url
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
 from trunkline.control.auth import Principal
@@ -70,6 +71,19 @@ async def get_machine(core: Core, who: Principal, machine_id: str) -> Machine:
     return (await _live(core, [record]))[0]
 
 
+@routes.post("/machines/{machine_id}/token", status=201)
+async def renew_token(
+    core: Core, who: Principal, request: web.Request, machine_id: str
+) -> Scheduled:
+    """Issue a new token and ticket for an execution plane that is not failed or terminated.
+
+    What it has stays good until its end; its next connection may use either.
+    """
+    record = await core.records.machines.get(who, machine_id)
+    await core.records.users.get_managed(who, record.user_id)
+    return await core.vms.renew(who, machine_id, base_url=base_url(core, request))
+
+
 @routes.delete("/machines/{machine_id}")
 async def terminate_machine(core: Core, who: Principal, machine_id: str) -> None:
     """Give a machine up.
@@ -79,14 +93,6 @@ async def terminate_machine(core: Core, who: Principal, machine_id: str) -> None
     record = await core.records.machines.get(who, machine_id)
     await core.records.users.get_managed(who, record.user_id)
     await core.vms.terminate(who, machine_id)
-
-
-def base_url(core: Core, request: web.Request) -> str:
-    """Where this server is for whoever sent this request."""
-    if core.settings.public_url:
-        return core.settings.public_url
-    host = request.headers.get("Host") or f"{core.settings.host}:{core.settings.port}"
-    return f"{request.scheme}://{host}"
 
 
 async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:

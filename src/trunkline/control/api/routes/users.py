@@ -1,5 +1,9 @@
-"""Routes of people, and of the machines that are scheduled for them."""
+"""Routes of people, and of the links by which they log in."""
 
+import msgspec
+from aiohttp import web
+
+from trunkline.control.api.address import base_url
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
 from trunkline.control.auth import Principal
@@ -7,6 +11,13 @@ from trunkline.control.records.page import Page, Paging
 from trunkline.control.records.users import NewUser, User, UserPatch
 
 routes = Routes("users")
+
+
+class LoginLink(msgspec.Struct, kw_only=True):
+    """Logs a browser in, once, until `expires_at` (Unix ms)."""
+
+    url: str
+    expires_at: int
 
 
 @routes.post("/users", status=201)
@@ -37,6 +48,20 @@ async def change_user(core: Core, who: Principal, user_id: str, body: UserPatch)
     Everyone may change their own name and runtime; roles are changed by those above.
     """
     return await core.records.users.change(who, user_id, body)
+
+
+@routes.post("/users/{user_id}/login-link", status=201)
+async def make_login_link(
+    core: Core, who: Principal, request: web.Request, user_id: str
+) -> LoginLink:
+    """Make a login link for a user: yourself, or someone not above you.
+
+    It works once, for 15 minutes.
+    """
+    user = await core.records.users.get_managed(who, user_id)
+    code, expires_at = await core.records.tokens.issue_login(user.id)
+    url = f"{base_url(core, request)}/login?code={code}"
+    return LoginLink(url=url, expires_at=expires_at)
 
 
 @routes.delete("/users/{user_id}")

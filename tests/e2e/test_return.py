@@ -1,0 +1,193 @@
+"""Machines that come back, written as document 004 §3.1 sketches its client."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.support.control import Control, TestUser, running
+from tests.support.eventually import eventually
+
+
+@pytest.fixture
+async def control(tmp_path: Path) -> AsyncIterator[Control]:
+    async with running(tmp_path / "data") as started:
+        yield started
+
+
+def _is(path: tuple[str, ...], value: str, message: dict[str, Any]) -> bool:
+    found: Any = message
+    for key in path:
+        found = found[key]
+    return bool(found == value)
+
+
+async def turns(user: TestUser, session: str) -> list[tuple[str, str, str | None]]:
+    snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
+    return [(one["message"], one["state"], one["answer"]) for one in snapshot["turns"]]
+
+
+async def test_a_client_that_expects_resume_response_next_gets_it_and_then_what_was_held(
+    control: Control,
+) -> None:
+    user = await control.user()
+    vm = await user.vm()
+    session = await user.session()
+    await vm.expect("start_session")
+    await vm.drop()
+    for text in ("one", "two"):
+        await user.say(session, text)
+    url = f"{user.ws_url}?user_id={user.id}"
+    async with aiohttp.ClientSession() as http, http.ws_connect(url) as line:
+
+        async def receive() -> dict[str, Any]:
+            async with asyncio.timeout(15):
+                received: dict[str, Any] = json.loads(await line.receive_str())
+                return received
+
+        await line.send_str(json.dumps({"type": "auth", "token": vm.token}))
+        assert (await receive())["type"] == "init"
+        await line.send_str(json.dumps({"type": "resume", "pending_ids": ["msg-1"]}))
+        answer = await receive()
+        assert answer == {
+            "type": "resume_response",
+            "results": {"msg-1": {"status": "not_found"}},
+        }
+        said = [(await receive())["data"]["message"] for _ in range(2)]
+        assert said == ["one", "two"]
+
+
+async def test_a_turn_that_died_with_its_daemon_ends_and_answers_stay_with_their_questions(
+    control: Control,
+) -> None:
+    user = await control.user()
+    vm = await user.vm()
+    session = await user.session()
+    await vm.heartbeat(session)
+    await user.say(session, "one")
+    await vm.expect("user_message")
+    await vm.drop()
+    async with user.again(vm) as again:
+        await again.heartbeat()  # it runs nothing any more
+        await user.say(session, "two")
+        await again.expect("start_session")
+        await again.expect("user_message")
+        await again.event(session, type="execution_complete", content="answer two")
+        await eventually(
+            lambda: turns(user, session),
+            lambda seen: seen == [("one", "failed", None), ("two", "completed", "answer two")],
+        )
+
+
+async def test_a_vm_that_starts_afresh_ends_what_it_was_doing(control: Control) -> None:
+    user = await control.user()
+    scheduled = await user.schedule()
+    vm = await user.vm()
+    session = await user.session()
+    await user.say(session, "one")
+    await vm.expect("user_message")
+    await vm.drop()
+    assert scheduled["vm_id"]
+    async with user.reader(session) as reader:
+        machine = (await user.ok("GET", f"/sessions/{session}"))["machine_id"]
+        renewed = await user.ok("POST", f"/machines/{machine}/token")
+        again = user.again(vm)
+        again.token, again.url = renewed["token"], f"{again.url}&ticket={renewed['ticket']}"
+        async with again:
+            error = await reader.until_type("execution_error")
+            assert error["code"] == "MACHINE_RESTARTED"
+
+
+async def test_an_end_that_comes_again_under_the_same_name_is_shown_once(
+    control: Control,
+) -> None:
+    user = await control.user()
+    async with await user.vm("seq") as vm:
+        session = await user.session()
+        turn = await user.say(session, "hello")
+        await vm.expect("user_message")
+        async with user.reader(session) as reader:
+            for seq in (1, 2, 3):
+                await vm.event(session, seq=seq, type="execution_complete", turn_id=turn)
+            await vm.event(session, seq=4, type="text_chunk", content="marker")
+            await reader.until_text("marker")
+            kinds = [event.json["type"] for event in reader.events]
+            assert kinds.count("execution_complete") == 1
+
+
+async def test_a_request_that_cannot_be_read_is_answered_all_the_same(control: Control) -> None:
+    user = await control.user()
+    async with await user.vm() as vm:
+        session = await user.session()
+        odd: list[dict[str, Any]] = [
+            {"params": None},
+            {"params": []},
+            {"method": 7},
+            {"session_id": {}},
+        ]
+        for number, broken in enumerate(odd):
+            request = {"type": "request", "id": f"r{number}", "session_id": session}
+            await vm.send({**request, "method": "get_config", **broken})
+            answer = await vm.expect("response", partial(_is, ("id",), f"r{number}"))
+            assert answer["result"] is None
+            assert answer["error"]["code"] == "INVALID_REQUEST"
+
+
+async def test_odd_capabilities_name_nothing(control: Control) -> None:
+    user = await control.user()
+    for odd in (None, "seq", {"seq": True}, [1, None]):
+        scheduled = await user.schedule()
+        async with aiohttp.ClientSession() as http:
+            url = f"{scheduled['ws_url']}?user_id={user.id}&ticket={scheduled['ticket']}"
+            async with http.ws_connect(url) as line:
+                auth = {"type": "auth", "token": scheduled["token"], "capabilities": odd}
+                await line.send_str(json.dumps(auth))
+                init = json.loads(await line.receive_str(timeout=15))
+                assert "capabilities" not in init["data"]
+
+
+async def test_the_history_of_a_message_fits_into_its_frame(control: Control) -> None:
+    user = await control.user()
+    async with await user.vm() as vm:
+        session = await user.session()
+        for number in range(4):
+            text = f"{number}" * 300_000
+            await user.say(session, text)
+            await vm.expect("user_message", partial(_is, ("data", "message"), text))
+            await vm.event(session, type="execution_complete", content="ok")
+            await eventually(
+                lambda: turns(user, session), lambda seen: {one[1] for one in seen} == {"completed"}
+            )
+        await user.say(session, "last")
+        message = await vm.expect("user_message", lambda one: one["data"]["message"] == "last")
+        history = message["data"]["history"]
+        assert len(json.dumps(history)) < 600_000
+        assert history[-1] == {"role": "assistant", "content": "ok"}
+        assert history[0]["content"][0] == "3"
+
+
+async def test_a_question_belongs_to_its_session(control: Control) -> None:
+    """Two sessions may ask under the same id."""
+    user = await control.user()
+    async with await user.vm() as vm:
+        one, other = await user.session(), await user.session()
+        for session, tool in ((one, "ls"), (other, "rm")):
+            await vm.event(session, type="approval_request", request_id="req-1", tool_name=tool)
+
+        async def waiting() -> int:
+            return len((await user.ok("GET", "/approvals"))["items"])
+
+        await eventually(waiting, lambda count: count == 2)
+        status, answer = await user.call("POST", "/approvals/req-1", {"confirmed": True})
+        assert (status, answer["error"]["code"]) == (409, "AMBIGUOUS")
+        await user.ok("POST", "/approvals/req-1", {"confirmed": True, "session_id": one})
+        told = await vm.expect("approval_response")
+        assert told["session_id"] == one
+        assert told["data"]["confirmed"] is True
+        await user.ok("DELETE", f"/sessions/{other}")
+        await eventually(waiting, lambda count: count == 0)
