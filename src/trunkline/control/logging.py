@@ -1,6 +1,7 @@
 """Logs for people (one readable line an event) or for programs (one JSON object a line).
 
-Every event of a session or machine says which, as keywords `session=…, machine=…`. Secrets are taken out and control characters escaped, whatever was logged.
+Every event of a session or machine says which, as keywords `session=…, machine=…`. Secrets are
+taken out and control characters escaped, whatever was logged.
 """
 
 import logging
