@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,29 @@ def test_people_and_their_tokens(cli: Cli) -> None:
     cli.json("user", "update", user["id"], "--role", "org_admin")
     cli.ok("user", "delete", user["id"])
     cli.ok("org", "delete", org["id"])
+
+
+def test_a_login_link_can_be_had_while_the_server_runs(cli: Cli) -> None:
+    user = cli.json("user", "create", "Bea")
+    for whose in ((), (user["id"],)):
+        link = cli.json("user", "login-link", *whose)
+        with urllib.request.urlopen(link["url"]) as answer:
+            assert answer.status == 200
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(link["url"])
+    cli.ok("user", "delete", user["id"])
+
+
+def test_a_machine_gets_a_new_token_until_it_is_given_up(cli: Cli) -> None:
+    made = cli.json("machine", "schedule", "--name", "laptop")
+    again = cli.json("machine", "token", made["vm_id"])
+    assert set(again) == set(made)
+    assert (again["vm_id"], again["ws_url"]) == (made["vm_id"], made["ws_url"])
+    assert again["ticket"] != made["ticket"]
+    cli.ok("machine", "terminate", made["vm_id"])
+    refused = cli.run("machine", "token", made["vm_id"])
+    assert refused.returncode == 1
+    assert "VM_NOT_ACTIVE" in refused.stderr
 
 
 def test_a_key_comes_from_stdin_and_is_not_shown_again(cli: Cli) -> None:
