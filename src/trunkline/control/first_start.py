@@ -10,8 +10,6 @@ from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
-__all__ = ["admin_token", "first_user", "write_private"]
-
 
 def admin_token(settings: Settings) -> str:
     """The operator's own, or one that is made once and kept where only its user can read it."""

@@ -51,8 +51,8 @@ class Lifecycle:
         """The newest turns that have ended: an end of theirs that comes again is not shown."""
         self._unended: dict[str, set[str]] = {}
         """By session, turns that we ended and whose machine may yet end them, unnamed."""
-        machines.before_restart = self.session_lost
-        machines.on_sent = self._sent
+        machines.delivery.before_restart = self.session_lost
+        machines.delivery.on_sent = self._sent
         machines.on_line = self._line_changed
         machines.on_gone = self._machine_gone
         machines.on_strays = self._strays
@@ -130,7 +130,7 @@ class Lifecycle:
         if approval.state != "pending":
             confirmed = approval.state == "confirmed"
             answer = Answer(session_id, request_id, confirmed, approval.answer)
-            self._machines.send(machine, answer)
+            self._machines.delivery.send(machine, answer)
 
     async def tell_answer(self, approval: Approval) -> None:
         """Every reader sees that a question is settled, and by whom."""
@@ -210,7 +210,7 @@ class Lifecycle:
             if turn.state == "queued" or lost:
                 recent = await self._turns.recent(turn.session_id)
                 history = history_of([one for one in recent if one.id < turn.id])
-                self._machines.send(machine, say(turn, history))
+                self._machines.delivery.send(machine, say(turn, history))
 
     def _line_changed(self, machine: Machine, up: bool) -> None:
         status = "online" if up else "offline"
@@ -248,7 +248,7 @@ class Lifecycle:
     async def _stop_closed(self, machine: Machine, session_ids: set[str]) -> None:
         """The machine runs what was closed while it was away."""
         for session_id in await self._records.closed_on(machine.id, session_ids):
-            self._machines.send(machine, Stop(session_id, "user_closed"))
+            self._machines.delivery.send(machine, Stop(session_id, "user_closed"))
 
     async def recover(self) -> None:
         """At the start: the records catch up with the log, and machines with open turns are

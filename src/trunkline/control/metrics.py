@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import structlog
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from trunkline.control.log import Log
     from trunkline.control.machines import Machines
 
-_log = structlog.get_logger(__name__)
 
 _LAG_EVERY_S = 0.5
 

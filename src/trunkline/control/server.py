@@ -22,7 +22,8 @@ from trunkline.control.edges.vm import accept_vm
 from trunkline.control.edges.vm_host import VmHost
 from trunkline.control.edges.vm_requests import VmRequests
 from trunkline.control.errors import Unavailable
-from trunkline.control.first_start import admin_token, first_user, write_private
+from trunkline.control.first_start import admin_token, first_user
+from trunkline.control.secrets import write_private
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.wire.semibot.close_codes import CloseCode

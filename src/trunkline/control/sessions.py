@@ -70,7 +70,7 @@ class Sessions:
         self._approvals = approvals
         self._lifecycle = lifecycle
         self._clock = clock
-        machines.starter = lambda session_id: build_start(store, services, session_id)
+        machines.delivery.starter = lambda session_id: build_start(store, services, session_id)
 
     # --- Records ------------------------------------------------------------------------------
 
@@ -80,9 +80,9 @@ class Sessions:
         self._machines.check_room(machine)
         session = await self._records.insert(who, machine, new)
         self._machines.adopt(machine, await self._log.open(session.id))
-        start = await self._machines.starter(session.id)
+        start = await self._machines.delivery.starter(session.id)
         assert start is not None
-        self._machines.send(machine, start)
+        self._machines.delivery.send(machine, start)
         _log.info("session created", session=session.id, machine=machine.id)
         return session
 
@@ -135,7 +135,7 @@ class Sessions:
             machine = await self._machines.get(session.machine_id)
             try:
                 self._machines.check_room(machine)
-                self._machines.send(machine, Stop(session_id, reason))
+                self._machines.delivery.send(machine, Stop(session_id, reason))
             except (Unavailable, LimitReached):
                 # When it returns it lists what it runs, and is told to stop this.
                 self._machines.release(machine, session_id)
@@ -178,7 +178,7 @@ class Sessions:
             user_id=who.user_id,
         )
         await self._log.append_and_wait(log, said)
-        self._machines.send(machine, say(turn, history))
+        self._machines.delivery.send(machine, say(turn, history))
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn.id)
         return turn.id
 
@@ -197,10 +197,10 @@ class Sessions:
         session, machine = await self._running(who, session_id)
         open_turns = await self._turns.open_of([session_id])
         for turn in open_turns:
-            if self._machines.withdraw(machine, turn.id):
+            if self._machines.delivery.withdraw(machine, turn.id):
                 await self._lifecycle.finish(session_id, "cancelled", turn.id, cancelled=True)
         if machine.line is not None or any(turn.state == "sent" for turn in open_turns):
-            self._machines.send(machine, Cancel(session_id, reason))
+            self._machines.delivery.send(machine, Cancel(session_id, reason))
         await self._services.audit.append(
             "session.cancel",
             {"reason": reason},
@@ -216,7 +216,7 @@ class Sessions:
             raise InvalidRequest("nothing to change")
         await self._records.reconfigure(session.id, patch)
         if self._machines.is_expected(machine):
-            self._machines.send(machine, Configure(session_id, patch))
+            self._machines.delivery.send(machine, Configure(session_id, patch))
 
     async def answer(
         self,
@@ -232,7 +232,7 @@ class Sessions:
         self._machines.check_room(machine)
         decided = await self._approvals.decide(approval, confirmed, answer, who.user_id)
         await self._lifecycle.tell_answer(decided)
-        self._machines.send(
+        self._machines.delivery.send(
             machine, Answer(approval.session_id, approval.request_id, confirmed, answer)
         )
         return decided

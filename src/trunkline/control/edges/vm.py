@@ -228,7 +228,7 @@ class VmLine(WSListener):
         else:
             _log.debug("unknown message type", machine=self._machine_id)
         if self.machine is not None:
-            self._host.machines.resumed(self.machine, self)
+            self._host.machines.delivery.resumed(self.machine, self)
 
     def _event(self, event: SseEvent | BatchedEvent) -> None:
         """From the wire to the log, for an event of any kind."""

@@ -180,7 +180,7 @@ class VmHost:
         ids = message.pending_ids[: limits.RESUME_IDS_MAX]
         results = await self.requests.results_of(line.machine, ids)
         line.send(ResumeResponse(results=dict(results)))
-        self.machines.resumed(line.machine, line)
+        self.machines.delivery.resumed(line.machine, line)
         if "seq" in line.capabilities and message.turns is not None:
             await self._lifecycle.redeliver(line.machine, message.turns)
 

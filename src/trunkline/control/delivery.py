@@ -1,0 +1,150 @@
+"""How commands reach a machine: in order, once, and only where their session runs.
+
+A machine's outbox empties while its line is up and holds what comes while it is not.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+from sqlalchemy import and_, select
+
+from trunkline import limits
+from trunkline.control.commands import NEEDS_SESSION, Cancel, Command, Say, Start, Stop
+from trunkline.control.errors import LimitReached
+from trunkline.control.machine import Line, Machine
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+from trunkline.control.tasks import Tasks
+
+_log = structlog.get_logger(__name__)
+
+_RETRY_S = 1.0
+
+
+class Delivery:
+    """The outboxes of all machines."""
+
+    def __init__(self, store: Store, tasks: Tasks) -> None:
+        self._store = store
+        self._tasks = tasks
+        self.starter: Callable[[str], Awaitable[Start | None]]
+        """Makes the `Start` of a session; None when there is nothing to start any more."""
+        self.before_restart: Callable[[str], Awaitable[None]]
+        """Told that a session is started again on a machine that does not run it any more."""
+        self.on_sent: Callable[[Machine, Command], None] = lambda _machine, _command: None
+
+    def send(self, machine: Machine, *commands: Command) -> None:
+        """Delivers now, or as soon as the machine is back, in order. The same thing once."""
+        for command in commands:
+            if self._is_known(machine, command):
+                continue
+            if machine.line is None and len(machine.outbox) >= limits.HELD_MESSAGES_MAX:
+                raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+            machine.outbox.append(command)
+        self.wake(machine)
+
+    def _is_known(self, machine: Machine, command: Command) -> bool:
+        """A turn goes out once on a line; a cancel that waits already need not wait twice."""
+        if isinstance(command, Say):
+            return command.turn_id in machine.turns_sent or any(
+                isinstance(one, Say) and one.turn_id == command.turn_id for one in machine.outbox
+            )
+        return isinstance(command, Cancel) and command in machine.outbox
+
+    def resumed(self, machine: Machine, line: Line) -> None:
+        """The machine has said what it had to say first."""
+        if machine.line is line and machine.is_held:
+            machine.is_held = False
+            self.wake(machine)
+
+    def wake(self, machine: Machine) -> None:
+        if machine.is_held:
+            return
+        if machine.outbox and machine.line is not None and machine.pump is None:
+            machine.pump = self._tasks.spawn(self._pump(machine), "machine outbox")
+
+    def withdraw(self, machine: Machine, turn_id: str) -> bool:
+        """Takes back a message that was not delivered yet."""
+        for command in machine.outbox:
+            if isinstance(command, Say) and command.turn_id == turn_id:
+                machine.outbox.remove(command)
+                return True
+        return False
+
+    async def _pump(self, machine: Machine) -> None:
+        """Empties the outbox while the line is up."""
+        try:
+            while machine.outbox and (line := machine.line) is not None:
+                command = machine.outbox[0]
+                try:
+                    start = await self._start_first(machine, command)
+                except Exception:
+                    _log.exception("a command cannot be delivered yet", machine=machine.id)
+                    await asyncio.sleep(_RETRY_S)
+                    continue
+                if machine.line is not line or not machine.outbox:
+                    continue
+                if machine.outbox[0] is not command:
+                    continue  # withdrawn meanwhile
+                if start is not None:
+                    self._deliver(machine, line, start)
+                machine.outbox.popleft()
+                if start is not None or self._makes_sense(machine, command):
+                    self._deliver(machine, line, command)
+        finally:
+            machine.pump = None
+        self.wake(machine)
+
+    async def _start_first(self, machine: Machine, command: Command) -> Start | None:
+        if not isinstance(command, NEEDS_SESSION):
+            return None
+        if machine.running is None:
+            await self._learn_running(machine)
+        assert machine.running is not None
+        if command.session_id in machine.running:
+            return None
+        if machine.line is not None and "seq" not in machine.line.capabilities:
+            await self.before_restart(command.session_id)
+        return await self.starter(command.session_id)
+
+    def _makes_sense(self, machine: Machine, command: Command) -> bool:
+        if isinstance(command, NEEDS_SESSION):
+            return machine.running is not None and command.session_id in machine.running
+        return True
+
+    async def _learn_running(self, machine: Machine) -> None:
+        """After a restart of ours: the first heartbeat says what runs there, or our records."""
+        deadline = asyncio.get_running_loop().time() + 1.0
+        while machine.running is None and machine.line is not None:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            try:
+                await asyncio.wait_for(machine.changed.wait(), left)
+            except TimeoutError:
+                break
+        if machine.running is None:
+            table = schema.sessions
+            async with self._store.read() as connection:
+                started = await connection.scalars(
+                    select(table.c.id).where(
+                        and_(table.c.machine_id == machine.id, table.c.started_at.is_not(None))
+                    )
+                )
+                machine.running = set(started)
+
+    def _deliver(self, machine: Machine, line: Line, command: Command) -> None:
+        if isinstance(command, Start):
+            if machine.running is None:
+                machine.running = set()
+            machine.running.add(command.session_id)
+            loop = asyncio.get_running_loop()
+            machine.starting[command.session_id] = loop.time() + limits.SESSION_START_TIMEOUT_S
+        elif isinstance(command, Say):
+            machine.turns_sent.add(command.turn_id)
+            machine.turns_unrecorded.add(command.turn_id)
+        elif isinstance(command, Stop):
+            machine.stopping.add(command.session_id)
+        line.deliver(command)
+        self.on_sent(machine, command)
