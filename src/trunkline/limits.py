@@ -71,7 +71,7 @@ READER_UNSENT_BYTES_MAX = 1 * MIB
 READERS_PER_SESSION_MAX = 1000
 EVENTS_PAGE_MAX = 1000
 LOG_CHECKPOINT_COMMITS = 250  # about 400 pages: little enough to be done in a millisecond
-LOG_CHECKPOINT_BYTES = 2 * MIB
+LOG_CHECKPOINT_BYTES = 16 * MIB
 LOG_WAL_PAGES_MAX = 16_384  # 64 MiB
 
 # --- HTTP -------------------------------------------------------------------------------------

@@ -82,7 +82,11 @@ def packed(package: Path) -> bytes:
 
 
 def _zipped(folder: Path) -> bytes:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    found = sorted(folder.rglob("*"))
+    for path in found:
+        if path.is_symlink():
+            raise CommandFailed(f"{path} is a link, and a package must not hold links")
+    files = [path for path in found if path.is_file()]
     if len(files) > limits.SKILL_FILES_MAX:
         raise CommandFailed(f"{folder} has more than {limits.SKILL_FILES_MAX} files")
     buffer = io.BytesIO()
