@@ -84,6 +84,26 @@ async def test_a_turn_that_died_with_its_daemon_ends_and_answers_stay_with_their
         )
 
 
+async def test_a_session_that_never_started_does_not_keep_its_turn_open(control: Control) -> None:
+    """The machine died before it said anything of the session."""
+    user = await control.user()
+    vm = await user.vm()
+    session = await user.session()
+    await user.say(session, "one")
+    await vm.expect("user_message")
+    await vm.drop()
+    async with user.again(vm) as again:
+        await again.heartbeat()
+        await eventually(lambda: turns(user, session), lambda seen: seen[0][1] == "failed")
+        await user.say(session, "two")
+        await again.expect("start_session")
+        await again.event(session, type="execution_complete", content="answer two")
+        await eventually(
+            lambda: turns(user, session),
+            lambda seen: seen[1:] == [("two", "completed", "answer two")],
+        )
+
+
 async def test_a_vm_that_starts_afresh_ends_what_it_was_doing(control: Control) -> None:
     user = await control.user()
     scheduled = await user.schedule()
@@ -118,6 +138,7 @@ async def test_an_end_that_comes_again_under_the_same_name_is_shown_once(
             await reader.until_text("marker")
             kinds = [event.json["type"] for event in reader.events]
             assert kinds.count("execution_complete") == 1
+            await vm.expect("ack", lambda message: message["acked"] == {session: 4})
 
 
 async def test_a_request_that_cannot_be_read_is_answered_all_the_same(control: Control) -> None:

@@ -4,7 +4,7 @@ A machine's outbox empties while its line is up and holds what comes while it is
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 
 import structlog
 from sqlalchemy import and_, select
@@ -30,7 +30,7 @@ class Delivery:
         self._tasks = tasks
         self.starter: Callable[[str], Awaitable[Start | None]]
         """Makes the `Start` of a session; None when there is nothing to start any more."""
-        self.before_restart: Callable[[str], Awaitable[None]]
+        self.before_restart: Callable[[str], Coroutine[None, None, None]]
         """Told that a session is started again on a machine that does not run it any more."""
         self.on_sent: Callable[[Machine, Command], None] = lambda _machine, _command: None
 

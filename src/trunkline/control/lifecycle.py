@@ -65,6 +65,7 @@ class Lifecycle:
         event = events.look(line)
         if event is not None and event.type in events.TERMINAL:
             if self._was_ended_here(log.session_id, event):
+                self._log.taken(log)
                 return
             self._log.append(log, line)
             if event.turn is not None:

@@ -159,6 +159,13 @@ class Log:
                 asyncio.get_running_loop().call_soon(self._start_writing)
         session.pending.append(line)
 
+    def taken(self, session: SessionLog) -> None:
+        """An event was taken and not written: the machine need not keep it for that."""
+        if session.tail_id == session.last_id and not session.pending:
+            session.safe_seq = session.machine_seq
+            if session.on_safe is not None and session.safe_seq is not None:
+                session.on_safe(session.session_id, session.safe_seq)
+
     async def append_and_wait(self, session: SessionLog, line: str) -> int:
         """Adds an event, waits until it is committed and delivered, and returns its id."""
         self.append(session, line)

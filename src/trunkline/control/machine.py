@@ -39,6 +39,8 @@ class Machine:
         """The sessions that run there; None until that is known."""
         self.starting: dict[str, float] = {}
         """Sessions that were told to start, with the loop time by which they must show."""
+        self.carried: set[str] = set()
+        """Those of them that an earlier line was told of: perhaps the machine never heard it."""
         self.stopping: set[str] = set()
         """Sessions that were told to stop: their last words are still taken."""
         self.lists_sessions = False

@@ -145,7 +145,8 @@ class Machines:
             machine.starting.clear()
         deadline = asyncio.get_running_loop().time() + limits.SESSION_START_TIMEOUT_S
         for session_id in machine.starting:
-            machine.starting[session_id] = deadline  # perhaps it never heard of it
+            machine.starting[session_id] = deadline
+        machine.carried = set(machine.starting)
         if self._log.is_stalled:
             line.pause(True)
         acknowledge = self._acknowledger(machine) if "seq" in line.capabilities else None
@@ -266,6 +267,7 @@ class Machines:
         listed = set(active)
         for session_id in listed.intersection(machine.starting):
             del machine.starting[session_id]
+        self._drop_carried(machine, machine.carried - listed)
         for session_id in machine.stopping - listed:
             self.release(machine, session_id)
         machine.running = listed.intersection(machine.logs) | set(machine.starting)
@@ -273,6 +275,14 @@ class Machines:
         strays = listed.difference(machine.logs)
         if strays:
             self.on_strays(machine, strays)
+
+    def _drop_carried(self, machine: Machine, session_ids: set[str]) -> None:
+        """Told to start on an earlier line, not there on this one: the machine lost them."""
+        machine.carried.clear()
+        for session_id in session_ids.intersection(machine.starting):
+            del machine.starting[session_id]
+            if machine.line is not None and "seq" not in machine.line.capabilities:
+                self._tasks.spawn(self.delivery.before_restart(session_id), "session lost")
 
     def sweep(self) -> None:
         """Once a second: sessions that did not start, machines that did not come back."""
