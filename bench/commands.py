@@ -84,6 +84,7 @@ class Latency(Command):
     events_per_s: int
     warm_s: float
     measure_s: float
+    window_s: float
 
 
 class Replay(Command):
@@ -124,6 +125,8 @@ class LatencyResult(msgspec.Struct, tag=True):
     samples: int
     p50_ms: float
     p99_ms: float
+    typical_p99_ms: float
+    """The median of the p99 of short windows: what the host takes away at times is left out."""
     max_ms: float
 
 

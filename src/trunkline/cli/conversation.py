@@ -14,7 +14,9 @@ _ATTEMPTS = 20
 _PAUSE_S = 0.1
 
 Show = Callable[[Event], None]
-Ask = Callable[[Event], bool | None]
+Answer = tuple[bool, str | None]
+"""Whether it is allowed and, where that was asked for, what the person said."""
+Ask = Callable[[Event], Answer | None]
 """A person's answer to an approval request; None leaves it to somebody else."""
 
 
@@ -92,12 +94,13 @@ class Conversation:
         name = approval_name(event)
         if name is None:  # nothing that an answer could be sent to
             return
-        confirmed = self._ask(event)
-        if confirmed is None:
+        given = self._ask(event)
+        if given is None:
             return
+        confirmed, said = given
         for attempt in range(_ATTEMPTS):
             try:
-                await self._client.sessions.answer(name, confirmed, session_id=self._id)
+                await self._client.sessions.answer(name, confirmed, said, self._id)
                 return
             except ApiError as error:
                 if (

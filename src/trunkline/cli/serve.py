@@ -1,6 +1,5 @@
 """`trunkline up` and `trunkline control`: start a server with settings from flags."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,48 +19,56 @@ DatabaseUrl = Annotated[
 ]
 JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON object a line.")]
 LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
+Machine = Annotated[bool, typer.Option(help="Also run agents here, in a child process.")]
 Config = Annotated[
     Path | None, typer.Option(help="A settings file. [trunkline.toml here, if there is one]")
 ]
 
 
 def add_to(app: typer.Typer) -> None:
-    up = _starter("Start the control plane on this machine and print a login link.", "Trunkline")
     app.command("up", epilog="\b\nExample:\n  trunkline up --port 9000")(up)
-    control = _starter("Start the control plane as a service.", "The Trunkline control plane")
     app.command("control", epilog="\b\nExample:\n  trunkline control --host 0.0.0.0 --json-logs")(
         control
     )
 
 
-def _starter(summary: str, name: str) -> Callable[..., None]:
-    """A command that starts the server, which is called `name` when it is up."""
+def up(
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    json_logs: JsonLogs = None,
+    log_level: LogLevel = None,
+    machine: Machine = True,
+    config: Config = None,
+) -> None:
+    """Start everything on this machine and print a login link.
 
-    def start(
-        host: Host = None,
-        port: Port = None,
-        data: Data = None,
-        database_url: DatabaseUrl = None,
-        json_logs: JsonLogs = None,
-        log_level: LogLevel = None,
-        config: Config = None,
-    ) -> None:
-        flags = {
-            "host": host,
-            "port": port,
-            "data": data,
-            "database_url": database_url,
-            "json_logs": json_logs,
-            "log_level": log_level,
-        }
-        _run(config, flags, name)
+    The control plane, and one execution plane that runs the first user's agents here. Every flag
+    is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
+    """
+    flags = {"host": host, "port": port, "data": data, "database_url": database_url}
+    flags |= {"json_logs": json_logs, "log_level": log_level, "local_machine": machine}
+    _run(config, flags, "Trunkline")
 
-    start.__doc__ = f"""{summary}
+
+def control(
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    json_logs: JsonLogs = None,
+    log_level: LogLevel = None,
+    config: Config = None,
+) -> None:
+    """Start the control plane as a service.
 
     Every flag is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
     Machines that run agents connect to it: see `trunkline machine schedule`.
     """
-    return start
+    flags = {"host": host, "port": port, "data": data, "database_url": database_url}
+    flags |= {"json_logs": json_logs, "log_level": log_level}
+    _run(config, flags, "The Trunkline control plane")
 
 
 def _run(config: Path | None, flags: dict[str, Any], name: str) -> None:

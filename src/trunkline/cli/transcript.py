@@ -41,6 +41,8 @@ class Transcript:
                 return self._line(f"→ {_name(data)} {_short(given)}".rstrip(), "36")
             case "tool_call_complete" | "skill_call_complete" | "mcp_call_complete":
                 return self._line(f"← {_name(data)} {_short(_result(data))}".rstrip(), "36")
+            case "tool_call_progress":
+                return self._line(_text(data.get("content")).rstrip("\n"), "2")
             case "approval_request":
                 return self._line(f"? {question(data)}", "33")
             case "approval_resolved":

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import os
 import signal
 from collections.abc import Callable
 from functools import partial
@@ -23,6 +24,7 @@ from trunkline.control.edges.vm_host import VmHost
 from trunkline.control.edges.vm_requests import VmRequests
 from trunkline.control.errors import Unavailable
 from trunkline.control.first_start import admin_token, first_user
+from trunkline.control.model_access import from_environment
 from trunkline.control.secrets import write_private
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
@@ -71,8 +73,11 @@ class Server:
         await self._open_door()
         url = self._url()
         write_private(settings.data_dir / "server.json", json.dumps({"url": self._local_url()}))
+        core.records.credentials.lend(owner.user_id, from_environment(os.environ))
         await core.vms.start(self._local_url())
         await core.lifecycle.recover()
+        if settings.local_machine:
+            await core.vms.keep_one_for(owner)
         self._watchers = [
             asyncio.create_task(self._sweep(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),

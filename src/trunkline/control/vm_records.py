@@ -70,6 +70,16 @@ class VmRecords:
         async with self._store.read() as connection:
             return [Vm(*row) for row in await connection.execute(query)]
 
+    async def local_of(self, user_id: str) -> list[Vm]:
+        """The user's local VMs that were not given up, the oldest first."""
+        query = _VMS.where(
+            machines.c.user_id == user_id,
+            machines.c.provider == "local",
+            machines.c.state != "terminated",
+        ).order_by(machines.c.id)
+        async with self._store.read() as connection:
+            return [Vm(*row) for row in await connection.execute(query)]
+
     async def add(self, user_id: str, provider: str, name: str) -> str:
         """A new VM in state `pending`; its id."""
         mine = and_(

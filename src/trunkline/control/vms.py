@@ -93,6 +93,19 @@ class Vms:
         self._stopping = True
         await asyncio.gather(*(self._end(machine_id) for machine_id in list(self._tasks)))
 
+    async def keep_one_for(self, owner: Principal) -> None:
+        """The local VM of the person who started this: the one there was, with its files."""
+        vms = await self._records.local_of(owner.user_id)
+        if any(vm.id in self._tasks for vm in vms):
+            return
+        if vms:
+            vm = vms[-1]
+            self._run(vm.id, self._keep(vm.id, vm.user_id, vm.org_id))
+        else:
+            await self.schedule(
+                owner, owner.user_id, "local", "this computer", base_url=self._local_url
+            )
+
     async def schedule(
         self,
         principal: Principal,
@@ -222,6 +235,7 @@ class Vms:
 
     async def _launch(self, machine_id: str, user_id: str, org_id: str) -> Child:
         command = self._command()
+        folder = (self._settings.data_dir / "vms" / machine_id).absolute()
         ticket, _ = await self._auth.issue_ticket(user_id, machine_id)
         env = scrubbed(self._env) | {
             "USER_ID": user_id,
@@ -229,8 +243,8 @@ class Vms:
             "VM_TOKEN": self._auth.issue_vm_token(user_id, org_id, machine_id),
             "VM_TICKET": ticket,
             "CONTROL_PLANE_WS": _ws_url(self._local_url),
+            "TRUNKLINE_NODE_HOME": str(folder),
         }
-        folder = self._settings.data_dir / "vms" / machine_id
         return await Child.start(command, env, folder, machine_id)
 
     def _command(self) -> list[str]:

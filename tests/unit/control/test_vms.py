@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
-from tests.support.lines import MemoryLines, serve_lines
-from tests.support.vm_bench import ADMIN, AWAY_S, BOUND_S, CONNECT_S, URL, Bench
+from tests.support.lines import MemoryLines
+from tests.support.vm_bench import ADMIN, AWAY_S, BOUND_S, CONNECT_S, URL, Bench, vm_bench
 from trunkline import limits
-from trunkline.control.auth import Auth, Principal
+from trunkline.control.auth import Principal
 from trunkline.control.errors import (
     Conflict,
     Forbidden,
@@ -25,7 +25,6 @@ from trunkline.control.errors import (
 from trunkline.control.ids import new_id
 from trunkline.control.secrets import Keys
 from trunkline.control.store import schema
-from trunkline.control.store.engine import Store, sqlite_url
 from trunkline.control.vms import Scheduled
 from trunkline.wire.semibot.close_codes import CloseCode
 
@@ -40,25 +39,8 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 
 @pytest.fixture
 async def bench(tmp_path: Path, keys: Keys) -> AsyncIterator[Bench]:
-    store = await Store.open(sqlite_url(tmp_path / "records.db"))
-    async with store.write() as connection:
-        await connection.execute(
-            insert(schema.orgs).values(
-                id="org-1", name="Org", auto_approve_evolutions=False, created_at=1
-            )
-        )
-        for user_id in ("admin", "user-1", "user-2"):
-            await connection.execute(
-                insert(schema.users).values(
-                    id=user_id, org_id="org-1", name=user_id, role="member", created_at=1
-                )
-            )
-    auth, lines = Auth(store, keys, None), MemoryLines()
-    async with serve_lines(lines, auth) as url:
-        bench = Bench(store, auth, lines, url, tmp_path / "data")
+    async with vm_bench(tmp_path, keys) as bench:
         yield bench
-        await bench.close()
-    await store.close()
 
 
 # --- Scheduling -------------------------------------------------------------------------------

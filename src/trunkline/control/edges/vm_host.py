@@ -154,6 +154,7 @@ class VmHost:
             api_keys={
                 key.provider: encrypt_key(key.api_key, token, os.urandom(NONCE_BYTES))
                 for key in keys
+                if key.api_key
             },
         )
         urls = {key.provider: {"base_url": key.base_url} for key in keys if key.base_url}

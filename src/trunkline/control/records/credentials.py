@@ -44,7 +44,7 @@ class NewCredential(msgspec.Struct, kw_only=True):
 
 
 class Revealed(msgspec.Struct, frozen=True):
-    """An opened key. Never logged, never stored."""
+    """An opened key, or an address that needs none. Never logged, never stored."""
 
     provider: str
     api_key: str
@@ -61,6 +61,11 @@ class Credentials:
         self._store = store
         self._keys = keys
         self._clock = clock
+        self._lent: dict[str, list[Revealed]] = {}
+
+    def lend(self, user_id: str, keys: list[Revealed]) -> None:
+        """Keys that are not stored here, for providers of which the user has none."""
+        self._lent[user_id] = keys
 
     async def put(self, user_id: str, provider: str, new: NewCredential) -> Credential:
         """Stores a key, in place of the one that was there."""
@@ -125,7 +130,8 @@ class Credentials:
                 _log.error("credential cannot be opened", provider=provider, user=user_id)
                 continue
             revealed.append(Revealed(provider, api_key, base_url))
-        return revealed
+        own = {key.provider for key in revealed}
+        return revealed + [key for key in self._lent.get(user_id, ()) if key.provider not in own]
 
 
 def _context(user_id: str, provider: str) -> str:

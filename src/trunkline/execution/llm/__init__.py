@@ -1,0 +1,1 @@
+"""Models: providers, routing between them, and what their failures mean to a person."""

@@ -1,0 +1,124 @@
+"""What every model provider takes and gives; the graph knows nothing else of models.
+
+Messages are plain dicts, because they live in checkpoints and have to open again later.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from typing import Any, NotRequired, TypedDict
+
+import msgspec
+
+Json = dict[str, Any]
+
+
+class ToolCall(TypedDict):
+    """What a model wants done. `arguments` is parsed; a model's broken JSON becomes
+    `{"_malformed": text}`, which the tool's check turns into an error that the model reads."""
+
+    id: str
+    name: str
+    arguments: Json
+
+
+class Message(TypedDict):
+    """One message of a conversation, in no provider's format.
+
+    `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`. `provider_blocks`
+    is what a provider wants back as it was (signed thinking), with the provider's name.
+    """
+
+    role: str
+    content: str
+    tool_calls: NotRequired[list[ToolCall]]
+    tool_call_id: NotRequired[str]
+    is_error: NotRequired[bool]
+    provider_blocks: NotRequired[Json]
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """A tool as a model is told of it; `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Json
+
+
+class Usage(msgspec.Struct, frozen=True):
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class Call(msgspec.Struct, kw_only=True):
+    """One call of a model."""
+
+    model: str
+    system: str
+    messages: list[Message]
+    tools: list[ToolSpec] = []
+    temperature: float | None = None
+    max_tokens: int | None = None
+    thinking_tokens: int | None = None
+    """Budget for thinking, where the model can; None leaves it to the model."""
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A piece of the answer, as soon as it is there."""
+
+    text: str
+
+
+class Thinking(msgspec.Struct, frozen=True):
+    """A piece of the model's reasoning; `stage` says of what (`model` for news of the model
+    itself: being started, being asked again)."""
+
+    text: str
+    stage: str = "reasoning"
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole answer; always the last thing a stream yields."""
+
+    model: str
+    text: str
+    tool_calls: list[ToolCall] = []
+    usage: Usage = Usage()
+    latency_ms: int = 0
+    stop_reason: str = ""
+    provider_blocks: Json | None = None
+
+
+Piece = Text | Thinking | Reply
+
+
+class ModelError(Exception):
+    """A call that failed, in words for the person who waits for the answer.
+
+    `code`: MODEL_KEY_MISSING, MODEL_KEY_REFUSED, MODEL_NOT_FOUND, MODEL_RATE_LIMITED,
+    MODEL_CONTEXT_FULL, MODEL_OVERLOADED, MODEL_UNREACHABLE, MODEL_REFUSED, MODEL_ERROR.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, retryable: bool = False, retry_after_s: float = 0.0
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+class BaseLLMProvider(ABC):
+    """One provider's API. A stream that is closed early (`aclose`) ends its HTTP request."""
+
+    name: str
+
+    @abstractmethod
+    def stream(self, call: Call) -> AsyncIterator[Piece]:
+        """Pieces as they come, then one Reply. Raises ModelError, retries nothing."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Lets go of connections."""

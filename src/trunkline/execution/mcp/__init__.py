@@ -1,0 +1,1 @@
+"""MCP servers that a session starts itself."""

@@ -1,0 +1,1 @@
+"""A session's short-term memory."""

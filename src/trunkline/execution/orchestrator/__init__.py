@@ -1,0 +1,1 @@
+"""The SemiGraph runtime: a LangGraph graph and what its nodes know."""

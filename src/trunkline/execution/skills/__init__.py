@@ -1,0 +1,1 @@
+"""Skill packages: what is needed, where they are kept, how they run."""

@@ -1,0 +1,56 @@
+"""What a tool is: a name, a schema, a danger, and a coroutine that does it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+Json = dict[str, Any]
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model and the readers get. A failure is a result too: the model reads it."""
+
+    content: str
+    is_error: bool = False
+    details: Json = {}
+    """For readers: exit code, whether the output was cut, files that were made."""
+
+
+class ToolError(Exception):
+    """A tool could not do it; the message is for the model and the reader."""
+
+
+class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a tool: where it happens and whom it may tell."""
+
+    session_id: str
+    tool_call_id: str
+    workspace: Path
+    progress: Callable[[str], None]
+    """Shows output of a tool that still runs (`tool_call_progress`)."""
+    event: Callable[[Json], None]
+    """Any other event of this call, such as `file_created`; `turn_id` and the like are added."""
+
+
+class Tool(ABC):
+    """One thing an agent can do. Cancelling `run` ends what it started, at once and wholly."""
+
+    name: str
+    description: str
+    parameters: Json
+    """A JSON schema of type object; arguments are checked against it before `run`."""
+
+    def is_dangerous(self, arguments: Json) -> bool:
+        """Whether this call can change or reveal something: asked for with confirm=dangerous."""
+        return False
+
+    @abstractmethod
+    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+        """Does it. Raises ToolError for what the model can mend."""
+
+    async def close(self) -> None:
+        """Lets go of what the tool keeps for its session."""
+        return
