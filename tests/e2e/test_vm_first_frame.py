@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tests.support.admission import Json, again_url, claims_of, first_url, verdict
 from tests.support.control import ADMIN, ControlProcess, TestUser
-from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
+from tests.support.raw_ws import CONTINUATION, PING, TEXT, RawWs, encode_frame, raw_line
 from trunkline import limits
 
 pytestmark = [
@@ -113,6 +113,61 @@ async def test_a_second_auth_changes_nothing_and_the_line_lives_on(user: TestUse
         await vm.text(session_id, "still here")
         async with user.reader(session_id) as reader:
             await reader.until_text("still here")
+
+
+@pytest.mark.parametrize("pieces", [1, 4])
+async def test_a_first_message_may_be_large_but_not_huge_whole_or_in_pieces(
+    user: TestUser, pieces: int
+) -> None:
+    vm = await user.schedule()
+    for extra, verdict_code in ((0, 0), (1, 1009)):
+        auth = json.dumps({"type": "auth", "token": vm["token"], "pad": ""}).encode()
+        padding = limits.AUTH_FRAME_BYTES_MAX - len(auth) + extra
+        whole = auth.replace(b'"pad": ""', b'"pad": "' + b"x" * padding + b'"')
+        size = len(whole) // pieces + 1
+        parts = [whole[start : start + size] for start in range(0, len(whole), size)]
+        async with await RawWs(again_url(user)).connect() as line:
+            for number, part in enumerate(parts):
+                opcode = CONTINUATION if number else TEXT
+                await line.frame(opcode, part, fin=number == len(parts) - 1)
+            if verdict_code:
+                assert await line.closed() == verdict_code
+            else:
+                await line.expect("init")
+
+
+async def test_a_line_that_is_known_may_send_more_than_a_first_frame(
+    user: TestUser, line: RawWs
+) -> None:
+    session_id = await user.session()
+    text = "x" * (2 * limits.AUTH_FRAME_BYTES_MAX)
+    await line.event(session_id, text)
+    async with user.reader(session_id) as reader:
+        await reader.until_text(text)
+
+
+async def test_only_so_many_lines_may_wait_at_the_door(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "UNKNOWN_LINES_MAX", 3)
+    vm = await user.schedule()
+    waiting = [await RawWs(again_url(user)).connect() for _ in range(3)]
+    assert [one.status for one in waiting] == [101] * 3
+    refused = await RawWs(again_url(user)).connect()
+    assert refused.status == 429
+    assert json.loads(refused.body)["error"]["code"] == "LIMIT_REACHED"
+    # One that shows its token does not wait any more, and neither does one that has left.
+    await waiting[0].authenticate(vm["token"])
+    async with await RawWs(again_url(user)).connect() as next_one:
+        assert next_one.status == 101
+        assert (await RawWs(again_url(user)).connect()).status == 429
+        await waiting[1].text(b"no auth")
+        assert await waiting[1].closed() == 4001
+        async with await RawWs(again_url(user)).connect() as last:
+            assert last.status == 101
+    for one in waiting:
+        async with one:
+            pass
 
 
 # --- init ----------------------------------------------------------------------------------------

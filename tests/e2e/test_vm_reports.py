@@ -1,13 +1,16 @@
 """What a VM reports without waiting for an answer (000 §4.4)."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from tests.support.admission import Json
-from tests.support.control import TestUser
+from tests.support.control import ControlProcess, TestUser
+from tests.support.eventually import eventually
+from tests.support.gate import answer_to
 from tests.support.vm import ScriptedVm
 
 pytestmark = [
@@ -143,3 +146,65 @@ async def test_bad_reports_are_dropped_and_the_next_one_counts(
     assert [one["key"] for one in items] == ["good"]
     assert (await user.ok("GET", "/memories"))["items"] == []
     assert vm.of_type("error") == []
+
+
+async def test_reports_may_be_asked_for_an_answer_and_keep_their_order(
+    user: TestUser, vm: ScriptedVm, session: str
+) -> None:
+    names = [f"tool.{number}" for number in range(20)]
+    for number, name in enumerate(names):
+        params = {"event": name, "report_id": f"r-{number}"}
+        message = {"session_id": session, "method": "audit_log", "params": params}
+        if number % 5 == 4:
+            await vm.send({"type": "fire_and_forget", **message})
+        else:
+            await vm.send({"type": "request", "id": f"report-{number}", **message})
+    for number in range(20):
+        if number % 5 != 4:
+            answer = await answer_to(vm, f"report-{number}")
+            assert answer["error"] is None
+            assert answer["result"] == {"accepted": True}
+
+    async def recorded() -> list[str]:
+        page = await user.ok("GET", "/audit?limit=100")
+        events = {one["seq"]: one["event"] for one in page["items"]}
+        return [events[seq] for seq in sorted(events) if events[seq].startswith("tool.")]
+
+    assert await eventually(recorded, lambda seen: len(seen) == 20) == names
+
+
+async def test_a_bad_report_that_asks_for_an_answer_gets_its_error(
+    vm: ScriptedVm, session: str
+) -> None:
+    for params, code in (
+        ({"event": 1}, "INVALID_PARAMS"),
+        ({"event": "e", "report_id": 7}, "INVALID_PARAMS"),
+        ({"event": "e", "report_id": "x" * 101}, "TOO_LARGE"),
+        ({"event": "e", "report_id": "\x00"}, "INVALID_REQUEST"),
+    ):
+        answer = await vm.request(session, "audit_log", **params)
+        assert (answer["result"], answer["error"]["code"]) == (None, code)
+
+
+async def test_a_report_whose_answer_was_lost_counts_once_also_over_a_kill_of_the_control_plane(
+    tmp_path: Path,
+) -> None:
+    process = await ControlProcess(tmp_path / "data").start()
+    try:
+        owner = await process.user()
+        machine = await owner.vm()
+        session_id = await owner.session()
+        usage = {"model": "m", "tokens_in": 10, "tokens_out": 5, "report_id": "r-1"}
+        assert (await machine.request(session_id, "usage_report", **usage))["error"] is None
+        await process.kill()
+        await machine.closed()
+        await machine.leave()
+        await process.start()
+        async with owner.again(machine) as again:
+            for _ in range(2):
+                answer = await again.request(session_id, "usage_report", **usage)
+                assert answer["result"] == {"accepted": True}
+        sums = (await owner.ok("GET", "/usage?group_by=model"))["items"]
+        assert [(one["calls"], one["tokens_in"]) for one in sums] == [(1, 10)]
+    finally:
+        await process.terminate()

@@ -194,7 +194,7 @@ async def test_get_session_gives_a_session_of_the_user_with_its_agent(
 
 @pytest.mark.proves("000-5.4-response-failure")
 async def test_an_unknown_method_is_an_error_with_its_code(vm: ScriptedVm, session: str) -> None:
-    for method in ("from_the_future", "", "usage_report", "__class__", "x" * 10_000):
+    for method in ("from_the_future", "", "snapshot_sync", "__class__", "x" * 10_000):
         assert code_of(await vm.request(session, method)) == "METHOD_NOT_FOUND"
 
 
@@ -240,3 +240,18 @@ async def test_two_machines_may_use_the_same_request_id(
         gate.opened.set()
         first = await answer_to(vm, "msg-1")
         assert first["result"]["result"]["content"][0]["text"] == "through"
+
+
+async def test_mcp_tools_lists_what_a_remote_server_offers(
+    control: Control, user: TestUser, vm: ScriptedVm, session: str
+) -> None:
+    async with running_server() as server:
+        await user.ok("POST", "/mcp-servers", {"name": "calc", "type": "remote", "url": server.url})
+        answer = await vm.request(session, "mcp_tools", server="calc")
+        listed = {tool["name"]: tool for tool in answer["result"]["tools"]}
+        assert listed["add"]["inputSchema"]["required"] == ["a", "b"]
+        stranger = await admin_of_new_org(control, "eve")
+        async with await stranger.vm() as theirs:
+            foreign = await theirs.request(await stranger.session(), "mcp_tools", server="calc")
+            assert code_of(foreign) == "MCP_SERVER_NOT_FOUND"
+    assert code_of(await vm.request(session, "mcp_tools")) == "INVALID_PARAMS"

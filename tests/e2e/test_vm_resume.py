@@ -10,7 +10,9 @@ import pytest_asyncio
 
 from tests.support.admission import Json
 from tests.support.control import Control, ControlProcess, TestUser
+from tests.support.eventually import eventually
 from tests.support.gate import Gate, answer_to, gated_tools, mcp_call
+from tests.support.metrics import metric
 from tests.support.vm import ScriptedVm
 from trunkline import limits
 
@@ -161,3 +163,26 @@ async def test_results_survive_a_kill_of_the_control_plane(tmp_path: Path) -> No
                 await reader.until_text("still here")
     finally:
         await process.terminate()
+
+
+@pytest.mark.proves("000-6-not-found-is-sent-again")
+async def test_a_request_that_finished_between_resume_and_its_repetition_is_not_run_twice(
+    control: Control, user: TestUser, gate: Gate
+) -> None:
+    vm = await user.vm()
+    session_id = await user.session()
+    await vm.send(mcp_call(session_id, "once", "gate"))
+    await gate.reached.wait()
+    await vm.drop()
+    async with user.again(vm) as back:
+        finished = await metric(control, "ws_request_duration_seconds_count")
+        assert await resumed(back, "once") == {"once": {"status": "not_found"}}
+        gate.opened.set()
+        await eventually(
+            lambda: metric(control, "ws_request_duration_seconds_count"),
+            lambda count: count > finished,
+        )
+        await back.send(mcp_call(session_id, "once", "gate"))
+        answer = await answer_to(back, "once")
+        assert answer["result"]["result"]["content"][0]["text"] == "through"
+    assert gate.calls == 1

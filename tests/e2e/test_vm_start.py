@@ -161,7 +161,11 @@ async def test_a_large_start_session_and_the_message_behind_it_arrive_whole(
         ("semigraph", "openclaw", None, None, "semigraph"),
     ],
 )
-@pytest.mark.proves("000-5.2-runtime-type-default")
+@pytest.mark.proves(
+    "000-5.2-runtime-type-default",
+    "004-4.9-priority",
+    "004-4.9-resolved-before-the-start",
+)
 async def test_the_runtime_is_the_sessions_else_the_agents_the_users_the_orgs_or_semigraph(
     control: Control,
     session: str | None,

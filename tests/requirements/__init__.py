@@ -4,6 +4,19 @@ A test names what it proves with `@pytest.mark.proves("<id>")`; `docs/protocols/
 made from both by `python -m tests.requirements.coverage`.
 """
 
+from tests.requirements.execution import (
+    compatibility,
+    daemon,
+    degradation,
+    graph,
+    line,
+    models,
+    openclaw,
+    overview,
+    runtimes,
+    skills,
+    state,
+)
 from tests.requirements.requirement import Requirement
 from tests.requirements.semibot import connection, downlink, operation, recovery, uplink
 
@@ -13,4 +26,15 @@ MANIFEST: tuple[Requirement, ...] = (
     *downlink.REQUIREMENTS,
     *recovery.REQUIREMENTS,
     *operation.REQUIREMENTS,
+    *overview.REQUIREMENTS,
+    *line.REQUIREMENTS,
+    *state.REQUIREMENTS,
+    *runtimes.REQUIREMENTS,
+    *openclaw.REQUIREMENTS,
+    *compatibility.REQUIREMENTS,
+    *daemon.REQUIREMENTS,
+    *graph.REQUIREMENTS,
+    *skills.REQUIREMENTS,
+    *models.REQUIREMENTS,
+    *degradation.REQUIREMENTS,
 )

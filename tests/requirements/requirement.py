@@ -8,11 +8,14 @@ ID = re.compile(
     r"(?P<document>\d{3})-(?P<section>\d+(?:\.\d+)*)-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)"
 )
 
-DOCUMENTS = {"000": "Semibot: the WebSocket protocol"}
+DOCUMENTS = {
+    "000": "Semibot: the WebSocket protocol",
+    "004": "Semibot: the execution plane",
+}
 """Every document that the manifest covers, by its number."""
 
-EXECUTION_PLANE = "execution plane: a later milestone's tests"
-"""The reason of what the other end of the line has to do."""
+OPENCLAW = "the OpenClaw runtime is not part of this version yet"
+"""The reason of what only the second runtime can show."""
 
 
 class Requirement(msgspec.Struct, frozen=True):

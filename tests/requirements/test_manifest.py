@@ -43,11 +43,21 @@ def test_ids_are_well_formed_and_given_once() -> None:
     assert {entry.document for entry in MANIFEST} == set(DOCUMENTS)
 
 
-def test_every_section_that_promises_something_is_covered() -> None:
-    sections = {entry.section for entry in MANIFEST if entry.document == "000"}
+def _sections(document: str) -> set[str]:
+    return {entry.section for entry in MANIFEST if entry.document == document}
+
+
+def test_every_section_of_document_000_that_promises_something_is_covered() -> None:
     uplink = {f"4.{number}" for number in range(1, 6)}
     downlink = {f"5.{number}" for number in range(1, 9)}
-    assert sections == {"1", "2", "3", *uplink, *downlink, "6", "7", "8", "9", "10"}
+    assert _sections("000") == {"1", "2", "3", *uplink, *downlink, "6", "7", "8", "9", "10"}
+
+
+def test_every_section_of_document_004_that_promises_something_is_covered() -> None:
+    modules = {"2.1", "2.2", "2.3", "3.1", "3.2", "3.3"}
+    runtimes = {f"4.{number}" for number in range(1, 11)}
+    nodes = {"7", *(f"7.{number}" for number in range(1, 5))}
+    assert _sections("004") == {"1", *modules, *runtimes, "5", "6", *nodes, "8", "9", "10", "11"}
 
 
 def test_a_behaviour_is_one_sentence_and_said_once() -> None:

@@ -17,6 +17,7 @@ from trunkline.cli import (
     machines,
     mcp,
     memory,
+    node,
     orgs,
     serve,
     sessions,
@@ -60,6 +61,7 @@ def _root(
 
 
 serve.add_to(app)
+node.add_to(app)
 chat.add_to(app)
 for _group in (agents, audit, machines, mcp, memory, orgs, sessions, skills, tokens, users):
     app.add_typer(_group.app)

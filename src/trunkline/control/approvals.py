@@ -3,6 +3,7 @@
 The first answer wins; it goes to the machine and, as `approval_resolved`, to every reader.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -155,9 +156,15 @@ class Approvals:
         """The machine says that the question is settled: a timeout, or a cancelled turn."""
         await self._close(session_id, confirmed, schema.approvals.c.request_id == request_id)
 
-    async def drop(self, session_id: str) -> list[str]:
-        """Nobody waits for an answer any more: what is open is denied. Returns the questions."""
-        return await self._close(session_id, False)
+    async def drop(self, session_id: str, turn_names: Sequence[str] = ()) -> list[str]:
+        """Nobody waits for an answer any more: what is open is denied. Returns the questions.
+
+        With names: what is open in these turns, or in no turn that the question names.
+        """
+        if not turn_names:
+            return await self._close(session_id, False)
+        turn = schema.approvals.c.request["turn_id"].as_string()
+        return await self._close(session_id, False, or_(turn.is_(None), turn.in_(turn_names)))
 
     async def _close(
         self, session_id: str, confirmed: bool, *which: ColumnElement[bool]

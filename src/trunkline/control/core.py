@@ -12,7 +12,9 @@ from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log
 from trunkline.control.machines import Machines
 from trunkline.control.metrics import Metrics
+from trunkline.control.questions import Questions
 from trunkline.control.records import Records
+from trunkline.control.recovery import Recovery
 from trunkline.control.secrets import Keys
 from trunkline.control.services import Services
 from trunkline.control.session_records import SessionRecords
@@ -51,9 +53,11 @@ class Core:
         self.turns = Turns(store, clock)
         self.approvals = Approvals(store, clock)
         session_records = SessionRecords(store, self.log, clock)
+        questions = Questions(self.approvals, self.log, self.machines.delivery, clock)
         self.lifecycle = Lifecycle(
-            session_records, self.turns, self.approvals, self.log, self.machines, clock, self.tasks
+            session_records, self.turns, questions, self.log, self.machines, clock, self.tasks
         )
+        self.recovery = Recovery(self.lifecycle, self.turns, self.log, self.machines, self.tasks)
         self.sessions = Sessions(
             store,
             self.log,

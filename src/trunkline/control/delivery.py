@@ -30,7 +30,7 @@ class Delivery:
         self._tasks = tasks
         self.starter: Callable[[str], Awaitable[Start | None]]
         """Makes the `Start` of a session; None when there is nothing to start any more."""
-        self.before_restart: Callable[[str], Coroutine[None, None, None]]
+        self.before_restart: Callable[[Machine, str], Coroutine[None, None, None]]
         """Told that a session is started again on a machine that does not run it any more."""
         self.on_sent: Callable[[Machine, Command], None] = lambda _machine, _command: None
 
@@ -43,6 +43,13 @@ class Delivery:
                 raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
             machine.outbox.append(command)
         self.wake(machine)
+
+    async def ensure_started(self, machine: Machine, session_id: str) -> None:
+        """Starts a session that the machine should run and does not."""
+        if machine.running is not None and session_id not in machine.running:
+            start = await self.starter(session_id)
+            if start is not None:
+                self.send(machine, start)
 
     def _is_known(self, machine: Machine, command: Command) -> bool:
         """A turn goes out once on a line; a cancel that waits already need not wait twice."""
@@ -90,7 +97,7 @@ class Delivery:
                 if start is not None:
                     self._deliver(machine, line, start)
                 machine.outbox.popleft()
-                if start is not None or self._makes_sense(machine, command):
+                if self._makes_sense(machine, command):
                     self._deliver(machine, line, command)
         finally:
             machine.pump = None
@@ -105,13 +112,16 @@ class Delivery:
         if command.session_id in machine.running:
             return None
         if machine.line is not None and "seq" not in machine.line.capabilities:
-            await self.before_restart(command.session_id)
+            await self.before_restart(machine, command.session_id)
         return await self.starter(command.session_id)
 
     def _makes_sense(self, machine: Machine, command: Command) -> bool:
+        is_running = machine.running is not None and command.session_id in machine.running
+        if isinstance(command, Say) and machine.ends.has_ended(command.turn_id):
+            return False
         if isinstance(command, NEEDS_SESSION):
-            return machine.running is not None and command.session_id in machine.running
-        return True
+            return is_running
+        return not (is_running and isinstance(command, Start))
 
     async def _learn_running(self, machine: Machine) -> None:
         """After a restart of ours: the first heartbeat says what runs there, or our records."""

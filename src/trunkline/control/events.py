@@ -12,6 +12,8 @@ import msgspec
 from trunkline.wire.errors import Malformed
 
 TERMINAL = ("execution_complete", "execution_error")
+NOT_STARTED = ("RUNTIME_UNSUPPORTED", "SESSION_LIMIT", "SESSION_START_FAILED")
+"""Codes with which a machine says that it does not run a session that it was told to start."""
 _WATCHED = (*TERMINAL, "approval_request", "approval_resolved", "user_message")
 
 
@@ -26,6 +28,8 @@ class Watched(msgspec.Struct):
     request_id: Any = None
     approval_id: Any = None
     confirmed: Any = None
+    error: Any = None
+    code: Any = None
 
     @property
     def text(self) -> str | None:
@@ -35,6 +39,16 @@ class Watched(msgspec.Struct):
     @property
     def turn(self) -> str | None:
         return _text(self.turn_id)
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong, for people."""
+        return _text(self.error)
+
+    @property
+    def reason(self) -> str | None:
+        """The code of an `execution_error`."""
+        return _text(self.code)
 
     @property
     def request(self) -> str | None:

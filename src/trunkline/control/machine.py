@@ -5,6 +5,7 @@ from collections import deque
 from typing import Protocol
 
 from trunkline.control.commands import Command
+from trunkline.control.ends import Ends
 from trunkline.control.log import SessionLog
 
 
@@ -50,6 +51,9 @@ class Machine:
         """The turns that went out on the present line."""
         self.turns_unrecorded: set[str] = set()
         """Those of them whose record does not say so yet."""
+        self.turns_kept: frozenset[str] = frozenset()
+        """The turns that it named in `resume`, until it has listed the sessions that it runs."""
+        self.ends = Ends()
         self.is_held = False
         """Nothing is sent before the machine has said `resume`."""
         self.acks: dict[str, int] = {}

@@ -13,6 +13,7 @@ from sqlalchemy import and_, select, update
 from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.delivery import Delivery
+from trunkline.control.ends import load_ends
 from trunkline.control.errors import LimitReached, NotFound, Unavailable
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Line, Machine
@@ -45,6 +46,7 @@ class Machines:
         self.on_line: Callable[[Machine, bool], None] = lambda _machine, _up: None
         self.on_gone: Callable[[Machine, str, str], None] = lambda _machine, _code, _why: None
         self.on_strays: Callable[[Machine, set[str]], None] = lambda _machine, _sessions: None
+        self.on_listed: Callable[[Machine], None] = lambda _machine: None
         self.on_not_started: Callable[[Machine, str], None] = lambda _machine, _session: None
         log.on_stall = self._pause_all
 
@@ -73,7 +75,9 @@ class Machines:
                 )
             )
             session_ids = list(open_sessions)
+            ends = await load_ends(connection, session_ids)
         machine = Machine(row.id, row.user_id, row.org_id, row.kind)
+        machine.ends = ends
         machine.state = row.state
         machine.last_seen_ms = row.last_seen_at or 0
         if row.state == "online":
@@ -154,6 +158,7 @@ class Machines:
             log.on_safe = acknowledge
         machine.turns_sent &= machine.turns_unrecorded
         machine.lists_sessions = False
+        machine.turns_kept = frozenset()
         machine.is_held = not fresh
         if machine.is_held:
             loop = asyncio.get_running_loop()
@@ -275,6 +280,7 @@ class Machines:
         strays = listed.difference(machine.logs)
         if strays:
             self.on_strays(machine, strays)
+        self.on_listed(machine)
 
     def _drop_carried(self, machine: Machine, session_ids: set[str]) -> None:
         """Told to start on an earlier line, not there on this one: the machine lost them."""
@@ -282,7 +288,7 @@ class Machines:
         for session_id in session_ids.intersection(machine.starting):
             del machine.starting[session_id]
             if machine.line is not None and "seq" not in machine.line.capabilities:
-                self._tasks.spawn(self.delivery.before_restart(session_id), "session lost")
+                self._tasks.spawn(self.delivery.before_restart(machine, session_id), "session lost")
 
     def sweep(self) -> None:
         """Once a second: sessions that did not start, machines that did not come back."""

@@ -70,12 +70,12 @@ class Server:
         settings = self._settings
         owner = await first_user(core.store, now_ms)
         core.auth.set_first_user(owner)
+        await core.recovery.recover()
         await self._open_door()
         url = self._url()
         write_private(settings.data_dir / "server.json", json.dumps({"url": self._local_url()}))
         core.records.credentials.lend(owner.user_id, from_environment(os.environ))
         await core.vms.start(self._local_url())
-        await core.lifecycle.recover()
         if settings.local_machine:
             await core.vms.keep_one_for(owner)
         self._watchers = [
@@ -97,6 +97,7 @@ class Server:
             log=core.log,
             machines=core.machines,
             lifecycle=core.lifecycle,
+            recovery=core.recovery,
             requests=VmRequests(core.services, core.metrics, core.tasks),
             credentials=core.records.credentials,
             metrics=core.metrics,
@@ -151,6 +152,7 @@ class Server:
         core = self._core
         core.log.tidy()
         await core.services.results.purge()
+        await core.services.reports.purge()
         await core.machines.save_all()
         async with core.store.write() as connection:
             for table in (schema.tickets, schema.tokens):

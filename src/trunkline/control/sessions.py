@@ -130,9 +130,10 @@ class Sessions:
             return
         reason = "user_closed" if session.user_id == who.user_id else "admin"
         await self._records.update(session_id, status="closed")
-        await self._lifecycle.end_turns(session_id, "the session was closed", code="SESSION_CLOSED")
         if session.machine_id is not None:
             machine = await self._machines.get(session.machine_id)
+            why = "the session was closed"
+            await self._lifecycle.end_turns(machine, session_id, why, code="SESSION_CLOSED")
             try:
                 self._machines.check_room(machine)
                 self._machines.delivery.send(machine, Stop(session_id, reason))
@@ -198,7 +199,9 @@ class Sessions:
         open_turns = await self._turns.open_of([session_id])
         for turn in open_turns:
             if self._machines.delivery.withdraw(machine, turn.id):
-                await self._lifecycle.finish(session_id, "cancelled", turn.id, cancelled=True)
+                await self._lifecycle.finish(
+                    machine, session_id, "cancelled", turn.id, cancelled=True
+                )
         if machine.line is not None or any(turn.state == "sent" for turn in open_turns):
             self._machines.delivery.send(machine, Cancel(session_id, reason))
         await self._services.audit.append(
@@ -231,7 +234,7 @@ class Sessions:
         _, machine = await self._running(who, approval.session_id)
         self._machines.check_room(machine)
         decided = await self._approvals.decide(approval, confirmed, answer, who.user_id)
-        await self._lifecycle.tell_answer(decided)
+        await self._lifecycle.questions.tell_answer(decided)
         self._machines.delivery.send(
             machine, Answer(approval.session_id, approval.request_id, confirmed, answer)
         )

@@ -68,41 +68,37 @@ class Turns:
             ).one()
         return Turn(*row)
 
-    async def sent(self, turn_id: str) -> None:
-        """The machine has it (unless it finished in the same moment)."""
+    async def sent(self, session_id: str, turn_id: str) -> None:
+        """The machine has it (unless it finished in the same moment), and so owes no older end."""
         table = schema.turns
+        older = and_(table.c.session_id == session_id, table.c.id != turn_id, table.c.owed)
         async with self._store.write() as connection:
             await connection.execute(
                 update(table)
                 .where(and_(table.c.id == turn_id, table.c.state == "queued"))
                 .values(state="sent")
             )
+            await connection.execute(update(table).where(older).values(owed=False))
 
     async def finish(
-        self, session_id: str, state: str, answer: str | None, turn_id: str | None = None
-    ) -> str | None:
-        """Ends the named turn, or the oldest open one. Returns its id; None if none was open.
-
-        A name that is none of ours says nothing about which turn it is.
-        """
+        self, turn_id: str, state: str, answer: str | None, *, owed: bool = False
+    ) -> None:
+        """Ends an open turn. `owed`: its machine may yet send an end of its own."""
         table = schema.turns
-        of_session = select(table.c.id, table.c.state).where(table.c.session_id == session_id)
-        oldest = of_session.where(table.c.state.in_(OPEN)).order_by(table.c.id).limit(1)
         async with self._store.write() as connection:
-            row = None
-            if turn_id is not None:
-                row = (await connection.execute(of_session.where(table.c.id == turn_id))).first()
-            if row is None:
-                row = (await connection.execute(oldest)).first()
-            if row is None or row.state not in OPEN:
-                return None
-            found = row.id
             await connection.execute(
                 update(table)
-                .where(table.c.id == found)
-                .values(state=state, answer=answer, finished_at=self._clock())
+                .where(table.c.id == turn_id, table.c.state.in_(OPEN))
+                .values(state=state, answer=answer, finished_at=self._clock(), owed=owed)
             )
-        return str(found)
+
+    async def paid(self, turn_id: str) -> None:
+        """The end that the machine owed has come."""
+        table = schema.turns
+        async with self._store.write() as connection:
+            await connection.execute(
+                update(table).where(table.c.id == turn_id, table.c.owed).values(owed=False)
+            )
 
     async def open_of(self, session_ids: list[str]) -> list[Turn]:
         """The unfinished turns of these sessions, oldest first."""

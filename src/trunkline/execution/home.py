@@ -1,9 +1,20 @@
-"""Where everything of one machine lives (document 004 §6). Paths only; made private when made."""
+"""Where everything of one machine lives (document 004 §6). Made private when made."""
 
+import fcntl
+import os
 import re
 from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trunkline.execution.files import write_atomic
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+
+
+class HomeBusy(Exception):
+    """Another daemon runs with this home; its text is for people."""
 
 
 class Home:
@@ -25,9 +36,25 @@ class Home:
             folder.mkdir(parents=True, exist_ok=True)
         for folder in (self.internal, self.sessions, self.skills, self.outbox, self.run):
             folder.mkdir(mode=0o700, exist_ok=True)
+        self.internal.chmod(0o700)  # also where it was there before us
 
     def session(self, session_id: str) -> Path:
         """A session's folder. Ids come from outside: one that is no plain name is refused."""
         if not _SESSION_ID.match(session_id):
             raise ValueError(f"not a session id: {session_id[:100]!r}")
         return self.sessions / session_id
+
+    def write_config(self, **values: Any) -> None:
+        """`config.json`, for people and programs to look at. Nothing secret goes in here."""
+        text = msgspec.json.format(msgspec.json.encode(values), indent=2)
+        write_atomic(self.config_file, text + b"\n")
+
+    def claim(self) -> int:
+        """Holds the home for this process, until it ends in whatever way. Raises HomeBusy."""
+        handle = os.open(self.run / "daemon.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise HomeBusy(f"another daemon runs with the home {self.root}") from None
+        return handle

@@ -21,10 +21,11 @@ MESSAGE_TOO_BIG: Final = 1009
 class Assembler:
     """Joins the fragments of one connection's text messages."""
 
-    __slots__ = ("_bytes_max", "_parts")
+    __slots__ = ("_parts", "bytes_max")
 
     def __init__(self, bytes_max: int) -> None:
-        self._bytes_max = bytes_max
+        self.bytes_max = bytes_max
+        """Of one message; may grow once a peer is known."""
         self._parts: bytearray | None = None
 
     @property
@@ -41,8 +42,8 @@ class Assembler:
                 raise CloseLine(PROTOCOL_ERROR, "continuation without a message")
         elif self._parts is not None:
             raise CloseLine(PROTOCOL_ERROR, "new message before the last one was finished")
-        if len(self._parts or b"") + len(payload) > self._bytes_max:
-            raise CloseLine(MESSAGE_TOO_BIG, f"message over {self._bytes_max} bytes")
+        if len(self._parts or b"") + len(payload) > self.bytes_max:
+            raise CloseLine(MESSAGE_TOO_BIG, f"message over {self.bytes_max} bytes")
         if final and self._parts is None:
             return payload
         if self._parts is None:

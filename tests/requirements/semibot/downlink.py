@@ -1,6 +1,6 @@
 """Document 000 §5: what the control plane sends."""
 
-from tests.requirements.requirement import EXECUTION_PLANE, Requirement
+from tests.requirements.requirement import OPENCLAW, Requirement
 
 REQUIREMENTS = (
     Requirement(
@@ -104,17 +104,14 @@ REQUIREMENTS = (
     Requirement(
         "000-5.6-runtime-is-cancelled",
         "The VM calls the runtime's cancel for that session.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-5.6-model-stream-is-closed",
         "The stream from the model is closed at once and no new token appears.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-5.6-tools-best-effort",
         "Running tools are cancelled as far as possible; finished results stay.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-5.6-ends-with-execution-complete",
@@ -127,7 +124,6 @@ REQUIREMENTS = (
     Requirement(
         "000-5.6-state-is-saved",
         "After a cancel, checkpoint and short-term memory are saved for the next turn.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-5.6-idempotent",
@@ -144,7 +140,7 @@ REQUIREMENTS = (
     Requirement(
         "000-5.6-bridge-reports-the-end",
         "The OpenClaw bridge stops its run and reports `execution_complete` (cancelled).",
-        EXECUTION_PLANE,
+        OPENCLAW,
     ),
     Requirement(
         "000-5.7-config-update-fields",

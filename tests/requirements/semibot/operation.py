@@ -1,6 +1,6 @@
 """Document 000 §8 to §10: errors and close codes, security, limits, metrics."""
 
-from tests.requirements.requirement import EXECUTION_PLANE, Requirement
+from tests.requirements.requirement import Requirement
 
 REQUIREMENTS = (
     Requirement(
@@ -98,7 +98,6 @@ REQUIREMENTS = (
     Requirement(
         "000-9-api-keys-in-memory-only",
         "The VM decrypts API keys in memory and never writes them to disk.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-9-api-keys-shared",

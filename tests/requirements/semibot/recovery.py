@@ -1,17 +1,15 @@
 """Document 000 §6 and §7: lines that break, and streams that readers come back to."""
 
-from tests.requirements.requirement import EXECUTION_PLANE, Requirement
+from tests.requirements.requirement import OPENCLAW, Requirement
 
 REQUIREMENTS = (
     Requirement(
         "000-6-vm-notices",
         "The VM notices that its line broke.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-6-back-off",
         "The VM tries again after 1, 2, 4, 8, 16, 30, 30, … seconds.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-6-reconnects-without-ticket",
@@ -32,12 +30,10 @@ REQUIREMENTS = (
     Requirement(
         "000-6-pending-fails-after-all-retries",
         "If no retry succeeds, pending requests end with ConnectionError.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-6-replan-after-failed-tools",
         "The graph's observe node handles failed tool calls by planning again.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-6-sessions-outlive-the-line",
@@ -91,6 +87,6 @@ REQUIREMENTS = (
     Requirement(
         "000-7-openclaw-events-translated",
         "OpenClaw's own events are translated to the standard types.",
-        EXECUTION_PLANE,
+        OPENCLAW,
     ),
 )

@@ -1,6 +1,6 @@
 """Document 000 §4: what an execution plane sends, and what the control plane makes of it."""
 
-from tests.requirements.requirement import EXECUTION_PLANE, Requirement
+from tests.requirements.requirement import Requirement
 
 REQUIREMENTS = (
     Requirement(
@@ -10,7 +10,6 @@ REQUIREMENTS = (
     Requirement(
         "000-4.1-heartbeat-every-10s",
         "The VM sends a heartbeat every 10 seconds.",
-        EXECUTION_PLANE,
     ),
     Requirement(
         "000-4.1-heartbeat-keeps-the-line",

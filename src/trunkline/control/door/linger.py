@@ -18,7 +18,10 @@ def close_politely(transport: asyncio.Transport) -> None:
     transport.set_protocol(_Drain(owner, cut))
     transport.resume_reading()
     if transport.can_write_eof():
-        transport.write_eof()
+        try:
+            transport.write_eof()
+        except OSError:  # the peer has gone already
+            transport.abort()
 
 
 class _Drain(asyncio.Protocol):

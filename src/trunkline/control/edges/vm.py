@@ -76,7 +76,7 @@ class VmLine(WSListener):
         """Set by every frame and cleared by the sweep: a clock reading less per frame."""
         self._host = host
         self._connection = Connection(per_minute=host.rate_limit, early_max=limits.AUTH_QUEUE_MAX)
-        self._assembler = Assembler(limits.FRAME_BYTES_MAX)
+        self._assembler = Assembler(limits.AUTH_FRAME_BYTES_MAX)
         self._transport: WSTransport
         self._logs: dict[str, SessionLog] = {}
         self._auth_deadline: asyncio.TimerHandle | None = None
@@ -190,8 +190,6 @@ class VmLine(WSListener):
         elif kind == _CLOSE:
             self.close(CloseCode.OK, "")
         elif kind in (_TEXT, _BINARY, _CONTINUATION):
-            if self.machine is None and frame.payload_size > limits.AUTH_FRAME_BYTES_MAX:
-                raise CloseLine(CloseCode.MESSAGE_TOO_BIG, "too large for a first frame")
             opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
             whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
             self._is_plain = self._connection.is_unlimited and self._assembler.idle
@@ -215,6 +213,8 @@ class VmLine(WSListener):
             self._heartbeat(message)
         elif isinstance(message, Auth):
             if self.machine is None:
+                # It came in time; how long the check takes is not the machine's fault.
+                self._stop_deadline()
                 self._host.authenticate(self, message.token)
             else:
                 self.complain("ALREADY_AUTHENTICATED", "auth is the first frame, and only that")
@@ -282,6 +282,7 @@ class VmLine(WSListener):
     def go_live(self, machine: Machine, init: Downlink) -> None:
         """The token was good and the machine is attached: `init`, then what came early."""
         self.machine = machine
+        self._assembler.bytes_max = limits.FRAME_BYTES_MAX
         self._logs = machine.logs
         self._starting = machine.starting
         self.send(init)
@@ -290,8 +291,6 @@ class VmLine(WSListener):
             self._dispatch(message)
 
     def accepted(self) -> frozenset[str]:
-        if self._auth_deadline is not None:
-            self._auth_deadline.cancel()
         self.capabilities = self._connection.authenticated()
         return self.capabilities
 
@@ -365,9 +364,12 @@ class VmLine(WSListener):
         self._connection.closed()
         self._is_plain = False
         self._logs = {}
+        self._stop_deadline()
+        self._host.ended(self)
+
+    def _stop_deadline(self) -> None:
         if self._auth_deadline is not None:
             self._auth_deadline.cancel()
-        self._host.ended(self)
 
     @property
     def _machine_id(self) -> str | None:

@@ -21,6 +21,7 @@ from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
 from trunkline.control.metrics import Metrics
 from trunkline.control.records.credentials import Credentials
+from trunkline.control.recovery import Recovery
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
@@ -49,6 +50,7 @@ class VmHost:
         log: Log,
         machines: Machines,
         lifecycle: Lifecycle,
+        recovery: Recovery,
         requests: VmRequests,
         credentials: Credentials,
         metrics: Metrics,
@@ -65,6 +67,7 @@ class VmHost:
         self._store = store
         self._auth = auth
         self._lifecycle = lifecycle
+        self._recovery = recovery
         self._credentials = credentials
         self._tasks = tasks
 
@@ -102,7 +105,7 @@ class VmHost:
         if returning:
             self.metrics.reconnections += 1
         _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
-        await self._lifecycle.redeliver(machine, None)
+        await self._recovery.redeliver(machine, None)
 
     async def _admitted(self, line: "VmLine", token: str) -> Machine:
         """Token, user, ticket and VM, in that order (000 §8, §9)."""
@@ -183,7 +186,7 @@ class VmHost:
         line.send(ResumeResponse(results=dict(results)))
         self.machines.delivery.resumed(line.machine, line)
         if "seq" in line.capabilities and message.turns is not None:
-            await self._lifecycle.redeliver(line.machine, message.turns)
+            await self._recovery.redeliver(line.machine, message.turns)
 
     def watched(self, line: "VmLine", log: SessionLog, data: str) -> None:
         """An event that a record may depend on."""

@@ -57,7 +57,11 @@ class VmRequests:
             return
         self._running[key] = line
         self._per_user[caller.user_id] = self._per_user.get(caller.user_id, 0) + 1
-        self._tasks.spawn(self._run(key, caller, request), f"request {request.method[:40]}")
+        work = self._run(key, caller, request)
+        if request.method in self._services.methods.reports:
+            self._queue(caller).add(work, "vm report")
+        else:
+            self._tasks.spawn(work, f"request {request.method[:40]}")
 
     async def _run(self, key: tuple[str, str], caller: Caller, request: Request) -> None:
         started = time.perf_counter()
@@ -106,14 +110,13 @@ class VmRequests:
         line.send(Response(id=request_id, result=result, error=error))
 
     def report(self, line: "VmLine", message: FireAndForget) -> None:
-        """Reports of one machine are taken one after the other, in their order."""
         caller = self._caller(line, message.session_id)
         if caller is None:
             line.complain(
                 "SESSION_NOT_FOUND", "no such session on this machine", message.session_id
             )
             return
-        queue = self._reports.setdefault(caller.machine_id, Serial(self._tasks))
+        queue = self._queue(caller)
         if len(queue) >= _REPORTS_WAITING_MAX:
             _log.warning("too many reports wait; one is dropped", machine=caller.machine_id)
             self._services.methods.refused["too many"] += 1
@@ -121,6 +124,10 @@ class VmRequests:
         queue.add(
             self._services.methods.notify(caller, message.method, message.params), "vm report"
         )
+
+    def _queue(self, caller: Caller) -> Serial:
+        """Reports of one machine are taken one after the other, in their order."""
+        return self._reports.setdefault(caller.machine_id, Serial(self._tasks))
 
     async def _kept(
         self, key: tuple[str, str], caller: Caller

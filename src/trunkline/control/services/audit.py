@@ -20,6 +20,7 @@ from trunkline.control.errors import InvalidRequest, Unavailable
 from trunkline.control.secrets import Keys
 from trunkline.control.services.checks import canonical, checked_text
 from trunkline.control.services.paging import Page, checked_limit, visible
+from trunkline.control.services.reports import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import audit, audit_head
 
@@ -74,6 +75,7 @@ class Audit:
         org_id: str | None = None,
         user_id: str | None = None,
         session_id: str | None = None,
+        once: Once = always,
     ) -> int:
         """Adds an entry and returns its number."""
         fields = {
@@ -85,6 +87,7 @@ class Audit:
             "details": canonical(details or {}, "details", limits.AUDIT_DETAILS_BYTES_MAX),
         }
         async with self._store.write() as connection:
+            await once(connection)
             return await self._append(connection, fields)
 
     async def _append(self, connection: AsyncConnection, fields: dict[str, Any]) -> int:

@@ -20,6 +20,7 @@ from trunkline.control.ids import new_id
 from trunkline.control.services import skill_package
 from trunkline.control.services.checks import checked_id, checked_text
 from trunkline.control.services.paging import Page, fetch_page, visible
+from trunkline.control.services.reports import Once, always
 from trunkline.control.services.skill_package import SkillPackage
 from trunkline.control.services.skills import Skill, Skills
 from trunkline.control.store.engine import Store
@@ -61,7 +62,12 @@ class Evolutions:
         self._skills = skill_records
 
     async def submit(
-        self, org_id: str, user_id: str, session_id: str | None, given: EvolutionInput
+        self,
+        org_id: str,
+        user_id: str,
+        session_id: str | None,
+        given: EvolutionInput,
+        once: Once = always,
     ) -> Evolution:
         package = await asyncio.to_thread(_package, given)
         evolution = Evolution(
@@ -80,6 +86,7 @@ class Evolutions:
             created_at=self._clock(),
         )
         async with self._store.write() as connection:
+            await once(connection)
             await self._check_room(connection, org_id)
             await connection.execute(insert(evolutions).values(msgspec.structs.asdict(evolution)))
             if not await self._may_enter(connection, org_id, given.quality_score, package):

@@ -28,6 +28,10 @@ class Mcp:
         pool = await self._loaded()
         return await pool.call(org_id, user_id, server, tool, arguments)
 
+    async def tools(self, org_id: str, user_id: str, server: str) -> list[dict[str, Any]]:
+        pool = await self._loaded()
+        return await pool.tools(org_id, user_id, server)
+
     async def _loaded(self) -> "McpPool":
         async with self._loading:
             if self._pool is None:

@@ -5,14 +5,15 @@ so each line has a task of its own, and callers only see this object. `mcp_pool`
 """
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import httpx2
 import structlog
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp.types import CONNECTION_CLOSED, CallToolResult
+from mcp.types import CONNECTION_CLOSED
 
 from trunkline import limits
 from trunkline.control.errors import Timeout, TrunklineError, Unavailable
@@ -21,6 +22,7 @@ from trunkline.control.services.mcp_servers import Endpoint
 from trunkline.control.services.ssrf import AddressGuard
 
 _log = structlog.get_logger()
+T = TypeVar("T")
 _CAUSE_WAIT_S = 0.25
 # JSON-RPC codes with which servers say that they no longer know the session.
 _SESSION_GONE = (-32600, -32601, -32001)
@@ -94,14 +96,15 @@ class McpLine:
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             self._session_gone = True
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Runs a tool; LineBroken when it certainly did not run and another line may be tried."""
+    async def ask(self, question: Callable[[Client], Awaitable[T]]) -> T:
+        """Asks the server something; LineBroken when it certainly did not hear it, and another
+        line may be tried."""
         self.in_flight += 1
         try:
             await asyncio.shield(self._ready)
             if self._client is None:
                 raise self._unreachable()
-            return await self._client.call_tool(tool, arguments)
+            return await question(self._client)
         except TrunklineError:
             raise
         except Exception as error:

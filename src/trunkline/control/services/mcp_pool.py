@@ -1,4 +1,4 @@
-"""`mcp_call`: tools of remote MCP servers, over pooled lines.
+"""`mcp_call` and `mcp_tools`: the tools of remote MCP servers, over pooled lines.
 
 One line a server record, opened at first use, closed when idle, opened anew once when it broke
 before a call ran. A call that may have run is never made twice.
@@ -6,8 +6,11 @@ before a call ran. A call that may have run is never made twice.
 
 import asyncio
 import logging
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
+import msgspec
+from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
 from trunkline import limits
@@ -18,6 +21,8 @@ from trunkline.control.services.mcp_servers import Endpoint, McpServers
 from trunkline.control.services.ssrf import AddressGuard
 
 _ATTEMPTS = 2
+_TOOL_FIELDS = {"name", "description", "input_schema", "annotations"}
+T = TypeVar("T")
 
 
 class McpPool:
@@ -48,28 +53,35 @@ class McpPool:
         """The tool's result as MCP defines it, within the server's own time limit."""
         checked_text(tool, "tool", limits.NAME_CHARS_MAX)
         checked_object(arguments, "arguments", limits.FRAME_BYTES_MAX)
-        endpoint = await self._servers.endpoint(org_id, user_id, server)
-        try:
-            async with asyncio.timeout(endpoint.timeout_s):
-                result = await self._call(endpoint, tool, arguments)
-        except TimeoutError as error:
-            raise Timeout(
-                f"MCP server {server!r} did not answer within {endpoint.timeout_s:g} s",
-                code="MCP_TIMEOUT",
-            ) from error
+        result = await self._ask(
+            await self._servers.endpoint(org_id, user_id, server),
+            lambda client: client.call_tool(tool, arguments),
+        )
         if result.is_error:
             raise McpFailure(_error_text(result))
         return result.model_dump(
             mode="json", by_alias=True, exclude_none=True, exclude={"meta", "result_type"}
         )
 
-    async def _call(
-        self, endpoint: Endpoint, tool: str, arguments: dict[str, Any]
-    ) -> CallToolResult:
+    async def tools(self, org_id: str, user_id: str, server: str) -> list[dict[str, Any]]:
+        """What the server offers: `{name, description, inputSchema, annotations}` of each tool."""
+        return await self._ask(await self._servers.endpoint(org_id, user_id, server), _list_tools)
+
+    async def _ask(self, endpoint: Endpoint, question: Callable[[Client], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(endpoint.timeout_s):
+                return await self._ask_line(endpoint, question)
+        except TimeoutError as error:
+            raise Timeout(
+                f"MCP server {endpoint.name!r} did not answer within {endpoint.timeout_s:g} s",
+                code="MCP_TIMEOUT",
+            ) from error
+
+    async def _ask_line(self, endpoint: Endpoint, question: Callable[[Client], Awaitable[T]]) -> T:
         for _ in range(_ATTEMPTS):
             line = self._line(endpoint)
             try:
-                return await line.call(tool, arguments)
+                return await line.ask(question)
             except LineBroken as error:
                 reason = str(error)
             finally:
@@ -138,6 +150,29 @@ class McpPool:
             self._drop(key)
         if self._ending:
             await asyncio.wait(set(self._ending))
+
+
+async def _list_tools(client: Client) -> list[dict[str, Any]]:
+    """All pages of the list. A list without end is refused like one that is too large."""
+    tools: list[dict[str, Any]] = []
+    size, cursor = 0, None
+    for _ in range(limits.MCP_TOOLS_MAX):
+        page = await client.list_tools(cursor=cursor)
+        for tool in page.tools:
+            fields = tool.model_dump(
+                mode="json", by_alias=True, exclude_none=True, include=_TOOL_FIELDS
+            )
+            tools.append(fields)
+            size += len(msgspec.json.encode(fields))
+        if len(tools) > limits.MCP_TOOLS_MAX or size > limits.MCP_RESULT_BYTES_MAX:
+            break
+        cursor = page.next_cursor
+        if not cursor:
+            return tools
+    raise McpFailure(
+        f"the server lists more than {limits.MCP_TOOLS_MAX} tools or"
+        f" {limits.MCP_RESULT_BYTES_MAX} bytes of them"
+    )
 
 
 def _error_text(result: CallToolResult) -> str:

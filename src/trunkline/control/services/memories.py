@@ -20,6 +20,7 @@ from trunkline.control.services.checks import checked_id, checked_object, checke
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.memory_terms import terms_of
 from trunkline.control.services.paging import Page, fetch_page, visible
+from trunkline.control.services.reports import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import memories
 
@@ -58,6 +59,7 @@ class Memories:
         user_id: str | None,
         content: str,
         metadata: dict[str, Any] | None = None,
+        once: Once = always,
     ) -> Memory:
         memory = Memory(
             id=new_id(),
@@ -74,6 +76,7 @@ class Memories:
             "fts_rowid": secrets.randbits(63),
         }
         async with self._store.write() as connection:
+            await once(connection)
             await connection.execute(insert(memories).values(row))
         return memory
 

@@ -34,6 +34,16 @@ class Session(msgspec.Struct, frozen=True):
     session_id: str | None = None
 
 
+class McpTools(msgspec.Struct, frozen=True):
+    server: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What every report may have: the machine's own name for it, so that it counts once."""
+
+    report_id: str | None = None
+
+
 class AuditLog(msgspec.Struct, frozen=True):
     event: str
     details: dict[str, Any] | None = None

@@ -20,6 +20,7 @@ from trunkline.control.services.config import Config
 from trunkline.control.services.evolutions import EvolutionInput, Evolutions
 from trunkline.control.services.mcp import Mcp
 from trunkline.control.services.memories import Memories
+from trunkline.control.services.reports import Once, Repeated, Reports
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage, UsageReport
@@ -37,8 +38,10 @@ class Caller(msgspec.Struct, frozen=True):
     session_id: str
 
 
-Request = Callable[[Caller, dict[str, Any]], Awaitable[Any]]
-Notify = Callable[[Caller, dict[str, Any]], Awaitable[None]]
+Method = Callable[[Caller, dict[str, Any]], Awaitable[Any]]
+Report = Callable[[Caller, dict[str, Any], Once], Awaitable[None]]
+
+_ACCEPTED = {"accepted": True}
 
 
 class Methods:
@@ -55,6 +58,7 @@ class Methods:
         evolutions: Evolutions,
         snapshots: Snapshots,
         config: Config,
+        reports: Reports,
         timeout_s: float = limits.REQUEST_TIMEOUT_S,
     ) -> None:
         self._skills = skills
@@ -65,27 +69,32 @@ class Methods:
         self._evolutions = evolutions
         self._snapshots = snapshots
         self._config = config
+        self._reports = reports
         self.refused: Counter[str] = Counter()
+        taken: dict[str, Method] = {
+            "usage_report": self._once(self._usage_report),
+            "audit_log": self._once(self._audit_log),
+            "evolution_submit": self._once(self._evolution_submit),
+            "memory_write": self._once(self._memory_write),
+        }
+        self.reports = frozenset(taken)
+        """The methods that a machine may call in either way."""
+        self._notifications: dict[str, Method] = {**taken, "snapshot_sync": self._snapshot_sync}
         # None: the method bounds itself.
-        self._requests: dict[str, tuple[Request, float | None]] = {
+        self._requests: dict[str, tuple[Method, float | None]] = {
             "get_skill_package": (self._get_skill_package, timeout_s),
             "memory_search": (self._memory_search, timeout_s),
             "mcp_call": (self._mcp_call, None),
+            "mcp_tools": (self._mcp_tools, None),
             "get_config": (self._get_config, timeout_s),
             "get_session": (self._get_session, timeout_s),
-        }
-        self._notifications: dict[str, Notify] = {
-            "usage_report": self._usage_report,
-            "audit_log": self._audit_log,
-            "evolution_submit": self._evolution_submit,
-            "snapshot_sync": self._snapshot_sync,
-            "memory_write": self._memory_write,
+            **{name: (run, timeout_s) for name, run in taken.items()},
         }
 
     @property
     def names(self) -> list[str]:
         """Every method, for metrics whose labels must be bounded."""
-        return [*self._requests, *self._notifications]
+        return list({**self._requests, **self._notifications})
 
     async def request(self, caller: Caller, method: str, given: dict[str, Any]) -> Any:
         """The method's result, or a TrunklineError whose code and message may be sent."""
@@ -140,6 +149,10 @@ class Methods:
         )
         return {"result": result}
 
+    async def _mcp_tools(self, caller: Caller, given: dict[str, Any]) -> Any:
+        wanted = _typed(given, params.McpTools)
+        return {"tools": await self._mcp.tools(caller.org_id, caller.user_id, wanted.server)}
+
     async def _get_config(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, params.Agent).agent_id
         return await self._config.get_config(caller.user_id, caller.session_id, wanted)
@@ -148,17 +161,31 @@ class Methods:
         wanted = _typed(given, params.Session).session_id or caller.session_id
         return await self._config.get_session(caller.user_id, wanted)
 
-    # --- Notifications ------------------------------------------------------------------------
+    # --- Reports ------------------------------------------------------------------------------
 
-    async def _usage_report(self, caller: Caller, given: dict[str, Any]) -> None:
+    def _once(self, report: Report) -> Method:
+        """A report that may come again under the same name, and counts once."""
+
+        async def taken(caller: Caller, given: dict[str, Any]) -> Any:
+            once = self._reports.once(caller.session_id, _typed(given, params.Report).report_id)
+            said = {name: value for name, value in given.items() if name != "report_id"}
+            try:
+                await report(caller, said, once)
+            except Repeated:
+                _log.debug("a report came again", **msgspec.structs.asdict(caller))
+            return _ACCEPTED
+
+        return taken
+
+    async def _usage_report(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
         known = UsageReport.__struct_fields__
         details = {name: value for name, value in given.items() if name not in known}
         if isinstance(given.get("details"), dict):
             details |= given["details"]
         report = _typed({**given, "details": details}, UsageReport)
-        await self._usage.record(caller.org_id, caller.user_id, caller.session_id, report)
+        await self._usage.record(caller.org_id, caller.user_id, caller.session_id, report, once)
 
-    async def _audit_log(self, caller: Caller, given: dict[str, Any]) -> None:
+    async def _audit_log(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
         entry = _typed(given, params.AuditLog)
         await self._audit.append(
             entry.event,
@@ -166,22 +193,25 @@ class Methods:
             org_id=caller.org_id,
             user_id=caller.user_id,
             session_id=caller.session_id,
+            once=once,
         )
 
-    async def _evolution_submit(self, caller: Caller, given: dict[str, Any]) -> None:
+    async def _evolution_submit(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
         # Document 004 §7.3 wraps the fields in `candidate`, document 000 §4.4 does not.
         inner = given.get("candidate")
         evolution = _typed(inner if isinstance(inner, dict) else given, EvolutionInput)
-        await self._evolutions.submit(caller.org_id, caller.user_id, caller.session_id, evolution)
+        await self._evolutions.submit(
+            caller.org_id, caller.user_id, caller.session_id, evolution, once
+        )
 
     async def _snapshot_sync(self, caller: Caller, given: dict[str, Any]) -> None:
         _typed(given, params.Snapshot)
         await self._snapshots.sync(caller.session_id, given)
 
-    async def _memory_write(self, caller: Caller, given: dict[str, Any]) -> None:
+    async def _memory_write(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
         memory = _typed(given, params.MemoryWrite)
         metadata = {**(memory.metadata or {}), "session_id": caller.session_id}
-        await self._memories.add(caller.org_id, caller.user_id, memory.content, metadata)
+        await self._memories.add(caller.org_id, caller.user_id, memory.content, metadata, once)
 
 
 def _typed(given: dict[str, Any], kind: type[P]) -> P:

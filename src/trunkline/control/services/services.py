@@ -10,6 +10,7 @@ from trunkline.control.services.mcp import Mcp
 from trunkline.control.services.mcp_servers import McpServers
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.methods import Methods
+from trunkline.control.services.reports import Reports
 from trunkline.control.services.results import Results
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
@@ -25,6 +26,7 @@ class Services:
         self.mcp_servers = McpServers(store, keys, clock)
         self.mcp = Mcp(self.mcp_servers, settings.mcp_allowed_hosts)
         self.memories = Memories(store, clock, Embeddings())
+        self.reports = Reports(store, clock)
         self.results = Results(store, clock)
         self.skills = Skills(store, clock)
         self.evolutions = Evolutions(store, clock, self.skills)
@@ -39,6 +41,7 @@ class Services:
             evolutions=self.evolutions,
             snapshots=self.snapshots,
             config=self.config,
+            reports=self.reports,
         )
 
     async def close(self) -> None:

@@ -16,6 +16,7 @@ from trunkline.control.errors import InvalidRequest
 from trunkline.control.ids import new_id
 from trunkline.control.services.checks import checked_object, checked_text
 from trunkline.control.services.paging import visible
+from trunkline.control.services.reports import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import sessions, usage
 
@@ -50,7 +51,12 @@ class Usage:
         self._clock = clock
 
     async def record(
-        self, org_id: str, user_id: str, session_id: str | None, report: UsageReport
+        self,
+        org_id: str,
+        user_id: str,
+        session_id: str | None,
+        report: UsageReport,
+        once: Once = always,
     ) -> None:
         for field, value in (("tokens_in", report.tokens_in), ("tokens_out", report.tokens_out)):
             if not 0 <= value <= limits.TOKENS_MAX:
@@ -71,6 +77,7 @@ class Usage:
             "created_at": self._clock(),
         }
         async with self._store.write() as connection:
+            await once(connection)
             await connection.execute(insert(usage).values(row))
 
     async def summary(

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 records = MetaData()
@@ -153,6 +154,8 @@ turns = Table(
     Column("metadata", JSON, nullable=False),
     Column("answer", Text),
     Column("finished_at", BigInteger),
+    # we ended it, and its machine may yet send an end of its own, which is not shown
+    Column("owed", Boolean, nullable=False, default=False, server_default=false()),
     _created(),
     UniqueConstraint("session_id", "client_message_id"),
 )
@@ -316,6 +319,17 @@ results = Table(
     Column("request_id", String(200), primary_key=True),
     Column("body", LargeBinary, nullable=False),  # the entry of `resume_response`, encoded
     Column("finished_at", BigInteger, nullable=False, index=True),
+)
+
+# Reports that were taken, by the machine's own id of each: one that comes again changes nothing.
+reports = Table(
+    "reports",
+    records,
+    Column(
+        "session_id", String(36), ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("report_id", String(100), primary_key=True),
+    Column("created_at", BigInteger, nullable=False, index=True),
 )
 
 segments = Table(

@@ -4,7 +4,7 @@ Messages are plain dicts, because they live in checkpoints and have to open agai
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NotRequired, TypedDict
 
 import msgspec
@@ -116,7 +116,7 @@ class BaseLLMProvider(ABC):
     name: str
 
     @abstractmethod
-    def stream(self, call: Call) -> AsyncIterator[Piece]:
+    def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
         """Pieces as they come, then one Reply. Raises ModelError, retries nothing."""
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """What a tool is: a name, a schema, a danger, and a coroutine that does it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +54,13 @@ class Tool(ABC):
     async def close(self) -> None:
         """Lets go of what the tool keeps for its session."""
         return
+
+
+def object_schema(properties: Json, required: Sequence[str] = ()) -> Json:
+    """The schema of a tool's arguments: these, and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }

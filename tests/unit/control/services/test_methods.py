@@ -112,7 +112,7 @@ async def test_bad_params_have_their_own_code(
     assert await code_of(sqlite_services, caller, method, params) == "INVALID_PARAMS"
 
 
-@pytest.mark.parametrize("method", ["", "usage_report", "__init__", "x" * 10_000])
+@pytest.mark.parametrize("method", ["", "snapshot_sync", "__init__", "x" * 10_000])
 async def test_an_unknown_method_has_its_own_code(sqlite_services: Services, method: str) -> None:
     caller = Caller("u", "o", "m", "s")
     assert await code_of(sqlite_services, caller, method, {}) == "METHOD_NOT_FOUND"
@@ -139,6 +139,7 @@ def with_skills(services: Services, skills: Skills, timeout_s: float = 60) -> Me
         evolutions=services.evolutions,
         snapshots=services.snapshots,
         config=services.config,
+        reports=services.reports,
         timeout_s=timeout_s,
     )
 

@@ -11,6 +11,7 @@ from trunkline.control.errors import InvalidRequest, TrunklineError
 from trunkline.control.services.skill_manifest import parse, slug
 
 
+@pytest.mark.proves("004-4.7-frontmatter-suffices")
 def test_name_and_description_are_enough() -> None:
     found = parse(b"---\nname: pdf\ndescription: Reads PDFs\n---\n")
     assert (found.name, found.description, found.version) == ("pdf", "Reads PDFs", None)
@@ -61,6 +62,7 @@ metadata:
         "metadata:\n  requires:\n    binaries: [python3, python3, 7, '']\n    env_vars: [KEY]",
     ],
 )
+@pytest.mark.proves("004-4.7-requires-of-the-package")
 def test_requirements_are_found_wherever_publishers_put_them(metadata: str) -> None:
     found = parse(f"---\nname: a\ndescription: b\n{metadata}\n---\n".encode())
     assert found.requires.binaries == ["python3"]
@@ -138,6 +140,7 @@ def test_no_frontmatter_crashes_the_reader(block: str) -> None:
         ("हिन्दी", "हिन्दी"),
     ],
 )
+@pytest.mark.proves("004-4.7-frontmatter-suffices")
 def test_the_slug_keeps_letters_of_every_script(name: str, expected: str) -> None:
     assert slug(name) == expected
 

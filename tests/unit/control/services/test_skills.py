@@ -74,6 +74,7 @@ async def test_a_folder_is_imported_like_a_zip(
     assert (skill.skill_id, skill.version, skill.source) == ("notes", "1.2.0", "upload")
 
 
+@pytest.mark.proves("004-4.7-frontmatter-suffices")
 async def test_a_package_without_a_version_gets_the_time_of_its_import(
     world: World, services: Services, clock: FakeClock
 ) -> None:
@@ -184,7 +185,7 @@ async def test_text_full_of_escapes_is_sent_as_base64_so_that_it_fits(
     assert base64.b64decode(file["content"]) == nasty
 
 
-@pytest.mark.proves("000-5.2-skill-index")
+@pytest.mark.proves("000-5.2-skill-index", "004-4.7-requires-of-the-package")
 async def test_the_index_has_the_latest_of_each_skill_and_only_chosen_ones(
     world: World, services: Services
 ) -> None:

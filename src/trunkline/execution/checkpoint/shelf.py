@@ -1,0 +1,210 @@
+"""The folder of a session's checkpoints: what is there, what is kept, what goes.
+
+One process writes here, so the folder is listed once and then remembered. The caller locks: no two
+threads at once. Knows records, not what is in them.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from trunkline import limits
+from trunkline.execution.checkpoint.record import (
+    FOLDER,
+    CheckpointProblem,
+    Kind,
+    Record,
+    Writes,
+    encode,
+    line_of,
+    names_in,
+    path_of,
+    read_record,
+    read_writes,
+    writes_line,
+)
+from trunkline.execution.files import append, sweep, write_atomic
+
+# LangGraph's channel for a question to a person.
+INTERRUPT = "__interrupt__"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What deciding about a checkpoint takes."""
+
+    parent: str | None
+    deltas: frozenset[str]
+
+
+class Line(msgspec.Struct):
+    """The checkpoints of one thread and namespace."""
+
+    key: str
+    thread_id: str
+    checkpoint_ns: str
+    entries: dict[str, Entry] = {}
+    writes: set[str] = set()
+    """Ids with a file of writes; those of a checkpoint may come before itself."""
+    asked: set[str] = set()
+    """Ids whose writes ask a person something."""
+
+    def newest_first(self) -> list[str]:
+        # Ids begin with the time.
+        return sorted(self.entries, reverse=True)
+
+    def waiting(self) -> list[str]:
+        """Where a person was asked and nothing has gone on from there."""
+        gone_on = {entry.parent for entry in self.entries.values()}
+        return [one for one in self.newest_first() if one in self.asked and one not in gone_on]
+
+    def needed(self, wanted: Iterable[str]) -> set[str]:
+        """The wanted ones, and those before them that hold the start of their deltas."""
+        needed: set[str] = set()
+        for one in wanted:
+            needed |= {one, *self._before(one)}
+        return needed
+
+    def _before(self, checkpoint_id: str) -> set[str]:
+        entry = self.entries[checkpoint_id]
+        missing = entry.deltas
+        found: set[str] = set()
+        while missing and entry.parent in self.entries and entry.parent not in found:
+            found.add(entry.parent)
+            entry = self.entries[entry.parent]
+            missing &= entry.deltas
+        return found
+
+
+class Shelf:
+    """The checkpoints of one session."""
+
+    def __init__(self, session_dir: Path, keep: int) -> None:
+        self._session_dir = session_dir
+        self._folder = session_dir / FOLDER
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._keep = keep
+        self._lines: dict[str, Line] = {}
+        self._scan()
+
+    def line(self, thread_id: str, checkpoint_ns: str) -> Line:
+        """The line of that name, empty if nothing is there yet."""
+        key = line_of(self._session_dir, thread_id, checkpoint_ns)
+        return self._lines.get(key) or Line(key, thread_id, checkpoint_ns)
+
+    def lines(self, thread_id: str | None = None, checkpoint_ns: str | None = None) -> list[Line]:
+        """Every line, or those of a thread or namespace."""
+        return [
+            line
+            for line in self._lines.values()
+            if thread_id in (None, line.thread_id) and checkpoint_ns in (None, line.checkpoint_ns)
+        ]
+
+    def put(self, record: Record) -> None:
+        """Writes a checkpoint, then lets the oldest go."""
+        line = self.line(record.thread_id, record.checkpoint_ns)
+        path = path_of(self._folder, line.key, record.checkpoint_id, Kind.RECORD)
+        data = encode(record)
+        if len(data) > limits.CHECKPOINT_BYTES_MAX:
+            raise _too_large("state of this session")
+        write_atomic(path, data)
+        if not line.entries:
+            self._retire_lines_before(line)
+        self._remember(line, record)
+        self._retire(line)
+
+    def add_writes(self, line: Line, checkpoint_id: str, writes: Writes) -> None:
+        """Adds what a task wrote after a checkpoint."""
+        path = path_of(self._folder, line.key, checkpoint_id, Kind.WRITES)
+        if not append(path, writes_line(writes), bytes_max=limits.CHECKPOINT_BYTES_MAX):
+            raise _too_large("writes of one step")
+        self._lines.setdefault(line.key, line)
+        self._remember_writes(line, checkpoint_id, [writes])
+
+    def read(self, line: Line, checkpoint_id: str) -> Record | None:
+        """None for one that is not there, or is no longer readable."""
+        if checkpoint_id not in line.entries:
+            return None
+        record = read_record(self._folder, line.key, checkpoint_id)
+        if record is None:
+            del line.entries[checkpoint_id]
+        return record
+
+    def read_writes(self, line: Line, checkpoint_id: str) -> list[Writes]:
+        """What tasks wrote after a checkpoint, in the order in which it came."""
+        if checkpoint_id not in line.writes:
+            return []
+        return read_writes(self._folder, line.key, checkpoint_id)
+
+    def drop(self, line: Line, ids: Iterable[str]) -> None:
+        """Removes checkpoints with their writes."""
+        for one in ids:
+            # The record first: writes without a checkpoint are harmless.
+            path_of(self._folder, line.key, one, Kind.RECORD).unlink(missing_ok=True)
+            if one in line.writes:
+                path_of(self._folder, line.key, one, Kind.WRITES).unlink(missing_ok=True)
+            line.entries.pop(one, None)
+            line.writes.discard(one)
+            line.asked.discard(one)
+
+    def drop_line(self, line: Line) -> None:
+        """Removes all checkpoints of a line."""
+        self.drop(line, line.entries.keys() | line.writes)
+        self._lines.pop(line.key, None)
+
+    def _retire(self, line: Line) -> None:
+        if len(line.entries) > self._keep:
+            newest = line.newest_first()
+            kept = line.needed([*newest[: self._keep], *line.waiting()[: self._keep]])
+            self.drop(line, [one for one in newest if one not in kept])
+            oldest = min(kept)
+            self.drop(line, [one for one in line.writes - kept if one < oldest])
+
+    def _remember(self, line: Line, record: Record) -> None:
+        self._lines.setdefault(line.key, line)
+        line.entries[record.checkpoint_id] = Entry(
+            record.parent_checkpoint_id, frozenset(record.deltas)
+        )
+
+    def _retire_lines_before(self, new: Line) -> None:
+        """Every run of a subgraph has a namespace of its own; the oldest of them go."""
+        lines = self.lines(new.thread_id)
+        inner = [line for line in lines if line.checkpoint_ns and line is not new]
+        inner.sort(key=lambda line: max(line.entries, default=""), reverse=True)
+        for line in inner[limits.CHECKPOINT_NAMESPACES_MAX - 1 :]:
+            self.drop_line(line)
+
+    def _remember_writes(self, line: Line, checkpoint_id: str, found: Iterable[Writes]) -> None:
+        line.writes.add(checkpoint_id)
+        if any(write.channel == INTERRUPT for writes in found for write in writes.writes):
+            line.asked.add(checkpoint_id)
+
+    def _scan(self) -> None:
+        sweep(self._folder)
+        names = sorted(names_in(self._folder))
+        for name in names:
+            if name.kind is Kind.RECORD:
+                record = read_record(self._folder, name.line, name.checkpoint_id)
+                if record:
+                    self._remember(self.line(record.thread_id, record.checkpoint_ns), record)
+        records = {name[:2] for name in names if name.kind is Kind.RECORD}
+        for name in names:
+            if name.kind is Kind.WRITES:
+                self._take_writes(name.line, name.checkpoint_id, name[:2] in records)
+
+    def _take_writes(self, key: str, checkpoint_id: str, has_record: bool) -> None:
+        line = self._lines.get(key)
+        if line and checkpoint_id in line.entries:
+            found = read_writes(self._folder, key, checkpoint_id)
+            self._remember_writes(line, checkpoint_id, found)
+        elif not has_record:
+            # Its process died before it wrote the checkpoint, which nobody will write now.
+            path_of(self._folder, key, checkpoint_id, Kind.WRITES).unlink(missing_ok=True)
+
+
+def _too_large(what: str) -> CheckpointProblem:
+    return CheckpointProblem(
+        "CHECKPOINT_TOO_LARGE",
+        f"The {what} is larger than {limits.CHECKPOINT_BYTES_MAX // limits.MIB} MiB "
+        "and cannot be saved.",
+    )

@@ -1,0 +1,132 @@
+"""Files that a killed process leaves whole: replaced at once, appended at once, locked.
+
+For every part of the execution plane. Knows bytes and paths, not what they mean.
+
+Nothing here calls fsync. What a process has written is in the kernel's hands and survives the
+process, which is the death that happens daily. After a power cut a file may be torn; its readers
+skip what is torn, and the control plane holds a snapshot.
+"""
+
+import asyncio
+import fcntl
+import itertools
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from trunkline import limits
+
+_TEMPORARY = ".tmp"
+_numbers = itertools.count()
+
+
+class LockBusy(OSError):
+    """Another process holds a lock for longer than any write of ours takes."""
+
+    code = "FILE_LOCKED"
+
+
+def write_atomic(path: Path, data: bytes | str, mode: int = 0o600) -> None:
+    """Readers see the old file or the new one, whenever this process dies.
+
+    `mode` is what the file has afterwards, whatever the umask and the old file say.
+    """
+    # Two writers never share a temporary file: the one with the last rename wins, whole. A file
+    # of that name can only be from a dead process that had our number.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}{_TEMPORARY}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    try:
+        try:
+            os.fchmod(handle, mode)
+            _write_all(handle, _bytes(data))
+        finally:
+            os.close(handle)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def append(path: Path, data: bytes | str, mode: int = 0o600, bytes_max: int | None = None) -> bool:
+    """One write at the end: the kernel keeps appends of several writers apart.
+
+    False, and nothing written, when the file would then be larger than `bytes_max`.
+    """
+    raw = _bytes(data)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
+    try:
+        if bytes_max is not None and os.fstat(handle).st_size + len(raw) > bytes_max:
+            return False
+        # A rest written by a second call could land behind another writer's data.
+        if os.write(handle, raw) != len(raw):
+            raise OSError(f"the disk took only a part of what was appended to {path.name}")
+    finally:
+        os.close(handle)
+    return True
+
+
+def read_head(path: Path, bytes_max: int) -> tuple[bytes, bool]:
+    """The first bytes of a file, none when it is missing; and whether that is all of it."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(bytes_max + 1)
+    except FileNotFoundError:
+        return b"", True
+    return data[:bytes_max], len(data) <= bytes_max
+
+
+def read_tail(path: Path, bytes_max: int) -> tuple[bytes, bool]:
+    """The last bytes of a file, none when it is missing; and whether that is all of it."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - bytes_max))
+            return file.read(bytes_max), size <= bytes_max
+    except FileNotFoundError:
+        return b"", True
+
+
+def sweep(folder: Path) -> None:
+    """Removes what writers that were killed have left. Only while nobody else writes here."""
+    for path in folder.glob(f".*{_TEMPORARY}"):
+        path.unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def locked(path: Path, wait_s: float = limits.FILE_LOCK_WAIT_S) -> AsyncIterator[None]:
+    """Holds a lock file against other processes, and against other tasks of this one.
+
+    Raises LockBusy after `wait_s`. The file stays: if it were removed, two could each hold a lock
+    on a different one.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = asyncio.get_running_loop().time() + wait_s
+        while not _lock(handle):
+            if asyncio.get_running_loop().time() > deadline:
+                raise LockBusy(f"{path.name} is locked by another process that does not let go")
+            await asyncio.sleep(limits.FILE_LOCK_POLL_S)
+        yield
+    finally:
+        os.close(handle)  # which also unlocks
+
+
+def _lock(handle: int) -> bool:
+    # Never waits in the kernel: a holder that is stopped would stop our loop too.
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _bytes(data: bytes | str) -> bytes:
+    # Models make lone surrogates now and then; UTF-8 has none.
+    return data.encode("utf-8", "replace") if isinstance(data, str) else data

@@ -1,0 +1,84 @@
+"""A conversation made fit to be sent: what every provider insists on, whatever happened before.
+
+Histories come out of checkpoints, after cancels and crashes and from other models; one bad
+message in them would make every later call fail. Pure functions; knows no provider's format.
+"""
+
+import hashlib
+import re
+
+from trunkline import limits
+from trunkline.execution.llm.base import Message, ToolCall
+
+CANCELLED = "This call was cancelled before it had a result."
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def repaired(messages: list[Message]) -> list[Message]:
+    """The same conversation, in which every tool call is directly followed by its result.
+
+    A call without a result gets a cancelled one, a result without a call goes, and so does an
+    assistant message that says nothing; it starts and ends with what a model can answer.
+    """
+    found: list[Message] = []
+    for index, message in enumerate(messages):
+        if message["role"] == "tool":
+            continue
+        calls = message.get("tool_calls") or []
+        if message["role"] != "assistant":
+            found.append({"role": "user", "content": message["content"] or "(empty message)"})
+        elif calls:
+            found.append(message)
+            found += _results(calls, messages[index + 1 :])
+        elif message["content"].strip():
+            found.append(message)
+    if found and found[0]["role"] != "user":
+        found.insert(0, {"role": "user", "content": "(the conversation so far)"})
+    if not found or found[-1]["role"] == "assistant":
+        found.append({"role": "user", "content": "(go on)"})
+    return found
+
+
+def flattened(messages: list[Message]) -> list[Message]:
+    """The conversation for a model that knows no tools: calls and results told as text."""
+    found: list[Message] = []
+    for message in messages:
+        if message["role"] == "tool":
+            found.append({"role": "user", "content": f"[result] {message['content']}"})
+            continue
+        calls = "".join(f"\n[called {call['name']}]" for call in message.get("tool_calls") or [])
+        said = (message["content"] + calls).strip()
+        if found and found[-1]["role"] == message["role"]:
+            found[-1]["content"] += f"\n\n{said}"
+        else:
+            found.append({"role": message["role"], "content": said})
+    return found
+
+
+def safe_name(name: str) -> str:
+    """A tool's name that providers take. A model may have made one up that they would refuse,
+    and it stays in the history."""
+    return _NO_NAME.sub("_", name)[: limits.TOOL_NAME_CHARS_MAX] or "unnamed"
+
+
+def safe_id(call_id: str) -> str:
+    """A call's id that every provider takes, the same for a call and its result."""
+    if call_id and len(call_id) <= 64 and not _NO_NAME.search(call_id):
+        return call_id
+    return "call_" + hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def _results(calls: list[ToolCall], later: list[Message]) -> list[Message]:
+    """One result for each call, from the messages up to the model's next calls: ids are unique
+    in one answer, and some servers begin again with the next."""
+    results: dict[str, Message] = {}
+    for message in later:
+        if message["role"] == "assistant" and message.get("tool_calls"):
+            break
+        if message["role"] == "tool":
+            results.setdefault(message.get("tool_call_id", ""), message)
+    return [results.get(call["id"]) or _cancelled(call["id"]) for call in calls]
+
+
+def _cancelled(call_id: str) -> Message:
+    return {"role": "tool", "content": CANCELLED, "tool_call_id": call_id, "is_error": True}

@@ -1,0 +1,70 @@
+"""The program that runs the local model: `python -m trunkline.execution.llm.local_program`.
+
+Its first line of input is JSON: the model file, a name for it, a key. It writes JSON lines:
+{"stage": "loading"}, {"stage": "ready", "base_url"} or {"stage": "failed", "message"}. When its
+input ends it ends, so it never outlives the daemon that started it, however that died.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+from typing import IO, Any
+
+from trunkline import limits
+
+
+def main() -> None:
+    wanted = json.loads(sys.stdin.readline())
+    news = _news_only()
+    _tell(news, stage="loading")
+    try:
+        server = _serve(wanted["path"], wanted["model"], wanted["api_key"])
+    except Exception as error:
+        _tell(news, stage="failed", message=f"{type(error).__name__}: {error}"[:500])
+        sys.exit(1)
+    _tell(news, stage="ready", base_url=f"{server.listening_address}/v1")
+    with contextlib.suppress(OSError):
+        sys.stdin.read()
+    # The server's threads may be in the middle of an answer: nobody reads it any more.
+    os._exit(0)
+
+
+def _news_only() -> IO[str]:
+    """Where the news go. The library's own chatter goes nowhere: nobody reads it, and a full
+    pipe would stop the server."""
+    news = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    return news
+
+
+def _tell(news: IO[str], **message: str) -> None:
+    news.write(json.dumps(message) + "\n")
+    news.flush()
+
+
+def _serve(path: str, model: str, api_key: str) -> Any:
+    xllamacpp: Any = importlib.import_module("xllamacpp")
+    params = xllamacpp.CommonParams()
+    params.model.path = path
+    params.model_alias = {model}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    # Pages in a browser can reach loopback too; without the key they get nothing.
+    params.api_keys = [api_key]
+    params.n_parallel = limits.LOCAL_MODEL_PARALLEL
+    params.n_ctx = limits.LOCAL_MODEL_CONTEXT_TOKENS * limits.LOCAL_MODEL_PARALLEL
+    # One thread is fast enough for a model this small. Several wait for each other in busy
+    # loops, and beside other work that is ten times slower.
+    for cpu in (params.cpuparams, params.cpuparams_batch):
+        cpu.n_threads = 1
+    params.ui = False
+    params.verbosity = 0
+    return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    main()

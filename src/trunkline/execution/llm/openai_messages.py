@@ -1,0 +1,143 @@
+"""A call in the words of OpenAI's chat completions, and of the many servers that speak them.
+
+A quirk is something that one server or model does not take; a request is built with those that
+are known already. Pure functions: no SDK, no network.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from trunkline.execution.llm.answer import count
+from trunkline.execution.llm.base import Call, Json, Message, ToolSpec, Usage
+from trunkline.execution.llm.errors import Refusal
+from trunkline.execution.llm.history import flattened, repaired, safe_id, safe_name
+
+_REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)", re.IGNORECASE)
+_NOT_TAKEN = re.compile(
+    r"(?:not|n't|un|only)[ -]?(?:be )?(?:support|recogni[sz]|permitted|allowed|known|expected)"
+    r"|support only|does not (?:take|accept)|extra (?:inputs?|fields?)|requires|unknown"
+    r"|not a valid",
+    re.IGNORECASE,
+)
+# What is given up when a parameter is refused, in order of preference.
+_QUIRKS: dict[str, tuple[str, ...]] = {
+    "stream_options": ("no stream_options",),
+    "max_completion_tokens": ("other max_tokens", "no max_tokens"),
+    "max_tokens": ("other max_tokens", "no max_tokens"),
+    "temperature": ("no temperature",),
+    "reasoning_effort": ("no reasoning_effort",),
+    "tools": ("no tools",),
+    "tool_choice": ("no tools",),
+}
+Quirks = frozenset[str]
+
+
+def request(call: Call, quirks: Quirks, *, is_openai: bool, provider: str) -> Json:
+    """The arguments of `chat.completions.create`."""
+    thinks = bool(_REASONING.search(call.model))
+    messages = repaired(call.messages)
+    if "no tools" in quirks:
+        messages = flattened(messages)
+    body: Json = {
+        "model": call.model,
+        "messages": _messages(call.system, messages, provider, call.model),
+        "stream": True,
+    }
+    if "no stream_options" not in quirks:
+        body["stream_options"] = {"include_usage": True}
+    if call.tools and "no tools" not in quirks:
+        body["tools"] = [_tool(spec) for spec in call.tools]
+    # Models that reason take a temperature only with their reasoning off.
+    if call.temperature is not None and not thinks and "no temperature" not in quirks:
+        body["temperature"] = call.temperature
+    if call.thinking_tokens is not None and thinks and "no reasoning_effort" not in quirks:
+        body["reasoning_effort"] = _effort(call.thinking_tokens)
+    if call.max_tokens is not None and "no max_tokens" not in quirks:
+        modern = (is_openai or thinks) != ("other max_tokens" in quirks)
+        body["max_completion_tokens" if modern else "max_tokens"] = call.max_tokens
+    return body
+
+
+def quirk_of(told: Refusal, body: Json, quirks: Quirks) -> str | None:
+    """What to do without next, if the refusal is about one parameter of the request."""
+    if told.status not in (400, 422) or not _NOT_TAKEN.search(told.message):
+        return None
+    sent = [name for name in _QUIRKS if name in body]
+    named = [name for name in sent if told.param == name] or sorted(
+        (name for name in sent if re.search(rf"\b{name}\b", told.message)),
+        key=told.message.index,
+    )
+    for name in named:
+        for quirk in _QUIRKS[name]:
+            if quirk not in quirks:
+                return quirk
+    return None
+
+
+def usage_of(usage: Any) -> Usage:
+    """Tokens as the server counted them; what was read from a cache is part of `tokens_in`."""
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(
+        tokens_in=count(getattr(usage, "prompt_tokens", 0)),
+        tokens_out=count(getattr(usage, "completion_tokens", 0)),
+        cache_read_tokens=count(getattr(details, "cached_tokens", 0)),
+        cache_write_tokens=count(getattr(details, "cache_write_tokens", 0)),
+    )
+
+
+def _messages(system: str, messages: list[Message], provider: str, model: str) -> list[Json]:
+    found: list[Json] = [{"role": "system", "content": system}] if system.strip() else []
+    asked = max(i for i, message in enumerate(messages) if message["role"] == "user")
+    for index, message in enumerate(messages):
+        if message["role"] == "tool":
+            found.append(_result(message))
+            continue
+        one: Json = {"role": message["role"], "content": message["content"]}
+        if calls := message.get("tool_calls"):
+            one["tool_calls"] = [
+                {
+                    "id": safe_id(call["id"]),
+                    "type": "function",
+                    "function": {
+                        "name": safe_name(call["name"]),
+                        "arguments": msgspec.json.encode(call["arguments"]).decode(),
+                    },
+                }
+                for call in calls
+            ]
+            # Some reasoning servers want their thoughts back while a turn's tools are used, and
+            # refuse them later.
+            blocks = message.get("provider_blocks") or {}
+            same = blocks.get("provider") == provider and blocks.get("model") == model
+            if same and index > asked:
+                one["reasoning_content"] = blocks.get("reasoning_content", "")
+        found.append(one)
+    return found
+
+
+def _result(message: Message) -> Json:
+    content = message["content"]
+    if message.get("is_error") and not content.lower().startswith("error"):
+        content = f"Error: {content}"
+    return {
+        "role": "tool",
+        "tool_call_id": safe_id(message.get("tool_call_id", "")),
+        "content": content or "(no output)",
+    }
+
+
+def _tool(spec: ToolSpec) -> Json:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _effort(thinking_tokens: int) -> str:
+    if thinking_tokens <= 2_048:
+        return "low"
+    return "medium" if thinking_tokens <= 8_192 else "high"

@@ -1,0 +1,157 @@
+"""The models of one session: finds who serves a call, asks again, asks another, reports usage.
+
+The graph calls this and nothing else of `llm`. What was said once is never said again: a call
+is repeated only while nothing of its answer has been passed on.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.llm.anthropic_provider import AnthropicProvider
+from trunkline.execution.llm.base import (
+    BaseLLMProvider,
+    Call,
+    ModelError,
+    Piece,
+    Reply,
+    Text,
+    Thinking,
+)
+from trunkline.execution.llm.demo_provider import DemoProvider
+from trunkline.execution.llm.http_client import HttpClient
+from trunkline.execution.llm.local_model import LocalProvider
+from trunkline.execution.llm.openai_provider import OpenAIProvider
+from trunkline.execution.llm.routes import DEMO, LOCAL, Route, Routes
+
+log = structlog.get_logger(__name__)
+
+# Another model would be told the same.
+_FINAL = ("MODEL_REFUSED", "MODEL_CONTEXT_FULL")
+
+
+class Router:
+    """Close a stream early with `aclose`: its HTTP request ends at once."""
+
+    def __init__(
+        self,
+        api_keys: Mapping[str, str],
+        llm_config: Mapping[str, Any],
+        control: ControlPlane,
+        report: Callable[[Reply], None],
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        env: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._keys = dict(api_keys)
+        self._routes = Routes(self._keys, llm_config, env or {})
+        self._control = control
+        self._report = report
+        self._sleep = sleep
+        self._clock = clock
+        self._http = HttpClient()
+        self._providers: dict[str, BaseLLMProvider] = {}
+
+    def default_model(self) -> str:
+        return self._routes.default_model()
+
+    async def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
+        """Pieces as they come, then one Reply. Raises ModelError."""
+        first = call.model.strip() or self.default_model()
+        attempt = _Attempt()
+        async with contextlib.aclosing(self._persistently(first, call, attempt)) as pieces:
+            async for piece in pieces:
+                yield piece
+        failed = attempt.error
+        if failed is None:
+            return
+        second = self._routes.fallback_model()
+        if attempt.said or not second or second == first or failed.code in _FINAL:
+            raise failed
+        yield Thinking(f"{failed.message} Asking {second} instead.", "model")
+        attempt = _Attempt()
+        async with contextlib.aclosing(self._persistently(second, call, attempt)) as pieces:
+            async for piece in pieces:
+                yield piece
+        if attempt.error is not None:
+            if attempt.said:
+                raise attempt.error
+            both = f"{failed.message} The fallback model failed too: {attempt.error.message}"
+            raise ModelError(failed.code, both)
+
+    async def close(self) -> None:
+        for provider in self._providers.values():
+            await provider.close()
+        self._providers.clear()
+        await self._http.close()
+
+    async def _persistently(
+        self, name: str, call: Call, attempt: "_Attempt"
+    ) -> AsyncGenerator[Piece, None]:
+        """One model, asked again where that can help; `attempt` says how it ended."""
+        for pause_s in (*limits.MODEL_RETRY_DELAYS_S, None):
+            attempt.error = None
+            try:
+                async with contextlib.aclosing(self._once(name, call)) as pieces:
+                    async for piece in pieces:
+                        attempt.said = attempt.said or isinstance(piece, Text | Reply)
+                        yield piece
+            except ModelError as error:
+                attempt.error = error
+            failed = attempt.error
+            if failed is None or attempt.said or pause_s is None or not _worth_asking(failed):
+                return
+            pause_s = max(pause_s, failed.retry_after_s)
+            log.info("model_asked_again", model=name, code=failed.code, pause_s=pause_s)
+            yield Thinking(f"{failed.message} Asking again in {pause_s:.0f} s.", "model")
+            await self._sleep(pause_s)
+
+    async def _once(self, name: str, call: Call) -> AsyncGenerator[Piece, None]:
+        route = self._routes.find(name)
+        asked = msgspec.structs.replace(call, model=route.model)
+        started = self._clock()
+        stream = self._provider(route).stream(asked)
+        async with contextlib.aclosing(stream) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Reply):
+                    latency_ms = round((self._clock() - started) * 1000)
+                    piece = msgspec.structs.replace(piece, latency_ms=latency_ms)
+                    self._report(piece)
+                yield piece
+
+    def _provider(self, route: Route) -> BaseLLMProvider:
+        if route.provider not in self._providers:
+            self._providers[route.provider] = self._make(route)
+        return self._providers[route.provider]
+
+    def _make(self, route: Route) -> BaseLLMProvider:
+        if route.api == LOCAL:
+            return LocalProvider(self._control, self._http)
+        if route.api == DEMO:
+            return DemoProvider(LocalProvider(self._control, self._http, introduces=False))
+        made = AnthropicProvider if route.api == "anthropic" else OpenAIProvider
+        return made(
+            name=route.provider,
+            api_key=self._keys.get(route.provider, ""),
+            base_url=route.base_url,
+            http=self._http,
+        )
+
+
+class _Attempt:
+    """How a model did: whether it said something, and why it stopped, if it failed."""
+
+    def __init__(self) -> None:
+        self.said = False
+        self.error: ModelError | None = None
+
+
+def _worth_asking(failed: ModelError) -> bool:
+    return failed.retryable and failed.retry_after_s <= limits.MODEL_RETRY_AFTER_S_MAX

@@ -1,0 +1,225 @@
+"""The daemon of an execution plane: one line, many sessions, nothing left behind (004 §5).
+
+`python -m trunkline.execution.main` reads the environment; `trunkline node` calls `run`. The
+daemon stays light: graphs, models and tools live in the sessions' processes.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from trunkline import limits
+from trunkline.execution import logs
+from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.health import Health, degradation
+from trunkline.execution.home import Home, HomeBusy
+from trunkline.execution.llm.local_server import LocalModelError, LocalModelServer
+from trunkline.execution.session import family, ipc
+from trunkline.execution.session.failure import Failure
+from trunkline.execution.session.manager import SessionManager
+from trunkline.execution.session.requests import Local, Tell
+from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
+from trunkline.execution.session.session import MakeAdapter
+from trunkline.execution.session.sockets import SocketFolder
+from trunkline.execution.session.spawner import Spawner
+from trunkline.execution.settings import NodeSettings, SettingsError
+from trunkline.execution.tools.environment import scrubbed
+from trunkline.execution.ws.client import ControlPlaneClient
+from trunkline.execution.ws.handlers import MACHINE
+from trunkline.execution.ws.outbox import Outbox
+
+_log = structlog.get_logger(__name__)
+
+_STRAYS_PAUSE_S = 0.01
+_STRAYS_ROUNDS_MAX = 100
+
+
+class Node:
+    """One machine: its parts, put together."""
+
+    def __init__(self, settings: NodeSettings, home: Home) -> None:
+        self._settings = settings
+        self._home = home
+        self._sockets = SocketFolder(home.run)
+        self._models = LocalModelServer()
+        self._spawner = Spawner(
+            scrubbed(
+                os.environ,
+                keep=settings.passed_names,
+                secrets=[settings.token, settings.ticket or "", *settings.api_keys.values()],
+            ),
+            home.workspace,
+            settings.target,
+            log_level=settings.log_level,
+            json_logs=settings.json_logs,
+            after_death=self._end_strays,
+        )
+        self._client = ControlPlaneClient(
+            settings.control_plane_url,
+            settings.user_id,
+            settings.ticket,
+            settings.token,
+            outbox=Outbox(home.outbox),
+        )
+        runtimes: dict[str, MakeAdapter] = {"semigraph": self._semigraph}
+        local: dict[str, Local] = {"local.model": self._local_model}
+        self._manager = SessionManager(
+            self._client,
+            home,
+            runtimes,
+            sessions_max=settings.sessions_max,
+            clock=time.time,
+            local=local,
+        )
+        self._health = Health(
+            runtimes, lambda: len(self._manager.active_sessions), settings.sessions_max
+        )
+        self._client.message_handlers[MACHINE] = self._manager.handlers()
+        self._client.active_sessions = self._manager.names
+        self._client.open_turns = self._manager.turns
+        self._client.health = self._health.report
+        self._client.on_init = self._initialized
+        self._client.on_line = self._line_changed
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Until `stop` is set; then everything is saved, ended and gone."""
+        beside: list[asyncio.Task[Any]] = []
+        try:
+            await self._spawner.start()
+            self._manager.find_left()
+            beside = [
+                asyncio.create_task(self._health.run(), name="health"),
+                asyncio.create_task(
+                    self._manager.snapshots.run(self._manager.active_sessions.values),
+                    name="snapshots",
+                ),
+                asyncio.create_task(self._connect(), name="line"),
+            ]
+            await stop.wait()
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+            await self._close()
+
+    async def _connect(self) -> None:
+        await self._client.connect()
+        try:
+            await self._manager.recover()
+        except Exception:
+            _log.exception("sessions of an earlier run could not be taken up")
+
+    async def _close(self) -> None:
+        _log.info("stopping", sessions=len(self._manager.active_sessions))
+        await self._manager.close()
+        await self._client.close()
+        # The fork server ends whatever is still there, even if that took no notice of us.
+        await asyncio.gather(self._spawner.close(), self._models.stop(), return_exceptions=True)
+        await self._end_strays()
+        self._sockets.close()
+
+    # --- Parts ----------------------------------------------------------------------------------
+
+    def _semigraph(
+        self,
+        folder: Path,
+        on_message: Callable[[ipc.Up], None],
+        on_ended: Callable[[Failure], None],
+    ) -> RuntimeAdapter:
+        return SemiGraphAdapter(
+            self._spawner.spawn,
+            self._sockets,
+            folder,
+            self._settings.patience,
+            on_message=on_message,
+            on_ended=on_ended,
+        )
+
+    async def _local_model(self, _params: Json, tell: Tell) -> Any:
+        try:
+            return await self._models.ensure(tell)
+        except LocalModelError as error:
+            raise RequestFailed(error.code, error.message) from error
+
+    def _initialized(self, init: Json) -> None:
+        keys = self._settings.api_keys | (init.get("api_keys") or {})
+        logs.hide(keys.values())
+        self._manager.initialized({**init, "api_keys": keys})
+        self._home.write_config(
+            user_id=init.get("user_id") or self._settings.user_id,
+            org_id=init.get("org_id"),
+            control_plane=self._settings.control_plane_url,
+            sessions_max=self._settings.sessions_max,
+        )
+
+    def _line_changed(self, is_up: bool) -> None:
+        self._manager.line_changed(is_up, *degradation(is_up))
+
+    async def _end_strays(self) -> None:
+        """After a fork server's death: what it had kept is now below us, and ends."""
+        for _ in range(_STRAYS_ROUNDS_MAX):
+            if not family.end_strays(self._own_children()):
+                return
+            await asyncio.sleep(_STRAYS_PAUSE_S)
+        _log.error("processes of sessions cannot be ended", count=len(family.children()))
+
+    def _own_children(self) -> set[int]:
+        """Programs that the daemon itself started share its kernel session, or are known."""
+        ours = {pid for pid in family.children() if family.is_in_our_session(pid)}
+        return ours | ({self._models.pid} if self._models.pid is not None else set())
+
+
+def run(settings: NodeSettings) -> None:
+    """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy."""
+    logs.configure(json_logs=settings.json_logs, level=settings.log_level)
+    logs.hide([settings.token, settings.ticket])
+    home = Home(settings.home)
+    home.make()
+    lock = home.claim()
+    family.adopt_orphans()
+    family.hide_memory()
+    try:
+        asyncio.run(_run(settings, home))
+    finally:
+        os.close(lock)
+
+
+async def _run(settings: NodeSettings, home: Home) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    serving = asyncio.create_task(Node(settings, home).serve(stop))
+    await asyncio.wait((serving, asyncio.create_task(stop.wait())), return_when="FIRST_COMPLETED")
+    _, late = await asyncio.wait((serving,), timeout=limits.NODE_STOP_S - 1)
+    if late:
+        _log.error("not everything ended in time; leaving all the same")
+        # The fork server notices that we are gone and ends what is left.
+        os._exit(1)
+    serving.result()
+
+
+def main() -> int:
+    try:
+        settings = NodeSettings.from_env()
+    except SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    try:
+        run(settings)
+    except (HomeBusy, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

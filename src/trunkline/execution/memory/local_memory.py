@@ -1,0 +1,243 @@
+"""Short-term memory of one session: three files that a person can read (document 004 §3.2).
+
+Used by the session's process, and by the daemon to restore a session that has moved here. Several
+writers may meet: sections are appended whole, the other two files are replaced under a lock.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.files import (
+    append,
+    locked,
+    read_head,
+    read_tail,
+    sweep,
+    write_atomic,
+)
+from trunkline.execution.memory.conversation import (
+    Section,
+    from_first_heading,
+    is_role,
+    parse,
+    render,
+)
+
+_log = structlog.get_logger(__name__)
+
+
+class MemoryProblem(ValueError):
+    """Something that short-term memory does not keep, and why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class LocalShortTermMemory:
+    """`conversation.md`, `context.json` and `scratchpad.md` of one session."""
+
+    def __init__(self, session_dir: Path, clock: Callable[[], float] = time.time) -> None:
+        self.folder = session_dir / "memory"
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._clock = clock
+        self._conversation = self.folder / "conversation.md"
+        self._context = self.folder / "context.json"
+        self._scratchpad = self.folder / "scratchpad.md"
+        self._lock = self.folder / ".lock"
+
+    # --- The conversation
+
+    async def save_message(self, role: str, content: str) -> None:
+        """Appends a section. A very long one is cut, and says so."""
+        if not is_role(role):
+            raise MemoryProblem("MEMORY_ROLE_INVALID", f"not a role: {role[:100]!r}")
+        text = _cut(content, limits.CONVERSATION_MESSAGE_CHARS_MAX)
+        append(self._conversation, render(Section(role, self._now(), text)))
+
+    async def get_conversation(self) -> str:
+        """The newest part of the file, from a heading on."""
+        return self._newest(limits.CONVERSATION_READ_BYTES_MAX)
+
+    async def get_messages(self) -> list[Section]:
+        """The same part, as what was said."""
+        return parse(await self.get_conversation())
+
+    def _newest(self, bytes_max: int) -> str:
+        data, whole = read_tail(self._conversation, bytes_max)
+        if not whole:
+            # A cut may go through a character; its rest is not UTF-8.
+            data = data.lstrip(bytes(range(0x80, 0xC0)))
+        text = self._text(data, self._conversation)
+        return text if whole else from_first_heading(text)
+
+    # --- The context
+
+    async def save_context(self, key: str, value: Any) -> None:
+        """Keeps a JSON value under a key."""
+        await self._merge_context({key: value})
+
+    async def get_context(self, key: str | None = None) -> Any:
+        """One key's value (None when there is none), or all of them."""
+        values = {
+            name: entry["value"]
+            for name, entry in (self._read_context() or {}).items()
+            if isinstance(entry, dict) and "value" in entry
+        }
+        return values if key is None else values.get(key)
+
+    async def _merge_context(self, values: Mapping[str, Any]) -> None:
+        now = self._now()
+        entries = {_key(key): {"value": _plain(v), "updated_at": now} for key, v in values.items()}
+        async with locked(self._lock):
+            sweep(self.folder)
+            kept = self._read_context()
+            if kept is None:
+                # It may still hold something for a person.
+                self._context.replace(self._context.with_suffix(".json.damaged"))
+            text = json.dumps((kept or {}) | entries, ensure_ascii=False, indent=2)
+            data = text.encode("utf-8", "replace")
+            if len(data) > limits.CONTEXT_BYTES_MAX:
+                raise MemoryProblem(
+                    "MEMORY_FULL",
+                    f"context.json would have {len(data)} bytes; "
+                    f"at most {limits.CONTEXT_BYTES_MAX} are kept",
+                )
+            write_atomic(self._context, data)
+
+    def _read_context(self) -> dict[str, Any] | None:
+        """The entries; None when the file is torn or foreign."""
+        data, whole = read_head(self._context, limits.CONTEXT_BYTES_MAX)
+        if not data:
+            return {}
+        try:
+            entries = msgspec.json.decode(data, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError) as error:
+            problem = str(error) if whole else "too large"
+            _log.warning("memory_file_damaged", file=str(self._context), problem=problem)
+            return None
+        foreign = [k for k, v in entries.items() if not isinstance(v, dict) or "value" not in v]
+        if foreign:
+            _log.warning("memory_entries_foreign", file=str(self._context), keys=foreign[:10])
+        return entries
+
+    # --- The scratchpad
+
+    async def write_scratchpad(self, content: str) -> None:
+        """Replaces the notes. Very long ones are cut, and say so."""
+        async with locked(self._lock):
+            sweep(self.folder)
+            write_atomic(self._scratchpad, _cut(content, limits.SCRATCHPAD_CHARS_MAX))
+
+    async def read_scratchpad(self) -> str:
+        """The notes."""
+        data, _ = read_head(self._scratchpad, 4 * limits.SCRATCHPAD_CHARS_MAX)
+        return self._text(data, self._scratchpad)[: limits.SCRATCHPAD_CHARS_MAX]
+
+    # --- Snapshots
+
+    async def get_all_for_snapshot(self) -> dict[str, Any]:
+        """What `snapshot_sync` carries; fits into a frame, whatever the files hold."""
+        bytes_max = limits.CONVERSATION_READ_BYTES_MAX
+        conversation = self._newest(bytes_max)
+        # Control characters take six bytes each in JSON.
+        while len(msgspec.json.encode(conversation)) > limits.CONVERSATION_READ_BYTES_MAX:
+            bytes_max //= 2
+            conversation = self._newest(bytes_max)
+        return {
+            "conversation": conversation,
+            "context": await self.get_context(),
+            "scratchpad": await self.read_scratchpad(),
+        }
+
+    async def restore(self, snapshot: Mapping[str, Any]) -> bool:
+        """Takes over what is newer in a snapshot; False when there is nothing newer.
+
+        The control plane sends its newest snapshot with every start, so a session that never
+        left finds its own past in it; one that was elsewhere for a while finds more.
+        """
+        conversation, context, scratchpad = _checked(snapshot)
+        said = await self.get_messages()
+        newest = max((section.at for section in said), default="")
+        news = [section for section in parse(conversation) if section.at > newest]
+        fresh = not said and not await self.get_context()
+        if not news and not fresh:
+            return False
+        if not said:
+            append(self._conversation, conversation)
+        elif news:
+            append(self._conversation, "".join(map(render, news)))
+        if context:
+            await self._merge_context(context)
+        if scratchpad:
+            await self.write_scratchpad(scratchpad)
+        return bool(conversation or context or scratchpad)
+
+    # --- Helpers
+
+    def _now(self) -> str:
+        # One width and one zone, so that times compare as text.
+        at = datetime.fromtimestamp(self._clock(), UTC)
+        return at.isoformat(timespec="microseconds")
+
+    def _text(self, data: bytes, path: Path) -> str:
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            _log.warning("memory_file_damaged", file=str(path), problem=str(error))
+            return data.decode("utf-8", "replace")
+
+
+def _cut(text: str, chars_max: int) -> str:
+    if len(text) <= chars_max:
+        return text
+    note = f"\n\n… (cut: {len(text)} characters)"
+    return text[: chars_max - len(note)] + note
+
+
+def _key(key: str) -> str:
+    if not 0 < len(key) <= limits.CONTEXT_KEY_CHARS_MAX:
+        raise MemoryProblem(
+            "MEMORY_KEY_INVALID",
+            f"a context key has 1 to {limits.CONTEXT_KEY_CHARS_MAX} characters, not {len(key)}",
+        )
+    return key
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """The value as JSON has it; what JSON cannot hold is refused, not turned into text."""
+    if depth > limits.CONTEXT_DEPTH_MAX:
+        raise MemoryProblem("MEMORY_VALUE_INVALID", "a context value is nested too deeply")
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and abs(value) <= limits.JSON_INT_MAX:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(one, depth + 1) for one in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(one, depth + 1) for key, one in value.items()}
+    raise MemoryProblem("MEMORY_VALUE_INVALID", f"a context value is JSON, not {value!r:.100}")
+
+
+def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
+    """The parts of a snapshot, which comes from outside."""
+    conversation = snapshot.get("conversation") or ""
+    context = snapshot.get("context") or {}
+    scratchpad = snapshot.get("scratchpad") or ""
+    if not (
+        isinstance(conversation, str) and isinstance(context, dict) and isinstance(scratchpad, str)
+    ):
+        raise MemoryProblem("SNAPSHOT_INVALID", "a snapshot's memory is two texts and an object")
+    return conversation[-limits.CONVERSATION_READ_BYTES_MAX :], context, scratchpad

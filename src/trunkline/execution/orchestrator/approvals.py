@@ -1,0 +1,121 @@
+"""Questions that wait for a person: asked as events, answered by messages, or by time.
+
+The turn calls `ask`, the session's process calls `answer`. What is asked is in the checkpoint;
+this is only the waiting.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.state import Answer, Json, Question
+
+_log = structlog.get_logger(__name__)
+
+
+class _Given(msgspec.Struct):
+    request_id: str
+    confirmed: bool
+    answer: Any = None
+
+
+class Approvals:
+    """The questions of the running turn."""
+
+    def __init__(self, context: Context, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._context = context
+        self._sleep = sleep
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._waiting)
+
+    async def ask(self, questions: Sequence[Question]) -> dict[str, Answer]:
+        """Answers by request id, when there is one for each. Asked again after a restart, a
+        question keeps its id and its time."""
+        loop = asyncio.get_running_loop()
+        for question in questions:
+            self._waiting[question["request_id"]] = loop.create_future()
+        for question in questions:
+            shown: Json = {name: value for name, value in question.items() if name != "expires_at"}
+            self._context.emit({"type": "approval_request", **shown})
+        # Kept when the turn is cancelled here: `withdraw` tells readers about them.
+        answers = await asyncio.gather(*(self._answer_to(question) for question in questions))
+        self._waiting.clear()
+        return {one["request_id"]: answer for one, answer in zip(questions, answers, strict=True)}
+
+    def answer(self, data: Json) -> None:
+        """A person's answer. One that fits no question, or comes late, changes nothing."""
+        try:
+            given = msgspec.convert(data, _Given)
+        except msgspec.ValidationError as error:
+            _log.warning("answer not understood", reason=str(error))
+            return
+        future = self._waiting.get(given.request_id)
+        if future is None or future.done():
+            _log.info("answer to no open question", request_id=given.request_id[:100])
+            return
+        future.set_result(Answer(confirmed=given.confirmed, answer=_text(given.answer)))
+
+    def withdraw(self, reason: str | None) -> None:
+        """Nobody waits any more; with a reason, readers are told."""
+        for request_id, future in self._waiting.items():
+            if reason and not future.done():
+                self._resolved(request_id, reason)
+        self._waiting.clear()
+
+    async def _answer_to(self, question: Question) -> Answer:
+        answered = self._waiting[question["request_id"]]
+        left = max(0.0, question["expires_at"] - self._context.clock())
+        patience = asyncio.ensure_future(self._sleep(left))
+        either: set[asyncio.Future[Any]] = {answered, patience}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            patience.cancel()
+        if answered.done():
+            answer = answered.result()
+        else:
+            answer = Answer(confirmed=False, answer="", reason="timeout")
+            answered.set_result(answer)
+            self._resolved(question["request_id"], "timeout")
+        self._audit(question, answer)
+        return answer
+
+    def _resolved(self, request_id: str, reason: str) -> None:
+        self._context.emit(
+            {
+                "type": "approval_resolved",
+                "request_id": request_id,
+                "confirmed": False,
+                "reason": reason,
+            }
+        )
+
+    def _audit(self, question: Question, answer: Answer) -> None:
+        details = {
+            "request_id": question["request_id"],
+            "tool_name": question["tool_name"],
+            "tool_call_id": question["tool_call_id"],
+            "turn_id": self._context.turn.turn_id,
+            "confirmed": answer["confirmed"],
+            "answer": answer["answer"][: limits.AUDIT_VALUE_CHARS_MAX],
+            "reason": answer.get("reason", "answered"),
+        }
+        self._context.control.fire_and_forget(
+            "audit_log", event="approval_answered", details=details
+        )
+
+
+def _text(answer: Any) -> str:
+    """People answer in words; a client may send something with more shape."""
+    if answer is None:
+        return ""
+    text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
+    return text[: limits.ANSWER_CHARS_MAX]

@@ -1,0 +1,53 @@
+"""The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond."""
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from trunkline import limits
+from trunkline.execution.orchestrator import edges, nodes
+from trunkline.execution.orchestrator.act import act
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.state import State, Step
+
+AgentGraph = CompiledStateGraph[State, Context, State, State]
+
+STEPS_MAX = 4 * limits.MODEL_CALLS_PER_TURN_MAX + 10
+"""LangGraph's own limit, out of the way of `max_turns`, which says what happened."""
+
+
+def _builder() -> StateGraph[State, Context, State, State]:
+    builder = StateGraph(State, context_schema=Context)
+    builder.add_node("start", nodes.start)
+    builder.add_node("plan", nodes.plan)
+    builder.add_node("approve", nodes.approve)
+    builder.add_node("act", act, input_schema=Step)
+    builder.add_node("observe", nodes.observe)
+    builder.add_node("reflect", nodes.reflect)
+    builder.add_node("respond", nodes.respond)
+    builder.add_edge(START, "start")
+    builder.add_edge("start", "plan")
+    builder.add_conditional_edges("plan", edges.after_plan, ["approve", "act", "reflect"])
+    builder.add_conditional_edges("approve", edges.to_tools, ["act"])
+    builder.add_edge("act", "observe")
+    builder.add_edge("observe", "plan")
+    builder.add_edge("reflect", "respond")
+    builder.add_edge("respond", END)
+    return builder
+
+
+def create_agent_graph(checkpointer: BaseCheckpointSaver[str] | None) -> AgentGraph:
+    """The session's graph. Without a checkpointer: one that runs inside another and is saved
+    with it."""
+    return _builder().compile(checkpointer=checkpointer)
+
+
+_nested = create_agent_graph(None)
+
+
+async def run_nested(state: State, context: Context) -> State:
+    """A sub-agent's turn, inside a node of the session's graph."""
+    output = await _nested.ainvoke(
+        state, {"recursion_limit": STEPS_MAX}, context=context, version="v2"
+    )
+    return output.value

@@ -1,0 +1,29 @@
+"""A turn that ended half-way, made whole so that the next message can follow on it."""
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+
+from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator.graph import AgentGraph
+from trunkline.execution.orchestrator.history import unanswered
+
+NOT_FINISHED = "not finished: the turn was ended before this tool was done"
+
+
+async def finish_half_done(graph: AgentGraph, config: RunnableConfig, *, partial: str) -> None:
+    """Keeps finished results, answers the calls that have none, keeps text that was half said."""
+    state = await graph.aget_state(config)
+    if not state.next:
+        return
+    # The state's values include results of tasks whose step never ended.
+    messages: list[Message] = list(state.values.get("messages", []))
+    if partial:
+        messages.append(Message(role="assistant", content=partial))
+    else:
+        messages.extend(_unfinished(call["id"]) for call in unanswered(messages))
+    changes = {"messages": Overwrite(messages), "questions": [], "verdicts": {}}
+    await graph.aupdate_state(config, changes, as_node="respond")
+
+
+def _unfinished(tool_call_id: str) -> Message:
+    return Message(role="tool", content=NOT_FINISHED, tool_call_id=tool_call_id, is_error=True)

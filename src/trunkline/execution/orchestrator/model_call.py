@@ -1,0 +1,98 @@
+"""One model call of a turn: the prompt, the stream as events, the reply as a message."""
+
+import uuid
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from trunkline import limits
+from trunkline.execution.llm.base import (
+    Call,
+    Message,
+    ModelError,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.history import trimmed
+from trunkline.execution.orchestrator.prompt import system_prompt
+from trunkline.execution.orchestrator.state import State
+
+
+async def call_model(context: Context, state: State) -> Reply:
+    """Asks the model; when the conversation is too long for it, once more with less of it."""
+    messages = trimmed(state["messages"])
+    try:
+        return await _stream(context, state, messages)
+    except ModelError as error:
+        if error.code != "MODEL_CONTEXT_FULL" or context.partial:
+            raise
+        shorter = trimmed(messages, limits.CONVERSATION_CHARS_MAX // 8)
+        if shorter == messages:
+            raise
+    context.emit(
+        {
+            "type": "thinking",
+            "stage": "model",
+            "content": "The conversation is too long for the model; asking with the newest part.",
+        }
+    )
+    return await _stream(context, state, shorter)
+
+
+async def _stream(context: Context, state: State, messages: list[Message]) -> Reply:
+    settings = context.settings
+    call = Call(
+        model=context.model,
+        system=system_prompt(
+            settings.system_prompt,
+            workspace=context.workspace,
+            now=context.clock(),
+            skills=context.skills.prompt(),
+            memories=state["memories"],
+        ),
+        messages=messages,
+        tools=context.tool_specs(),
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        thinking_tokens=settings.thinking_tokens,
+    )
+    context.partial.clear()
+    # A turn that is cancelled between two pieces has to close the stream as well.
+    async with aclosing(context.router.stream(call)) as stream:
+        async for piece in stream:
+            match piece:
+                case Text(text=text):
+                    context.partial.append(text)
+                    context.emit({"type": "text_chunk", "content": text})
+                case Thinking(text=text, stage=stage):
+                    context.emit({"type": "thinking", "content": text, "stage": stage})
+                case Reply():
+                    context.turn.count(piece)
+                    return piece
+            await context.outlet.flush()
+    raise ModelError("MODEL_ERROR", "the model's answer ended too early")
+
+
+def message_of(reply: Reply, messages: Sequence[Message]) -> Message:
+    """The reply as the conversation keeps it. Ids of tool calls are made unique: some models
+    count from one in every answer."""
+    message = Message(role="assistant", content=reply.text)
+    if reply.tool_calls:
+        message["tool_calls"] = _unique(reply.tool_calls, messages)
+    if reply.provider_blocks:
+        message["provider_blocks"] = reply.provider_blocks
+    return message
+
+
+def _unique(calls: Sequence[ToolCall], messages: Sequence[Message]) -> list[ToolCall]:
+    taken = {call["id"] for message in messages for call in message.get("tool_calls", [])}
+    unique: list[ToolCall] = []
+    for call in calls:
+        call_id = call["id"]
+        if not call_id or call_id in taken:
+            call_id = f"call_{uuid.uuid4().hex[:24]}"
+        taken.add(call_id)
+        unique.append(ToolCall(id=call_id, name=call["name"], arguments=call["arguments"]))
+    return unique

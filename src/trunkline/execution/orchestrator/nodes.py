@@ -1,0 +1,165 @@
+"""The steps of a turn. `act` has a file of its own, because it is most of the work.
+
+Each node gets the state and the run's context and returns what it changes. Only `graph` wires
+them; nothing else calls them.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+
+import msgspec
+import structlog
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite, interrupt
+
+from trunkline import limits
+from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.evolution import candidate
+from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
+from trunkline.execution.orchestrator.model_call import call_model, message_of
+from trunkline.execution.orchestrator.review import review, verdicts_of
+from trunkline.execution.orchestrator.state import Json, State, TurnError
+
+_log = structlog.get_logger(__name__)
+
+
+class _Memory(msgspec.Struct):
+    content: str
+
+
+class _Memories(msgspec.Struct):
+    results: list[_Memory] = []
+
+
+async def start(state: State, runtime: Runtime[Context]) -> Json:
+    """Bounds what is remembered of the conversation, looks for older memories, and gives tools
+    that still start a moment."""
+    context = runtime.context
+    asked = state["messages"][-1]["content"]
+    if context.depth == 0:
+        await noted(context, context.memory.save_message("user", asked))
+    memories, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
+    if problems := context.new_problems():
+        context.emit({"type": "session_status", "problems": problems})
+    changes: Json = {"memories": memories}
+    kept = trimmed(state["messages"])
+    if len(kept) < len(state["messages"]):
+        changes["messages"] = Overwrite(kept)
+    return changes
+
+
+async def recall(
+    context: Context, question: str, wait_s: float = limits.MEMORY_WAIT_S
+) -> list[str]:
+    """Long-term memories; none while the control plane is away, slow or of another opinion."""
+    query = question[: limits.MEMORY_QUERY_CHARS_MAX].strip()
+    if not query:
+        return []
+    try:
+        async with asyncio.timeout(wait_s):
+            found = await context.control.request(
+                "memory_search", query=query, top_k=limits.MEMORY_TOP_K_DEFAULT
+            )
+        memories = msgspec.convert(found, _Memories).results[: limits.MEMORY_TOP_K_DEFAULT]
+    except (ConnectionError, TimeoutError, RequestFailed, msgspec.ValidationError) as error:
+        _log.warning("no long-term memory", session_id=context.session_id, reason=str(error))
+        return []
+    return [one.content[: limits.MEMORY_QUERY_CHARS_MAX] for one in memories]
+
+
+async def plan(state: State, runtime: Runtime[Context]) -> Json:
+    """Asks the model what to say and do, and reviews what it wants done."""
+    context = runtime.context
+    if state["model_calls"] >= (most := context.settings.max_turns):
+        raise TurnError("TURN_LIMIT", f"The turn was ended after {most} model calls (max_turns).")
+    reply = await call_model(context, state)
+    message = message_of(reply, state["messages"])
+    verdicts, questions = review(context, message.get("tool_calls", []), state["tool_calls"])
+    context.partial.clear()  # it is in the state from here on
+    return {
+        "messages": [message],
+        "model_calls": state["model_calls"] + 1,
+        "verdicts": verdicts,
+        "questions": questions,
+    }
+
+
+async def approve(state: State) -> Json:
+    """Waits for people: the graph stops here, and goes on with their answers, be it after a
+    restart. On the way back this node runs again from its start."""
+    answers = interrupt(state["questions"])
+    verdicts = verdicts_of(state["questions"], answers)
+    return {"verdicts": {**state["verdicts"], **verdicts}, "questions": []}
+
+
+async def observe(state: State, runtime: Runtime[Context]) -> Json:
+    """Looks at the step's results. The model reads them next and plans anew; steps that only
+    fail come to an end."""
+    results = newest_results(state["messages"])
+    failed = [one for one in results if one.get("is_error")]
+    failures = state["failures"] + 1 if len(failed) == len(results) else 0
+    if failures >= limits.REPLANS_MAX:
+        raise TurnError(
+            "TOOLS_KEEP_FAILING",
+            f"The turn was ended: every tool failed in {failures} steps in a row. "
+            f"The last error was: {failed[-1]['content'][: limits.AUDIT_VALUE_CHARS_MAX]}",
+        )
+    if failed:
+        runtime.context.emit(
+            {
+                "type": "thinking",
+                "stage": "replan",
+                "content": f"{len(failed)} of {len(results)} tool calls failed; planning anew.",
+            }
+        )
+    return {"failures": failures, "tool_calls": state["tool_calls"] + len(results), "verdicts": {}}
+
+
+async def reflect(state: State, runtime: Runtime[Context]) -> Json:
+    """Notes what was done, for people and for later turns."""
+    context = runtime.context
+    if context.depth:
+        return {}
+    done = turn_results(state["messages"])
+    action = {
+        "turn_id": state["turn_id"],
+        "tools": [call["name"] for call, _ in done],
+        "failed": sum(1 for _, result in done if result.get("is_error")),
+    }
+    await noted(context, context.memory.save_context("last_action", action))
+    if done:
+        lines = (f"- {call['name']}: {_outcome(result.get('is_error'))}" for call, result in done)
+        text = "# Last turn\n\n" + "\n".join(lines) + "\n"
+        await noted(context, context.memory.write_scratchpad(text))
+    if context.settings.evolution and (found := candidate(state["messages"])):
+        context.control.fire_and_forget("evolution_submit", **found)
+    return {}
+
+
+async def respond(state: State, runtime: Runtime[Context]) -> Json:
+    """Tells what the turn took. Its end is told by `turns`, after everything is on disk."""
+    context = runtime.context
+    if context.depth:
+        return {}
+    answer = state["messages"][-1]["content"]
+    await noted(context, context.memory.save_message("assistant", answer))
+    used = context.turn.usage
+    totals = {
+        name: sum(of_model[name] for of_model in used.values())
+        for name in ("calls", "tokens_in", "tokens_out")
+    }
+    context.emit({"type": "usage", **totals, "models": used})
+    return {}
+
+
+async def noted(context: Context, saving: Awaitable[None]) -> None:
+    """Files for people are a convenience: a full disk does not end a turn because of them."""
+    try:
+        await saving
+    except (OSError, ValueError) as error:
+        _log.warning("memory not written", session_id=context.session_id, reason=str(error))
+
+
+def _outcome(is_error: bool | None) -> str:
+    return "failed" if is_error else "done"

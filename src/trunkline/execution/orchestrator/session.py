@@ -1,0 +1,158 @@
+"""A session with everything it has open: models, tools, memory, checkpoints, turns."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution import logs
+from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.home import Home
+from trunkline.execution.llm.base import Reply
+from trunkline.execution.llm.router import Router
+from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.graph import create_agent_graph, run_nested
+from trunkline.execution.orchestrator.settings import read_settings, unknown_names
+from trunkline.execution.orchestrator.turns import Turns
+from trunkline.execution.session import ipc
+from trunkline.execution.session.daemon_link import DaemonLink
+from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.tools.ask_user import AskUser
+from trunkline.execution.tools.base import Tool
+from trunkline.execution.tools.delegate import Delegate
+from trunkline.execution.tools.toolbox import open_toolbox
+
+_log = structlog.get_logger(__name__)
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Session:
+    """Made by `open`, told by `take`, ended by `stop` (in peace) and `close` (in any case)."""
+
+    def __init__(self, context: Context, turns: Turns, opened: AsyncExitStack) -> None:
+        self._context = context
+        self._turns = turns
+        self._opened = opened
+
+    @classmethod
+    async def open(
+        cls,
+        start: ipc.Start,
+        link: DaemonLink,
+        *,
+        clock: Callable[[], float],
+        sleep: Sleep,
+        env: Mapping[str, str],
+    ) -> "Session":
+        """Opens everything and tells the daemon `ready`. Raises what makes that impossible."""
+        logs.hide(start.api_keys.values())
+        home = Home(Path(start.home))
+        folder = home.session(start.session_id)
+        settings, problems = read_settings(start.agent_config, start.session_config)
+        async with AsyncExitStack() as opened:
+            skills = SkillRegistry(start.skill_index, home, link, env)
+            problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
+            toolbox = await open_toolbox(
+                start,
+                home,
+                link,
+                skills=skills,
+                extra=_own_tools(start),
+                problems=problems,
+                env=env,
+            )
+            opened.push_async_callback(_in_time, toolbox.close)
+            router = Router(
+                start.api_keys, start.llm_config, link, _reporter(link), sleep=sleep, env=env
+            )
+            opened.push_async_callback(_in_time, router.close)
+            context = Context(
+                session_id=start.session_id,
+                workspace=home.workspace,
+                settings=settings,
+                router=router,
+                toolbox=toolbox,
+                memory=LocalShortTermMemory(folder, clock),
+                control=link,
+                skills=skills,
+                outlet=link,
+                clock=clock,
+                run_nested=run_nested,
+                problems=problems,
+            )
+            link.on_progress = lambda message: context.emit(
+                {"type": "thinking", "stage": "model", "content": message}
+            )
+            turns = Turns(create_agent_graph(LocalCheckpointer(folder)), context, sleep=sleep)
+            await turns.recover(start.turn_id)
+            link.ready(context.new_problems())
+            turns.start()
+            return cls(context, turns, opened.pop_all())
+
+    def take(self, message: ipc.Down) -> None:
+        """What the daemon says to a session that runs. Never waits."""
+        match message:
+            case ipc.UserMessage(data=data):
+                turn_id = data.turn_id or uuid.uuid4().hex
+                self._turns.submit(turn_id, data.message, data.history)
+            case ipc.Cancel():
+                self._turns.cancel()
+            case ipc.ApprovalResponse(data=answer):
+                self._turns.answer(answer)
+            case ipc.ConfigUpdate(data=patch):
+                self._configure(patch)
+            case _:
+                _log.warning("message out of place", type=type(message).__name__)
+
+    def _configure(self, patch: ipc.Json) -> None:
+        """Holds from the next model call on; what is no good changes nothing."""
+        self._context.settings, problems = self._context.settings.changed(patch)
+        ignored = problems + [f"{name}: unknown" for name in unknown_names(patch)]
+        if ignored:
+            _log.warning("settings ignored", session_id=self._context.session_id, reasons=ignored)
+
+    async def stop(self, reason: str) -> None:
+        _log.info("session stops", session_id=self._context.session_id, reason=reason)
+        await self._turns.stop()
+
+    async def close(self) -> None:
+        """Ends what runs, closes what is open; each within its time."""
+        await self._turns.kill()
+        await self._opened.aclose()
+
+
+def _missing(skill: ipc.Json, needs: list[str]) -> str:
+    return f"The skill {skill.get('name') or skill.get('id')} lacks {', '.join(needs)}."
+
+
+def _own_tools(start: ipc.Start) -> list[Tool]:
+    delegate = Delegate(start.sub_agents)
+    return [AskUser(), delegate] if delegate.agents else [AskUser()]
+
+
+def _reporter(control: ControlPlane) -> Callable[[Reply], None]:
+    def report(reply: Reply) -> None:
+        control.fire_and_forget(
+            "usage_report",
+            model=reply.model,
+            latency_ms=reply.latency_ms,
+            **msgspec.structs.asdict(reply.usage),
+        )
+
+    return report
+
+
+async def _in_time(close: Callable[[], Awaitable[None]]) -> None:
+    try:
+        async with asyncio.timeout(limits.CANCEL_GRACE_S):
+            await close()
+    except Exception:
+        _log.exception("not closed in time")

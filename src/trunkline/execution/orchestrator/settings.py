@@ -1,0 +1,70 @@
+"""What an agent's configuration says about turns, and how `config_update` changes it."""
+
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from trunkline import limits
+
+Json = dict[str, Any]
+Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Read from `agent_config` and `session_config`; the names are theirs."""
+
+    model: Name = ""
+    """Empty: the router's default."""
+    system_prompt: Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX)] = ""
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
+    thinking_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
+    confirm: Literal["never", "dangerous", "always"] = "never"
+    tools: Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)] = []
+    """Empty: all of them."""
+    evolution: bool = False
+    max_turns: Annotated[int, Meta(ge=1, le=limits.MODEL_CALLS_PER_TURN_MAX)] = (
+        limits.MODEL_CALLS_PER_TURN
+    )
+    max_tool_calls: Annotated[int, Meta(ge=0, le=limits.TOOL_CALLS_PER_TURN_MAX)] = (
+        limits.TOOL_CALLS_PER_TURN
+    )
+    timeout_seconds: Annotated[float, Meta(gt=0, le=limits.TURN_TIMEOUT_S_MAX)] = (
+        limits.TURN_TIMEOUT_S
+    )
+    approval_timeout_seconds: Annotated[float, Meta(gt=0, le=limits.APPROVAL_TIMEOUT_S_MAX)] = (
+        limits.APPROVAL_TIMEOUT_S
+    )
+
+    def changed(self, patch: Json) -> tuple["Settings", list[str]]:
+        """With the good values of `patch`, and what is wrong with the others. Null is the
+        default; names that are no settings are left to others."""
+        good: Json = {}
+        problems: list[str] = []
+        for name, value in patch.items():
+            if name not in _TYPES:
+                continue
+            try:
+                good[name] = msgspec.convert(
+                    _DEFAULTS[name] if value is None else value, _TYPES[name]
+                )
+            except msgspec.ValidationError as error:
+                problems.append(f"{name}: {error}")
+        return msgspec.structs.replace(self, **good), problems
+
+
+def read_settings(agent_config: Json, session_config: Json) -> tuple[Settings, list[str]]:
+    """Where both name a setting, the session's own wins."""
+    settings, problems = Settings().changed(agent_config)
+    settings, more = settings.changed(session_config)
+    return settings, problems + more
+
+
+def unknown_names(patch: Json) -> list[str]:
+    """Names of a `config_update` that are no settings."""
+    return sorted(set(map(str, patch)) - set(_TYPES))
+
+
+_TYPES: dict[str, Any] = get_type_hints(Settings, include_extras=True)
+_DEFAULTS: Json = msgspec.structs.asdict(Settings())

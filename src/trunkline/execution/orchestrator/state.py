@@ -1,0 +1,90 @@
+"""What a checkpoint holds: the conversation and the running turn, as plain values.
+
+Nodes return parts of it, edges read it. Old checkpoints have to open: fields are only added.
+"""
+
+import operator
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from trunkline.execution.llm.base import Message, ToolCall
+
+Json = dict[str, Any]
+
+
+class Question(TypedDict):
+    """What a person is asked; becomes an `approval_request`. `expires_at` is in Unix seconds."""
+
+    request_id: str
+    tool_call_id: str
+    tool_name: str
+    tool_input: Json
+    message: str
+    kind: str
+    options: NotRequired[list[str]]
+    agent: NotRequired[str]
+    timeout_seconds: float
+    expires_at: float
+
+
+class Answer(TypedDict):
+    """What came of a question. `reason`: why nobody answered (`timeout`)."""
+
+    confirmed: bool
+    answer: str
+    reason: NotRequired[str]
+
+
+class Verdict(TypedDict, total=False):
+    """Why a tool call is not run: it was refused, or a person has already answered it."""
+
+    refused: str
+    answer: str
+
+
+class State(TypedDict, total=False):
+    """The graph's state. All but `messages` belongs to the turn."""
+
+    messages: Annotated[list[Message], operator.add]
+    turn_id: str
+    memories: list[str]
+    model_calls: int
+    tool_calls: int
+    failures: int
+    """Steps in a row of which every tool failed."""
+    questions: list[Question]
+    verdicts: dict[str, Verdict]
+    """By tool call; one that has none is run."""
+
+
+class Step(TypedDict):
+    """One tool call on its way to `act`."""
+
+    call: ToolCall
+    verdict: Verdict
+
+
+class TurnError(Exception):
+    """A turn that cannot go on, in words for the person who waits.
+
+    `code`: TURN_LIMIT, TURN_TIMEOUT, TOOLS_KEEP_FAILING, SESSION_STOPPED, TURN_QUEUE_FULL,
+    TURN_FAILED.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def new_turn(turn_id: str, messages: list[Message]) -> State:
+    """The input that starts a turn: `messages` are added to what was said before."""
+    return State(
+        messages=messages,
+        turn_id=turn_id,
+        memories=[],
+        model_calls=0,
+        tool_calls=0,
+        failures=0,
+        questions=[],
+        verdicts={},
+    )

@@ -1,0 +1,51 @@
+"""An agent's work for another: the same graph, with that agent's prompt, model and tools.
+
+It runs inside the tool call that asked for it: what it waits for, the turn waits for, and it is in
+the same checkpoint. The turn's limits on time hold for it; those on calls it has for itself.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.orchestrator.state import new_turn
+from trunkline.execution.tools.base import ToolError
+
+
+class _Config(msgspec.Struct):
+    config: dict[str, Any]
+
+
+async def ask_agent(context: Context, agent_id: str, name: str, task: str) -> str:
+    """The sub-agent's answer. Raises ToolError when it cannot be asked."""
+    nested = context.sub_agent(name, await _settings(context, agent_id, name))
+    asked = new_turn(context.turn.turn_id, [Message(role="user", content=task)])
+    done = await context.run_nested(asked, nested)
+    return done["messages"][-1]["content"]
+
+
+async def _settings(context: Context, agent_id: str, name: str) -> Settings:
+    """The agent's own, as they are now; how careful to be is never less than the caller's."""
+    try:
+        found = await context.control.request("get_config", agent_id=agent_id)
+        config = msgspec.convert(found, _Config).config
+    except (ConnectionError, TimeoutError) as error:
+        raise ToolError(f"the agent {name!r} cannot be reached now: {error}") from error
+    except (RequestFailed, msgspec.ValidationError) as error:
+        raise ToolError(f"the agent {name!r} cannot be asked: {error}") from error
+    limits_of_session = {
+        "max_turns": context.settings.max_turns,
+        "max_tool_calls": context.settings.max_tool_calls,
+        "approval_timeout_seconds": context.settings.approval_timeout_seconds,
+    }
+    settings = Settings().changed(config)[0].changed(limits_of_session)[0]
+    stricter = max(settings.confirm, context.settings.confirm, key=_CAREFUL.index)
+    model = settings.model or context.settings.model
+    return msgspec.structs.replace(settings, confirm=stricter, model=model)
+
+
+_CAREFUL = ("never", "dangerous", "always")

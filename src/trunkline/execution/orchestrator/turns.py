@@ -1,0 +1,247 @@
+"""The turns of a session: one at a time, each with exactly one end.
+
+The session's process submits messages, answers, cancels; this drives the graph and tells how
+every turn ended, after its state is on disk. What a turn left half-way is made whole here.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+import structlog
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, GraphOutput, Interrupt
+
+from trunkline import limits
+from trunkline.execution.llm.base import Message, ModelError
+from trunkline.execution.orchestrator.approvals import Approvals
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.graph import STEPS_MAX, AgentGraph
+from trunkline.execution.orchestrator.history import from_wire, unanswered
+from trunkline.execution.orchestrator.leftovers import finish_half_done
+from trunkline.execution.orchestrator.state import (
+    Answer,
+    Json,
+    Question,
+    State,
+    TurnError,
+    new_turn,
+)
+
+_log = structlog.get_logger(__name__)
+
+Work = State | Command[Any]
+
+
+class _Job(msgspec.Struct, kw_only=True):
+    """A turn to run: a message, or questions that were open when the last process ended."""
+
+    turn_id: str
+    message: str = ""
+    history: list[Json] = []
+    interrupts: Sequence[Interrupt] = ()
+
+
+class Turns:
+    """One session's turns, in order."""
+
+    def __init__(
+        self,
+        graph: AgentGraph,
+        context: Context,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._graph = graph
+        self._context = context
+        self._approvals = Approvals(context, sleep)
+        self._jobs: asyncio.Queue[_Job] = asyncio.Queue(limits.TURNS_QUEUED_MAX)
+        self._worker: asyncio.Task[None] | None = None
+        self._turn: asyncio.Task[None] | None = None
+        self._stopping: str | None = None
+        """Why the running turn is being ended from outside."""
+        self._new = True
+        self._config = RunnableConfig(
+            configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
+        )
+
+    # --- What the session's process calls ---
+
+    async def recover(self, open_turn: str | None) -> None:
+        """Takes up what the last process left. A turn that waits for a person and is still open
+        goes on waiting; any other is over, and the next message follows on its last step."""
+        state = await self._graph.aget_state(self._config)
+        self._new = not state.values.get("messages")
+        if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
+            self._jobs.put_nowait(_Job(turn_id=open_turn, interrupts=state.interrupts))
+            return
+        if state.next:
+            await finish_half_done(self._graph, self._config, partial="")
+        if open_turn:
+            self._context.begin(open_turn)
+            self._end_with_error("SESSION_CRASHED", "The session ended in the middle of this turn.")
+
+    def start(self) -> None:
+        self._worker = asyncio.create_task(self._work())
+
+    def submit(self, turn_id: str, message: str, history: list[Json]) -> None:
+        """A message of a person; it waits while a turn runs."""
+        try:
+            self._jobs.put_nowait(_Job(turn_id=turn_id, message=message, history=history))
+        except asyncio.QueueFull:
+            self._refuse(turn_id, "TURN_QUEUE_FULL", "Too many messages wait for this session.")
+
+    def answer(self, data: Json) -> None:
+        self._approvals.answer(data)
+
+    def cancel(self) -> None:
+        """Ends the running turn; when none runs, or it is ending already, nothing happens."""
+        if self._turn is not None and self._stopping is None:
+            self._stopping = "cancelled"
+            self._turn.cancel()
+
+    async def stop(self) -> None:
+        """Before the process ends: a turn that waits for a person stays open for the next one,
+        any other ends."""
+        if self._worker is not None:
+            self._worker.cancel()  # no other turn starts
+        if self._turn is not None and self._stopping is None:
+            self._stopping = "waiting" if self._approvals.waiting else "stopped"
+            self._turn.cancel()
+        if self._turn is not None:
+            await asyncio.wait({self._turn})
+        while not self._jobs.empty():
+            job = self._jobs.get_nowait()
+            self._refuse(job.turn_id, "SESSION_STOPPED", "The session was stopped.")
+
+    async def kill(self) -> None:
+        """Ends everything at once and tells nobody."""
+        tasks = {task for task in (self._worker, self._turn) if task is not None}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=limits.CANCEL_GRACE_S)
+
+    # --- One turn ---
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._jobs.get()
+            self._turn = asyncio.create_task(self._run(job))
+            await asyncio.wait({self._turn})
+            self._turn, self._stopping = None, None
+
+    async def _run(self, job: _Job) -> None:
+        context = self._context
+        context.begin(job.turn_id)
+        try:
+            answer = await self._drive(job)
+        except asyncio.CancelledError:
+            await self._end_from_outside()
+        except (TurnError, ModelError) as error:
+            await self._settle()
+            self._end_with_error(error.code, error.message)
+        except Exception as error:
+            _log.exception("turn failed", session_id=context.session_id)
+            await self._settle()
+            self._end_with_error("TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}")
+        else:
+            context.emit({"type": "execution_complete", "content": answer})
+
+    async def _drive(self, job: _Job) -> str:
+        """The graph, again and again until nobody has to be asked."""
+        if job.interrupts:
+            await self._remember_shown()
+            work: Work = Command(resume=await self._ask(job.interrupts))
+        else:
+            history = from_wire(job.history) if self._new else []
+            self._new = False
+            work = new_turn(job.turn_id, [*history, Message(role="user", content=job.message)])
+        left_s = self._context.settings.timeout_seconds
+        now = asyncio.get_running_loop().time
+        while True:
+            began = now()
+            output = await self._run_graph(work, left_s)
+            left_s -= now() - began
+            if not output.interrupts:
+                return output.value["messages"][-1]["content"]
+            work = Command(resume=await self._ask(output.interrupts))
+
+    async def _remember_shown(self) -> None:
+        """Tools that wait for a person have started, in another process: that was shown."""
+        state = await self._graph.aget_state(self._config)
+        if "act" in state.next:
+            waiting = unanswered(state.values["messages"])
+            self._context.turn.shown.update(call["id"] for call in waiting)
+
+    async def _run_graph(self, work: Work, left_s: float) -> GraphOutput[State]:
+        run = asyncio.ensure_future(
+            self._graph.ainvoke(
+                work, self._config, context=self._context, durability="async", version="v2"
+            )
+        )
+        try:
+            async with asyncio.timeout(max(left_s, 0.0)) as limit:
+                return await asyncio.shield(run)
+        except asyncio.CancelledError:
+            await self._abandon(run)
+            raise
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            await self._abandon(run)
+            allowed = self._context.settings.timeout_seconds
+            raise TurnError(
+                "TURN_TIMEOUT", f"The turn was ended after {allowed:g} s (timeout_seconds)."
+            ) from None
+
+    async def _abandon(self, run: "asyncio.Future[GraphOutput[State]]") -> None:
+        """Streams and tools end when the run is cancelled; one that does not is left behind."""
+        run.cancel()
+        await asyncio.wait({run}, timeout=limits.CANCEL_GRACE_S)
+        if not run.done():
+            _log.error("a step does not end", session_id=self._context.session_id)
+        elif not run.cancelled():
+            run.exception()
+
+    async def _ask(self, interrupts: Sequence[Interrupt]) -> dict[str, dict[str, Answer]]:
+        """Every question of every interrupt; each interrupt gets its own answers back."""
+        questions: list[Question] = [one for stop in interrupts for one in stop.value]
+        answers = await self._approvals.ask(questions)
+        return {
+            stop.id: {one["request_id"]: answers[one["request_id"]] for one in stop.value}
+            for stop in interrupts
+        }
+
+    # --- How it ends ---
+
+    async def _end_from_outside(self) -> None:
+        if self._stopping == "cancelled":
+            self._approvals.withdraw("cancelled")
+            await self._settle()
+            self._context.emit({"type": "execution_complete", "content": "", "cancelled": True})
+        elif self._stopping == "stopped":
+            await self._settle()
+            self._end_with_error("SESSION_STOPPED", "The session was stopped in this turn.")
+        else:
+            raise asyncio.CancelledError
+
+    async def _settle(self) -> None:
+        """Keeps what was said and done so far; whatever goes wrong here, the turn has an end."""
+        said = "".join(self._context.partial)
+        self._context.partial.clear()
+        try:
+            if said:
+                await self._context.memory.save_message("assistant", said)
+            await finish_half_done(self._graph, self._config, partial=said)
+        except Exception:
+            _log.exception("turn not saved", session_id=self._context.session_id)
+
+    def _refuse(self, turn_id: str, code: str, message: str) -> None:
+        """Ends a turn that never ran, beside the one that runs."""
+        end = {"type": "execution_error", "code": code, "error": message, "turn_id": turn_id}
+        self._context.outlet.event({**end, "ts": int(self._context.clock() * 1000)})
+
+    def _end_with_error(self, code: str, message: str) -> None:
+        self._context.emit({"type": "execution_error", "code": code, "error": message})

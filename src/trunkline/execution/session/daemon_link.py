@@ -1,0 +1,130 @@
+"""The process's end of the socket to the daemon: messages in, events, requests and reports out.
+
+It is the ControlPlane of everything in this process. Writing an event is one call that does not
+wait, so that a token is on its way as soon as it is there.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.session import ipc
+
+_log = structlog.get_logger(__name__)
+_encode = msgspec.json.Encoder().encode
+
+
+class DaemonLink:
+    """Speaks for one session."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._pending: dict[str, asyncio.Future[Any]] = {}
+        self._is_gone = False
+        self.on_progress: Callable[[str], None] = lambda message: None
+        """News of a request that takes long."""
+
+    # --- From the daemon ---
+
+    async def messages(self) -> AsyncIterator[ipc.Down]:
+        """What the daemon wants, until it is gone. Answers to requests go to those who asked."""
+        try:
+            while text := await self._line():
+                try:
+                    message = ipc.decode_down(text)
+                except msgspec.DecodeError as error:
+                    _log.warning("message not understood", reason=str(error))
+                    continue
+                match message:
+                    case ipc.Response():
+                        self._settle(message)
+                    case ipc.Progress():
+                        if message.id in self._pending:
+                            self.on_progress(message.message)
+                    case ipc.Ping():
+                        self._send(ipc.Pong())
+                    case _:
+                        yield message
+        finally:
+            self._is_gone = True
+            for future in self._pending.values():
+                if not future.done():
+                    future.set_exception(ConnectionError("the daemon is gone"))
+                    future.exception()  # whoever asked may be gone too
+
+    async def _line(self) -> bytes:
+        try:
+            return await self._reader.readline()
+        except (ConnectionError, ValueError) as error:
+            # ValueError: a line over the reader's limit, after which nothing can be trusted.
+            _log.error("socket unusable", reason=str(error))
+            return b""
+
+    def _settle(self, response: ipc.Response) -> None:
+        future = self._pending.pop(response.id, None)
+        if future is None or future.done():
+            return
+        if response.error is None:
+            future.set_result(response.result)
+        else:
+            future.set_exception(_failure(response.error))
+
+    # --- To the daemon ---
+
+    def event(self, event: dict[str, Any]) -> None:
+        self._send(ipc.SseEvent(data=_encode(event).decode()))
+
+    async def flush(self) -> None:
+        if self._writer.transport.get_write_buffer_size() > limits.IPC_UNSENT_BYTES_MAX:
+            await self._writer.drain()
+
+    async def request(self, method: str, **params: Any) -> Any:
+        if self._is_gone:
+            raise ConnectionError("the daemon is gone")
+        request_id = uuid.uuid4().hex
+        future = asyncio.get_running_loop().create_future()
+        self._pending[request_id] = future
+        try:
+            self._send(ipc.Request(id=request_id, method=method, params=params))
+            return await future
+        finally:
+            self._pending.pop(request_id, None)
+
+    def fire_and_forget(self, method: str, **params: Any) -> None:
+        self._send(ipc.FireAndForget(method=method, params=params))
+
+    def ready(self, problems: list[str]) -> None:
+        self._send(ipc.Ready(problems=problems))
+
+    def error(self, code: str, message: str) -> None:
+        self._send(ipc.Error(code=code, message=message))
+
+    async def close(self) -> None:
+        """What was written gets out first."""
+        self._writer.close()
+        try:
+            async with asyncio.timeout(limits.CANCEL_GRACE_S):
+                await self._writer.wait_closed()
+        except (ConnectionError, TimeoutError):
+            self._writer.transport.abort()
+
+    def _send(self, message: ipc.Up) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(ipc.line(message))
+
+
+def _failure(error: ipc.ErrorBody) -> Exception:
+    match error.code:
+        case "CONNECTION_LOST":
+            return ConnectionError(error.message)
+        case "TIMEOUT":
+            return TimeoutError(error.message)
+        case _:
+            return RequestFailed(error.code, error.message)

@@ -1,0 +1,284 @@
+"""Every session of this machine: started, stopped, refused, told, and found again (004 §5).
+
+The line calls the handlers here and those of each session; runtimes are behind RuntimeAdapter.
+"""
+
+import asyncio
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.home import Home
+from trunkline.execution.session import ipc, saved
+from trunkline.execution.session.child import StartFailed
+from trunkline.execution.session.failure import Failure
+from trunkline.execution.session.line import Line
+from trunkline.execution.session.requests import Local
+from trunkline.execution.session.runtime_adapter import Json
+from trunkline.execution.session.saved import SavedStart
+from trunkline.execution.session.session import START_FAILED, MakeAdapter, Session
+from trunkline.execution.session.snapshots import Snapshots
+from trunkline.execution.session.turns import Turns
+
+_log = structlog.get_logger(__name__)
+
+DEFAULT_RUNTIME = "semigraph"
+_CLEANED = ("user_closed", "admin")  # 004 §6; after a timeout a session may come back
+
+_RESTARTED = Failure(
+    code="MACHINE_RESTARTED", message="the machine was restarted in the middle of this turn"
+)
+_SHUT_DOWN = Failure(
+    code="MACHINE_RESTARTED", message="the machine was shut down in the middle of this turn"
+)
+_CLOSED = Failure(code="SESSION_CLOSED", message="the session was closed")
+
+
+class StartData(msgspec.Struct, kw_only=True):
+    """`start_session.data`, leniently: what we do not know is ignored."""
+
+    session_id: str
+    runtime_type: str = DEFAULT_RUNTIME
+    agent_config: Json = {}
+    skill_index: list[Json] = []
+    mcp_servers: list[Json] = []
+    sub_agents: list[Json] = []
+    session_config: Json = {}
+    openclaw_config: Json = {}
+    snapshot: Json | None = None
+
+
+class RefusedStart(Exception):
+    """A session that is not started, and why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(code=code, message=message)
+
+
+class SessionManager:
+    """Holds the sessions. One that failed to start is answered for, and not held."""
+
+    def __init__(
+        self,
+        line: Line,
+        home: Home,
+        runtimes: Mapping[str, MakeAdapter],
+        *,
+        sessions_max: int,
+        clock: Callable[[], float],
+        local: dict[str, Local] | None = None,
+    ) -> None:
+        self._line = line
+        self._home = home
+        self._runtimes = runtimes
+        self._sessions_max = sessions_max
+        self._clock = clock
+        self._local = local or {}
+        self._refused: OrderedDict[str, None] = OrderedDict()
+        self._left: dict[str, Turns] = {}
+        """The turns of sessions that ran before this daemon's start."""
+        self._init: Json = {}
+        self.active_sessions: dict[str, Session] = {}
+        self.snapshots = Snapshots(line)
+
+    def handlers(self) -> dict[str, Callable[[Json], Any]]:
+        """The messages that are the machine's, not a session's."""
+        return {
+            "start_session": self.start_session,
+            "stop_session": self.stop_session,
+            "config_update": self.config_update,
+        }
+
+    def initialized(self, data: Json) -> None:
+        """`init`: keys and addresses for the sessions that start from now on. Memory only."""
+        self._init = data
+
+    def names(self) -> list[str]:
+        return list(self.active_sessions)
+
+    def turns(self) -> list[str]:
+        """The turns that came to this machine and have not ended, for `resume`."""
+        kept = {session.id: session.turns for session in self.active_sessions.values()}
+        return [turn.turn_id for turns in (self._left | kept).values() for turn in turns.open]
+
+    # --- Start ----------------------------------------------------------------------------------
+
+    async def start_session(self, data: Json) -> None:
+        try:
+            start = msgspec.convert(data, StartData)
+            self._home.session(start.session_id)
+        except (msgspec.ValidationError, ValueError) as error:
+            _log.warning("unusable start_session", problem=str(error))
+            return
+        if start.session_id in self.active_sessions:
+            _log.info("session runs already", session=start.session_id)
+            return
+        config = ipc.Start(
+            session_id=start.session_id,
+            home=str(self._home.root),
+            agent_config=start.agent_config,
+            skill_index=start.skill_index,
+            mcp_servers=start.mcp_servers,
+            sub_agents=start.sub_agents,
+            session_config=start.session_config,
+            openclaw_config=start.openclaw_config,
+        )
+        await self._start(
+            SavedStart(runtime_type=start.runtime_type, config=config), start.snapshot
+        )
+
+    async def _start(self, start: SavedStart, snapshot: Json | None = None) -> None:
+        session_id = start.config.session_id
+        try:
+            session = self._new(start)
+        except RefusedStart as refused:
+            self._refuse(session_id, refused.failure)
+            return
+        self.active_sessions[session_id] = session
+        self._left.pop(session_id, None)
+        self._refused.pop(session_id, None)
+        self._line.register_session(session_id, session.handlers())
+        async with session.lock:
+            try:
+                if snapshot:
+                    await self._restore(session, snapshot)
+                await session.start()
+            except StartFailed as error:
+                del self.active_sessions[session_id]
+                failure = Failure(code=START_FAILED, message=str(error))
+                self._refuse(session_id, failure, session.turns)
+                return
+        _log.info("session started", session=session_id, runtime=start.runtime_type)
+
+    def _new(self, start: SavedStart) -> Session:
+        make_adapter = self._runtimes.get(start.runtime_type)
+        if make_adapter is None:
+            raise RefusedStart(
+                "RUNTIME_UNSUPPORTED",
+                f"this machine has no runtime {start.runtime_type[:100]!r};"
+                f" it has: {', '.join(sorted(self._runtimes))}",
+            )
+        if len(self.active_sessions) >= self._sessions_max:
+            raise RefusedStart(
+                "SESSION_LIMIT",
+                f"this machine runs {self._sessions_max} sessions already; close one first",
+            )
+        config = msgspec.structs.replace(
+            start.config,
+            api_keys=self._init.get("api_keys") or {},
+            llm_config=self._init.get("llm_config") or {},
+        )
+        return Session(
+            SavedStart(runtime_type=start.runtime_type, config=config),
+            self._home.session(config.session_id),
+            make_adapter,
+            self._line,
+            self._local,
+            clock=self._clock,
+            on_turn_end=self.snapshots.soon,
+        )
+
+    async def _restore(self, session: Session, snapshot: Json) -> None:
+        try:
+            await session.adapter.restore(snapshot)
+        except Exception as error:
+            # A session without its past is better than none, and the control plane keeps it.
+            _log.warning("snapshot not restored", session=session.id, problem=str(error))
+
+    def _refuse(self, session_id: str, failure: Failure, turns: Turns | None = None) -> None:
+        """Says why, now and for every message that comes before the control plane has heard it."""
+        _log.error(
+            "session not started", session=session_id, code=failure.code, problem=failure.message
+        )
+
+        def answer(data: Json) -> None:
+            turn_id = data.get("turn_id")
+            named = {"turn_id": turn_id} if isinstance(turn_id, str) else {}
+            self._emit(session_id, "execution_error", **named, **failure.fields())
+
+        if turns is None or not turns.open:
+            answer({})
+        else:
+            for turn in turns.open:
+                answer({"turn_id": turn.turn_id})
+                turns.end(turn.turn_id)
+        self._line.register_session(session_id, {"user_message": answer})
+        self._refused[session_id] = None
+        if len(self._refused) > limits.SESSION_REFUSALS_MAX:
+            self._line.unregister_session(self._refused.popitem(last=False)[0])
+
+    # --- Stop -----------------------------------------------------------------------------------
+
+    async def stop_session(self, data: Json) -> None:
+        session_id, reason = str(data.get("session_id")), str(data.get("reason") or "")
+        session = self.active_sessions.get(session_id)
+        if session is not None:
+            async with session.lock:
+                if self.active_sessions.get(session_id) is session:
+                    await self._stop(session, reason, _CLOSED)
+        self._line.unregister_session(session_id)
+        self._refused.pop(session_id, None)
+        if reason in _CLEANED:
+            self._left.pop(session_id, None)
+            try:
+                folder = self._home.session(session_id)
+            except ValueError:
+                return
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _stop(self, session: Session, reason: str, why: Failure) -> None:
+        await session.stop(reason, why=why)
+        await self.snapshots.take(session)
+        self.snapshots.forget(session.id)
+        self.active_sessions.pop(session.id, None)
+        _log.info("session stopped", session=session.id, reason=reason)
+
+    async def close(self) -> None:
+        """The daemon ends: every session saves and stops, all at once."""
+        sessions = list(self.active_sessions.values())
+        await asyncio.gather(*(self._stop(one, "shutdown", _SHUT_DOWN) for one in sessions))
+        await self.snapshots.close()
+
+    # --- Everybody ------------------------------------------------------------------------------
+
+    def config_update(self, data: Json) -> None:
+        """Without a session's id it is meant for all of them."""
+        for session in self.active_sessions.values():
+            session.config_update(data)
+
+    def line_changed(self, is_up: bool, works: list[str], degraded: list[str]) -> None:
+        """Readers learn what their session can do; those that cannot be reached now, later."""
+        machine = "online" if is_up else "degraded"
+        for session in self.active_sessions.values():
+            session.emit("session_status", machine=machine, works=works, degraded=degraded)
+
+    # --- After a restart ------------------------------------------------------------------------
+
+    def find_left(self) -> None:
+        """Before the first line: what an earlier daemon left, so that `resume` can name it."""
+        for folder in sorted(self._home.sessions.iterdir()):
+            if folder.is_dir():
+                self._left[folder.name] = Turns(folder)
+
+    async def recover(self) -> None:
+        """After the first `init`: turns that ran have ended, those that wait for a person go on."""
+        for session_id, turns in list(self._left.items()):
+            start = saved.load(self._home.session(session_id)) if turns.waiting else None
+            for turn in turns.open:
+                if start is None or turn.turn_id != turns.waiting:
+                    self._emit(
+                        session_id, "execution_error", turn_id=turn.turn_id, **_RESTARTED.fields()
+                    )
+                    turns.end(turn.turn_id)
+            if start is not None and session_id not in self.active_sessions:
+                await self._start(start)
+
+    def _emit(self, session_id: str, kind: str, **fields: Any) -> None:
+        event = {"type": kind, **fields, "ts": int(self._clock() * 1000)}
+        self._line.send_sse_event(session_id, msgspec.json.encode(event).decode())

@@ -1,0 +1,212 @@
+"""One session's process, from its start to its end: its socket, its pings, how it ended.
+
+Whoever starts it (the fork server, or a program of another runtime) is a `Launch`; what its
+messages mean is somebody else's business.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.session import family, ipc
+from trunkline.execution.session.child import Child, Exit, Launch, StartFailed
+from trunkline.execution.session.failure import Failure, failure_of
+from trunkline.execution.session.lines import Lines, LineTooLong
+from trunkline.execution.session.sockets import SocketFolder
+
+_log = structlog.get_logger(__name__)
+
+
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a process may take for what."""
+
+    ready_s: float = limits.PROCESS_READY_S
+    ping_s: float = limits.PROCESS_PING_S
+    pings_max: int = limits.PROCESS_PINGS_UNANSWERED_MAX
+    stop_s: float = limits.PROCESS_STOP_GRACE_S
+    drain_s: float = limits.PROCESS_DRAIN_S
+
+
+class SessionProcess:
+    """Started once; a session that goes on after its process's death gets a new one of these."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        sockets: SocketFolder,
+        *,
+        on_message: Callable[[ipc.Up], None],
+        on_ended: Callable[[Failure], None],
+        patience: Patience,
+    ) -> None:
+        self._launch = launch
+        self._sockets = sockets
+        self._on_message = on_message
+        self._on_ended = on_ended
+        self._patience = patience
+        self._child: Child | None = None
+        self._lines: Lines | None = None
+        self._session_id = ""
+        self._ready: asyncio.Future[ipc.Ready] = asyncio.get_running_loop().create_future()
+        self._closed = asyncio.Event()
+        self._watching: asyncio.Task[None] | None = None
+        self._unanswered = 0
+        self._is_hung = False
+        self._broken: str | None = None
+        self._said: ipc.Error | None = None
+        self._oom_kills = family.oom_kills()
+
+    @property
+    def pid(self) -> int | None:
+        return self._child.pid if self._child is not None else None
+
+    @property
+    def alive(self) -> bool:
+        return self._is_up() and self._watching is not None and not self._watching.done()
+
+    async def start(self, config: ipc.Start) -> ipc.Ready:
+        """From nothing to `ready`. Raises StartFailed, and then nothing is left of it."""
+        self._session_id = config.session_id
+        listening = await self._sockets.open()
+        try:
+            self._child = await self._launch(str(listening.path))
+            self._watching = asyncio.create_task(self._watch(self._child), name="session process")
+            async with asyncio.timeout(self._patience.ready_s):
+                connecting = asyncio.create_task(listening.accept(self._child.pid))
+                try:
+                    await asyncio.wait(
+                        (connecting, self._ready), return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if connecting.done():
+                        self._lines = connecting.result()
+                        self._lines.listen(self)
+                        self.send(config)
+                    return await asyncio.shield(self._ready)
+                finally:
+                    connecting.cancel()
+        except TimeoutError:
+            why = f"the session's process was not ready within {self._patience.ready_s:g} s"
+            raise StartFailed(why) from None
+        finally:
+            listening.close()
+            if not self._is_up():
+                await self._give_up()
+
+    def send(self, message: ipc.Down) -> None:
+        """To the process, in order. One that does not read what it is sent hangs."""
+        if self._lines is None:
+            return
+        self._lines.send(ipc.line(message))
+        if self._lines.unsent_bytes > limits.IPC_UNREAD_BYTES_MAX:
+            self._hang()
+
+    async def stop(self, reason: str) -> None:
+        """Asks it to save and end, waits, kills. Returns when it is gone."""
+        if self._watching is None:
+            return
+        self.send(ipc.Stop(reason=reason))
+        _, late = await asyncio.wait((self._watching,), timeout=self._patience.stop_s)
+        if late:
+            _log.warning("a session's process did not stop and is killed", session=self._session_id)
+            self.kill()
+            await asyncio.wait((self._watching,))
+
+    def kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+
+    # --- Its socket -----------------------------------------------------------------------------
+
+    def on_line(self, line: bytes) -> None:
+        message = ipc.decode_up(line)
+        if isinstance(message, ipc.Pong):
+            self._unanswered = 0
+        elif isinstance(message, ipc.Ready):
+            if not self._ready.done():
+                self._ready.set_result(message)
+        elif isinstance(message, ipc.Error):
+            _log.error(
+                "a session's process cannot go on",
+                session=self._session_id,
+                code=message.code,
+                problem=message.message,
+            )
+            self._said = message
+        else:
+            self._on_message(message)
+
+    def on_lost(self, error: Exception | None) -> None:
+        if isinstance(error, LineTooLong):
+            self._broken = f"it sent a line of more than {limits.IPC_LINE_BYTES_MAX} bytes"
+        elif isinstance(error, msgspec.MsgspecError):
+            self._broken = "it sent something that is no message"
+        elif error is not None and not isinstance(error, ConnectionError):
+            self._broken = f"its socket failed: {type(error).__name__}"
+            _log.error("a session's socket failed", session=self._session_id, exc_info=error)
+        self._closed.set()
+
+    # --- Its life -------------------------------------------------------------------------------
+
+    async def _watch(self, child: Child) -> None:
+        """Until the end; then says how it came about."""
+        pinging = asyncio.create_task(self._ping())
+        closed = asyncio.create_task(self._closed.wait())
+        try:
+            await asyncio.wait((child.ended, closed), return_when=asyncio.FIRST_COMPLETED)
+            if self._broken is not None:
+                child.kill()
+            # The other follows: a process that ended leaves words in its socket, and one that
+            # closed its socket is about to end.
+            wait_s = self._patience.drain_s if child.ended.done() else self._patience.stop_s
+            await asyncio.wait((child.ended, closed), timeout=wait_s)
+            if not child.ended.done():
+                self._broken = self._broken or "it closed its socket and lived on"
+                child.kill()
+            end = await asyncio.shield(child.ended)
+        finally:
+            pinging.cancel()
+            closed.cancel()
+            if self._lines is not None:
+                self._lines.close()
+        if self._is_up():
+            self._on_ended(self._failure(end))
+        elif not self._ready.done():
+            self._ready.set_exception(StartFailed(self._failure(end).message))
+
+    def _failure(self, end: Exit) -> Failure:
+        return failure_of(
+            end,
+            hung=self._is_hung,
+            broken=self._broken,
+            said=self._said,
+            oom_kills=family.oom_kills() - self._oom_kills,
+        )
+
+    async def _ping(self) -> None:
+        # Counted in pings, not in time: a daemon that was stopped itself kills nobody for it.
+        await asyncio.wait((self._ready,))
+        while True:
+            await asyncio.sleep(self._patience.ping_s)
+            if self._unanswered >= self._patience.pings_max:
+                self._hang()
+                return
+            self._unanswered += 1
+            self.send(ipc.Ping())
+
+    def _hang(self) -> None:
+        _log.warning("a session's process hangs and is killed", session=self._session_id)
+        self._is_hung = True
+        self.kill()
+
+    def _is_up(self) -> bool:
+        return self._ready.done() and not self._ready.cancelled() and not self._ready.exception()
+
+    async def _give_up(self) -> None:
+        """After a start that came to nothing."""
+        self._ready.cancel()
+        self.kill()
+        if self._watching is not None:
+            await asyncio.gather(self._watching, return_exceptions=True)

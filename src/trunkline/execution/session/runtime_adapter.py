@@ -1,0 +1,53 @@
+"""What every runtime offers, so that nobody else need know which one it is (004 §4.2)."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from trunkline.execution.session import ipc
+
+Json = dict[str, Any]
+
+
+class RuntimeAdapter(ABC):
+    """One runtime of one session. It runs apart from the daemon and may end at any time."""
+
+    @property
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether it can take messages."""
+
+    @abstractmethod
+    async def start(self, config: ipc.Start) -> ipc.Ready:
+        """Brings it up. Raises StartFailed, and then nothing is left of it."""
+
+    @abstractmethod
+    async def send_message(self, data: ipc.UserMessageData) -> None:
+        """What the user said: one turn."""
+
+    @abstractmethod
+    async def cancel(self, reason: str) -> None:
+        """Ends the running turn; nothing happens where none runs."""
+
+    @abstractmethod
+    async def configure(self, patch: Json) -> None:
+        """New parameters, from the next model call on."""
+
+    @abstractmethod
+    async def answer(self, data: Json) -> None:
+        """A person's answer to a question of this session."""
+
+    @abstractmethod
+    def reply(self, message: ipc.Response | ipc.Progress) -> None:
+        """What became of a question that it asked the control plane."""
+
+    @abstractmethod
+    async def stop(self, reason: str) -> None:
+        """Lets it save and end. Returns when it is gone."""
+
+    @abstractmethod
+    async def get_snapshot(self) -> Json:
+        """Its state as `snapshot_sync` takes it; empty when there is none."""
+
+    @abstractmethod
+    async def restore(self, snapshot: Json) -> None:
+        """Takes over a state that was saved elsewhere. Before `start`."""

@@ -1,0 +1,240 @@
+"""One session on this machine: its runtime, its open turns, what travels between it and the line.
+
+It outlives its process: when that dies, the next message starts another one, whose checkpoint
+makes the conversation go on. Commands are taken at once and carried out in order.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.session import ipc, saved
+from trunkline.execution.session.child import StartFailed
+from trunkline.execution.session.failure import Failure
+from trunkline.execution.session.line import Handlers, Line
+from trunkline.execution.session.requests import Local, Requests
+from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.saved import SavedStart
+from trunkline.execution.session.turns import Turns
+
+_log = structlog.get_logger(__name__)
+
+MakeAdapter = Callable[[Path, Callable[[ipc.Up], None], Callable[[Failure], None]], RuntimeAdapter]
+"""Of a session's folder, of who takes its messages, and of who is told its end."""
+
+START_FAILED = "SESSION_START_FAILED"
+
+_Command = ipc.UserMessage | ipc.Cancel | ipc.ConfigUpdate | ipc.ApprovalResponse | None
+"""None: bring the process up again, there is something for it to wait for."""
+
+
+class Session:
+    """Handlers never wait; `start` and `stop` do."""
+
+    def __init__(
+        self,
+        start: SavedStart,
+        folder: Path,
+        make_adapter: MakeAdapter,
+        line: Line,
+        local: dict[str, Local],
+        *,
+        clock: Callable[[], float],
+        on_turn_end: Callable[["Session"], None] = lambda _session: None,
+    ) -> None:
+        self.id = start.config.session_id
+        self.runtime_type = start.runtime_type
+        self.config = start.config
+        self.folder = folder
+        self.turns = Turns(folder)
+        self.is_changed = False
+        """Whether anything happened since somebody last set this to False."""
+        self.lock = asyncio.Lock()
+        """Held while it is being started or stopped."""
+        self._make_adapter = make_adapter
+        self._line = line
+        self._clock = clock
+        self._on_turn_end = on_turn_end
+        self._requests = Requests(self.id, line, local, self._reply)
+        self._inbox: asyncio.Queue[_Command] = asyncio.Queue(limits.SESSION_INBOX_MAX)
+        self._working: asyncio.Task[None] | None = None
+        self._is_stopping = False
+        self._revivals = 0
+        self.adapter = self._new_adapter()
+
+    def handlers(self) -> Handlers:
+        return {
+            "user_message": self.user_message,
+            "cancel": self.cancel,
+            "config_update": self.config_update,
+            "approval_response": self.approval_response,
+        }
+
+    # --- Its life -------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Raises StartFailed."""
+        await self._launch()
+        self._save()
+        self._working = asyncio.create_task(self._work(), name=f"session {self.id}")
+
+    async def stop(self, reason: str, *, why: Failure) -> None:
+        """Ends the process; open turns end with `why`, but for one that waits for a person."""
+        self._is_stopping = True
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.gather(self._working, return_exceptions=True)
+        await self.adapter.stop(reason)
+        self._requests.drop()
+        self._end_turns(why, but=self.turns.waiting)
+
+    async def _launch(self) -> None:
+        self.adapter = self._new_adapter()
+        ready = await self.adapter.start(
+            msgspec.structs.replace(self.config, turn_id=self.turns.waiting)
+        )
+        for problem in ready.problems:
+            _log.warning("a session has to do without something", session=self.id, problem=problem)
+        _log.info("session process ready", session=self.id)
+
+    def _save(self) -> None:
+        saved.save(self.folder, SavedStart(runtime_type=self.runtime_type, config=self.config))
+
+    def _new_adapter(self) -> RuntimeAdapter:
+        return self._make_adapter(self.folder, self._take, self._ended)
+
+    def _ended(self, failure: Failure) -> None:
+        self._requests.drop()
+        if self._is_stopping:
+            return
+        _log.error(
+            "session process ended", session=self.id, code=failure.code, problem=failure.message
+        )
+        waiting = self.turns.waiting
+        if waiting is not None and self._revivals < limits.PROCESS_REVIVALS_MAX:
+            # What it waits for is in its checkpoint: a new process asks again.
+            self._revivals += 1
+            self._end_turns(failure, but=waiting)
+            self._put(None)
+        else:
+            self._end_turns(failure)
+
+    def _end_turns(self, why: Failure, but: str | None = None) -> None:
+        for turn in self.turns.open:
+            if turn.turn_id != but:
+                self.emit("execution_error", turn_id=turn.turn_id, **why.fields())
+
+    # --- From the control plane -----------------------------------------------------------------
+
+    def user_message(self, data: Json) -> None:
+        try:
+            message = msgspec.convert(data, ipc.UserMessageData)
+        except msgspec.ValidationError as error:
+            _log.warning("unusable message", session=self.id, problem=str(error))
+            self._refuse(data.get("turn_id"), "INVALID_MESSAGE", f"not a message: {error}")
+            return
+        message.turn_id = message.turn_id or secrets.token_hex(16)
+        if self.turns.has_ended(message.turn_id):
+            # Nobody sends a turn again whose end has arrived: that end was lost with a daemon.
+            why = "the machine was restarted before the end of this turn was safe"
+            self._refuse(message.turn_id, "MACHINE_RESTARTED", why)
+        elif not self.turns.begin(message.turn_id):
+            _log.info("a message came again", session=self.id, turn=message.turn_id)
+        elif not self._put(ipc.UserMessage(data=message)):
+            why = f"more than {limits.SESSION_INBOX_MAX} messages wait in this session"
+            self._refuse(message.turn_id, "SESSION_BUSY", why)
+
+    def cancel(self, data: Json) -> None:
+        self._put(ipc.Cancel(reason=str(data.get("reason") or "user_cancelled")[:200]))
+
+    def config_update(self, data: Json) -> None:
+        self.config = msgspec.structs.replace(
+            self.config, session_config=self.config.session_config | data
+        )
+        self._save()
+        self._put(ipc.ConfigUpdate(data=data))
+
+    def approval_response(self, data: Json) -> None:
+        self._put(ipc.ApprovalResponse(data=data))
+
+    def _put(self, command: _Command) -> bool:
+        try:
+            self._inbox.put_nowait(command)
+        except asyncio.QueueFull:
+            _log.warning("a session's inbox is full", session=self.id)
+            return False
+        return True
+
+    def _refuse(self, turn_id: Any, code: str, why: str) -> None:
+        if isinstance(turn_id, str):
+            self.emit("execution_error", turn_id=turn_id, error=why, code=code)
+
+    async def _work(self) -> None:
+        while True:
+            command = await self._inbox.get()
+            try:
+                if self._needs_process(command) and not self.adapter.alive:
+                    await self._launch()
+                await self._carry_out(command)
+            except StartFailed as error:
+                self._end_turns(Failure(code=START_FAILED, message=str(error)))
+
+    def _needs_process(self, command: _Command) -> bool:
+        match command:
+            case ipc.ConfigUpdate():
+                return False  # the next process starts with it
+            case ipc.Cancel() | ipc.ApprovalResponse():
+                return self.turns.waiting is not None
+            case _:
+                return True
+
+    async def _carry_out(self, command: _Command) -> None:
+        if not self.adapter.alive:
+            return
+        match command:
+            case ipc.UserMessage():
+                self._revivals = 0
+                await self.adapter.send_message(command.data)
+            case ipc.Cancel():
+                await self.adapter.cancel(command.reason)
+            case ipc.ConfigUpdate():
+                await self.adapter.configure(command.data)
+            case ipc.ApprovalResponse():
+                self._revivals = 0
+                await self.adapter.answer(command.data)
+            case None:
+                pass
+
+    # --- From the process -----------------------------------------------------------------------
+
+    def _take(self, message: ipc.Up) -> None:
+        match message:
+            case ipc.SseEvent():
+                self._relay(message.data)
+            case ipc.Request():
+                self._requests.take(message)
+            case ipc.FireAndForget():
+                self._line.fire_and_forget(self.id, message.method, **message.params)
+            case _:
+                pass
+
+    def _relay(self, event: str) -> None:
+        # The outbox first: an end that is noted here but was never sent would be lost.
+        self._line.send_sse_event(self.id, event)
+        self.is_changed = True
+        if self.turns.saw(event):
+            self._on_turn_end(self)
+
+    def emit(self, kind: str, **fields: Any) -> None:
+        """An event of the daemon's own."""
+        event = {"type": kind, **fields, "ts": int(self._clock() * 1000)}
+        self._relay(msgspec.json.encode(event).decode())
+
+    def _reply(self, message: ipc.Response | ipc.Progress) -> None:
+        self.adapter.reply(message)

@@ -1,0 +1,109 @@
+"""The turns of one session, in a small file that outlives the daemon (`turn.json`).
+
+A turn is open from its message to its terminal event; one that waits for a person survives a
+restart. Ended ones are remembered for a while: a message that is sent again runs once.
+"""
+
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from trunkline import limits
+from trunkline.execution.files import write_atomic
+
+_log = structlog.get_logger(__name__)
+
+_TERMINAL = ("execution_complete", "execution_error")
+
+
+class OpenTurn(msgspec.Struct, kw_only=True):
+    turn_id: str
+    waiting: bool = False
+
+
+class _Record(msgspec.Struct, kw_only=True):
+    open: list[OpenTurn] = []
+    ended: list[str] = []
+
+
+class _Event(msgspec.Struct):
+    """As much of an event as concerns turns."""
+
+    type: str = ""
+    turn_id: str | None = None
+
+
+_decoder = msgspec.json.Decoder(_Event)
+
+
+class Turns:
+    """What is open, what was; every change is on disk before it is acted on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "turn.json"
+        self._record = _read(self._path)
+
+    @property
+    def open(self) -> list[OpenTurn]:
+        return list(self._record.open)
+
+    def has_ended(self, turn_id: str) -> bool:
+        """As far as it is remembered."""
+        return turn_id in self._record.ended
+
+    @property
+    def waiting(self) -> str | None:
+        """The turn that waits for a person."""
+        return next((turn.turn_id for turn in self._record.open if turn.waiting), None)
+
+    def begin(self, turn_id: str) -> bool:
+        """False for a turn that was here before."""
+        if self.has_ended(turn_id) or any(turn.turn_id == turn_id for turn in self.open):
+            return False
+        self._record.open.append(OpenTurn(turn_id=turn_id))
+        self._write()
+        return True
+
+    def end(self, turn_id: str) -> None:
+        self._record.open = [turn for turn in self._record.open if turn.turn_id != turn_id]
+        if not self.has_ended(turn_id):
+            self._record.ended.append(turn_id)
+            del self._record.ended[: -limits.TURNS_REMEMBERED_MAX]
+        self._write()
+
+    def saw(self, event: str) -> bool:
+        """Keeps up with an event that goes to the readers; True when it ends a turn."""
+        try:
+            seen = _decoder.decode(event)
+        except msgspec.MsgspecError:
+            return False  # no event of ours; readers get it as it is
+        named = [turn for turn in self._record.open if turn.turn_id == seen.turn_id]
+        if seen.type in _TERMINAL:
+            # Without a name it is the end of the oldest: a session runs one turn at a time.
+            ended = named or (self._record.open[:1] if seen.turn_id is None else [])
+            for turn in ended:
+                self.end(turn.turn_id)
+            return bool(ended)
+        for turn in named:
+            self._set_waiting(turn, seen.type == "approval_request")
+        return False
+
+    def _set_waiting(self, turn: OpenTurn, waiting: bool) -> None:
+        if turn.waiting != waiting:
+            turn.waiting = waiting
+            self._write()
+
+    def _write(self) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomic(self._path, msgspec.json.encode(self._record))
+
+
+def _read(path: Path) -> _Record:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Record)
+    except FileNotFoundError:
+        return _Record()
+    except (OSError, msgspec.MsgspecError) as error:
+        _log.warning("a session's turns cannot be read", file=str(path), problem=str(error))
+        return _Record()

@@ -1,0 +1,87 @@
+"""`memory_search`, `memory_write`: what is remembered over all sessions, at the control plane."""
+
+from typing import Any
+
+from trunkline import limits
+from trunkline.execution.control_plane import ControlPlane, RequestFailed
+from trunkline.execution.tools.base import (
+    Json,
+    Tool,
+    ToolError,
+    ToolResult,
+    ToolRun,
+    object_schema,
+)
+from trunkline.execution.tools.excerpt import Excerpt
+
+
+class MemorySearch(Tool):
+    name = "memory_search"
+    description = "Searches what is remembered of this user from earlier sessions."
+    parameters = object_schema(
+        {
+            "query": {"type": "string", "minLength": 1, "maxLength": limits.MEMORY_QUERY_CHARS_MAX},
+            "top_k": {"type": "integer", "minimum": 1, "maximum": limits.MEMORY_TOP_K_MAX},
+        },
+        required=["query"],
+    )
+
+    def __init__(self, control: ControlPlane) -> None:
+        self._control = control
+
+    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+        top_k = arguments.get("top_k", limits.MEMORY_TOP_K_DEFAULT)
+        try:
+            answer = await self._control.request(
+                "memory_search", query=arguments["query"], top_k=top_k
+            )
+        except (ConnectionError, TimeoutError):
+            return ToolResult(
+                content="(nothing found: the long-term memory cannot be reached at the moment)",
+                details={"degraded": True, "results": 0},
+            )
+        except RequestFailed as error:
+            raise ToolError(f"the memory could not be searched: {error.message}") from error
+        found = _memories(answer)[:top_k]
+        text = Excerpt(limits.TOOL_RESULT_CHARS_MAX, head_only=True)
+        text.add("\n".join(f"- {one}" for one in found) or "(nothing found)")
+        return ToolResult(content=str(text), details={"results": len(found)})
+
+
+def _memories(answer: Any) -> list[str]:
+    """Older control planes answer with the bare list."""
+    results = answer.get("results") if isinstance(answer, dict) else answer
+    if not isinstance(results, list):
+        return []
+    return [
+        one["content"]
+        for one in results
+        if isinstance(one, dict) and isinstance(one.get("content"), str)
+    ]
+
+
+class MemoryWrite(Tool):
+    name = "memory_write"
+    description = "Remembers something about this user for later sessions."
+    parameters = object_schema(
+        {
+            "content": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": limits.MEMORY_CONTENT_CHARS_MAX,
+            }
+        },
+        required=["content"],
+    )
+
+    def __init__(self, control: ControlPlane) -> None:
+        self._control = control
+
+    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+        # Owed, not asked: without a line it is kept here and sent when the line is back.
+        self._control.fire_and_forget(
+            "memory_write",
+            content=arguments["content"],
+            metadata={"session_id": run.session_id, "source": "agent"},
+        )
+        return ToolResult(content="Remembered.")

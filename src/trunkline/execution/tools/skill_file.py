@@ -1,0 +1,59 @@
+"""`read_skill_file`: the guide of a skill, or another of its files."""
+
+from trunkline import limits
+from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.tools.base import (
+    Json,
+    Tool,
+    ToolError,
+    ToolResult,
+    ToolRun,
+    object_schema,
+)
+
+_GUIDE = "SKILL.md"
+
+
+class ReadSkillFile(Tool):
+    name = "read_skill_file"
+    description = (
+        "Reads a file of one of the available skills. Read SKILL.md first: it says how the skill "
+        "is used. Scripts of a skill are run with bash, from the skill's folder."
+    )
+    parameters = object_schema(
+        {
+            "skill": {"type": "string", "minLength": 1, "maxLength": limits.NAME_CHARS_MAX},
+            "path": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": limits.SKILL_PATH_CHARS_MAX,
+                "description": f"Within the skill's folder; {_GUIDE} unless set.",
+            },
+        },
+        required=["skill"],
+    )
+
+    def __init__(self, skills: SkillRegistry) -> None:
+        self._skills = skills
+
+    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+        path = arguments.get("path", _GUIDE)
+        if path != _GUIDE:
+            return await self._read(arguments["skill"], path)
+        # To read the guide is to use the skill: readers see that as a call of the skill.
+        skill = {"skill_name": self._skills.find(arguments["skill"]).name}
+        run.event({"type": "skill_call_start", **skill, "arguments": arguments})
+        try:
+            result = await self._read(arguments["skill"], path)
+        except ToolError as error:
+            run.event({"type": "skill_call_complete", **skill, "result": {"error": str(error)}})
+            raise
+        run.event({"type": "skill_call_complete", **skill, "result": result.details})
+        return result
+
+    async def _read(self, skill: str, path: str) -> ToolResult:
+        text = await self._skills.read(skill, path)
+        folder = self._skills.folder(skill)
+        if path == _GUIDE:
+            text += f"\n\n[The files of this skill are in {folder}/]"
+        return ToolResult(content=text, details={"path": f"{folder}/{path}"})

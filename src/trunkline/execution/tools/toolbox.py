@@ -1,0 +1,129 @@
+"""Everything an agent of this session can do: the built-in tools, MCP tools, and what the graph
+adds. Which of them an agent is offered is the graph's choice."""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trunkline import limits
+from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.home import Home
+from trunkline.execution.llm.base import ToolSpec
+from trunkline.execution.mcp.catalog import McpCatalog
+from trunkline.execution.mcp.remote import RemoteMcp
+from trunkline.execution.mcp.servers import RemoteServer, parse_servers
+from trunkline.execution.mcp.tools import McpSource
+from trunkline.execution.session import ipc
+from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.tools import search_engines
+from trunkline.execution.tools.arguments import ArgumentCheck
+from trunkline.execution.tools.base import Tool
+from trunkline.execution.tools.bash import Bash
+from trunkline.execution.tools.code import CodeExecution
+from trunkline.execution.tools.environment import scrubbed
+from trunkline.execution.tools.excerpt import shortened
+from trunkline.execution.tools.files import EditFile, ReadFile, WriteFile
+from trunkline.execution.tools.folders import ListFiles, SearchFiles
+from trunkline.execution.tools.memory import MemorySearch, MemoryWrite
+from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.skill_file import ReadSkillFile
+from trunkline.execution.tools.web_fetch import WebFetch
+from trunkline.execution.tools.web_search import WebSearch
+
+
+class Toolbox:
+    def __init__(self, tools: Iterable[Tool], catalog: McpCatalog) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._catalog = catalog
+        self._checks: dict[str, ArgumentCheck] = {}
+
+    def specs(self) -> list[ToolSpec]:
+        """What a model is told. Grows while MCP servers come up."""
+        return [
+            ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._all().values()
+        ]
+
+    def get(self, name: str) -> Tool | None:
+        return self._all().get(name)
+
+    def check(self, name: str, arguments: Any) -> str | None:
+        """Why a call cannot be made with these arguments; None when it can."""
+        tools = self._all()
+        tool = tools.get(name)
+        if tool is None:
+            known = ", ".join(list(tools)[: limits.TOOL_DETAILS_NAMED_MAX])
+            return f"There is no tool {shortened(name, 100)!r}. There are: {known}."
+        check = self._checks.get(name)
+        if check is None:
+            check = self._checks[name] = ArgumentCheck(tool.parameters)
+        return check.problem(arguments)
+
+    async def settle(self) -> None:
+        """Before a turn: gives MCP servers that are still starting a moment."""
+        await self._catalog.settle()
+
+    async def close(self) -> None:
+        await self._catalog.close()
+        for tool in self._tools.values():
+            await tool.close()
+
+    def _all(self) -> dict[str, Tool]:
+        found = dict(self._tools)
+        for tool in self._catalog.tools():
+            if len(found) == limits.TOOLS_MAX:
+                break
+            found.setdefault(tool.name, tool)
+        return found
+
+
+async def open_toolbox(
+    start: ipc.Start,
+    home: Home,
+    control: ControlPlane,
+    *,
+    skills: SkillRegistry,
+    extra: Iterable[Tool] = (),
+    problems: list[str],
+    env: Mapping[str, str] | None = None,
+) -> Toolbox:
+    """The tools of a session. MCP servers start in the background; `problems` gets what a session
+    has to do without. `env` is the machine's environment, with whatever secrets it holds."""
+    machine = os.environ if env is None else env
+    clean = scrubbed(machine, keep=skills.env_vars(), secrets=start.api_keys.values())
+    paths = Paths(home)
+    tools: list[Tool] = [
+        Bash(clean, paths),
+        CodeExecution(clean),
+        ReadFile(paths),
+        WriteFile(paths, home),
+        EditFile(paths, home),
+        ListFiles(paths),
+        SearchFiles(paths, clean),
+        WebSearch(search_engines.chosen(start.api_keys, start.llm_config, machine)),
+        WebFetch(),
+        MemorySearch(control),
+        MemoryWrite(control),
+    ]
+    if skills.available:
+        tools.append(ReadSkillFile(skills))
+    sources = _sources(start, home, control, clean, problems)
+    return Toolbox([*tools, *extra], McpCatalog(sources, problems))
+
+
+def _sources(
+    start: ipc.Start,
+    home: Home,
+    control: ControlPlane,
+    env: Mapping[str, str],
+    problems: list[str],
+) -> list[McpSource]:
+    sources: list[McpSource] = []
+    for server in parse_servers(start.mcp_servers, problems):
+        if isinstance(server, RemoteServer):
+            sources.append(RemoteMcp(server.name, control))
+        else:
+            # The SDK takes a second to import, which a session without servers never pays.
+            from trunkline.execution.mcp.client import LocalMcp
+
+            sources.append(LocalMcp(server, env, home.workspace))
+    return sources

@@ -1,0 +1,169 @@
+"""`web_fetch`: the readable text of a public page."""
+
+import asyncio
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from trunkline import limits
+from trunkline.execution.tools.addresses import AddressRefused, guarded_connector
+from trunkline.execution.tools.base import (
+    Json,
+    Tool,
+    ToolError,
+    ToolResult,
+    ToolRun,
+    object_schema,
+)
+from trunkline.execution.tools.excerpt import Excerpt, shortened
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript")
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_HEADERS = {
+    "User-Agent": "Mozilla/5.0 (compatible; Trunkline)",
+    "Accept": "text/html,application/xhtml+xml,text/plain,application/json;q=0.9,*/*;q=0.5",
+    "Accept-Encoding": "gzip, deflate",
+}
+
+
+class WebFetch(Tool):
+    name = "web_fetch"
+    description = "Fetches a page of the public web and returns its readable text."
+    parameters = object_schema(
+        {
+            "url": {"type": "string", "minLength": 1, "maxLength": limits.WEB_URL_CHARS_MAX},
+            "max_chars": {"type": "integer", "minimum": 1, "maximum": limits.WEB_TEXT_CHARS_MAX},
+        },
+        required=["url"],
+    )
+
+    def __init__(
+        self,
+        connector: Callable[[], aiohttp.TCPConnector] = guarded_connector,
+        timeout_s: float = limits.WEB_TIMEOUT_S,
+    ) -> None:
+        self._connector = connector
+        self._timeout_s = timeout_s
+
+    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                page = await self._fetch(_checked(arguments["url"]))
+                text = await page.text()
+        except TimeoutError as error:
+            raise ToolError(f"the page did not come within {self._timeout_s:g} s") from error
+        except aiohttp.ClientError as error:
+            raise ToolError(_reason(error)) from error
+        shown = Excerpt(arguments.get("max_chars", limits.WEB_TEXT_CHARS), head_only=True)
+        shown.add(text)
+        return ToolResult(
+            content=str(shown) or "(the page has no readable text)",
+            is_error=page.status >= 400,
+            details={
+                "url": str(page.url),
+                "status": page.status,
+                "output_cut_chars": shown.cut_chars,
+            },
+        )
+
+    async def _fetch(self, url: URL) -> "_Page":
+        # A jar that keeps nothing, no proxy and no credentials of the machine: an anonymous visit.
+        async with aiohttp.ClientSession(
+            connector=self._connector(),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            auto_decompress=False,
+            headers=_HEADERS,
+        ) as session:
+            for _ in range(limits.WEB_REDIRECTS_MAX + 1):
+                async with session.get(url, allow_redirects=False) as response:
+                    target = response.headers.get("Location")
+                    if response.status not in _REDIRECTS or target is None:
+                        return await _read(response)
+                    url = _checked(target, url)
+        raise ToolError(f"the page redirects more than {limits.WEB_REDIRECTS_MAX} times")
+
+
+class _Page:
+    def __init__(self, response: aiohttp.ClientResponse, body: bytes) -> None:
+        self.url = response.url
+        self.status = response.status
+        self._type = response.content_type.lower()
+        self._charset = response.charset
+        self._body = body
+
+    async def text(self) -> str:
+        text = await self._readable()
+        return f"HTTP {self.status}\n{text}".rstrip() if self.status >= 400 else text
+
+    async def _readable(self) -> str:
+        if self._type in _HTML_TYPES:
+            # Slow code on unknown input: in a thread, where it holds nobody up.
+            return await asyncio.to_thread(_extracted, self._decoded(), str(self.url))
+        if self._type.startswith(_TEXT_TYPES) or self._type.endswith(("+json", "+xml")):
+            return self._decoded()
+        raise ToolError(f"this is no page of text but {self._type}, {len(self._body)} bytes")
+
+    def _decoded(self) -> str:
+        try:
+            return self._body.decode(self._charset or "utf-8", "replace")
+        except LookupError:
+            return self._body.decode("utf-8", "replace")
+
+
+def _extracted(html: str, url: str) -> str:
+    """The text that a person came for. Imported late: this library is large, and rarely needed."""
+    import trafilatura
+
+    text = trafilatura.extract(html, url=url, include_links=True, favor_recall=True)
+    return text or trafilatura.html2txt(html)
+
+
+def _checked(text: str, base: URL | None = None) -> URL:
+    try:
+        url = URL(text) if base is None else base.join(URL(text))
+        port_is_fine = url.port is not None
+    except ValueError as error:
+        raise ToolError(f"{shortened(text, 200)!r} is no URL") from error
+    if url.scheme not in ("http", "https") or not url.host or not port_is_fine:
+        raise ToolError(f"only http and https URLs can be fetched, not {shortened(text, 200)!r}")
+    if url.user is not None or url.password is not None:
+        raise ToolError("a URL with a password in it is not fetched")
+    return url
+
+
+async def _read(response: aiohttp.ClientResponse) -> _Page:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > limits.WEB_BODY_BYTES_MAX:
+            raise ToolError(f"the page is over {limits.WEB_BODY_BYTES_MAX} bytes")
+    return _Page(response, _unpacked(bytes(body), response.headers.get("Content-Encoding", "")))
+
+
+def _unpacked(body: bytes, coding: str) -> bytes:
+    """A small compressed body may have any size unpacked: so no more of it than is allowed."""
+    coding = coding.strip().lower()
+    if coding in ("", "identity"):
+        return body
+    if coding not in ("gzip", "x-gzip", "deflate"):
+        raise ToolError(f"the server packed the page in a way not asked for ({coding[:40]!r})")
+    unpacker: Any = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        data = bytes(unpacker.decompress(body, limits.WEB_BODY_BYTES_MAX))
+    except zlib.error as error:
+        raise ToolError("the server sent a page that cannot be unpacked") from error
+    if unpacker.unconsumed_tail:
+        raise ToolError(f"the page is over {limits.WEB_BODY_BYTES_MAX} bytes")
+    return data
+
+
+def _reason(error: aiohttp.ClientError) -> str:
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, AddressRefused):
+        return f"{cause}; private and local addresses are not fetched"
+    return shortened(f"the page cannot be fetched: {cause}", limits.TOOL_ERROR_CHARS_MAX)

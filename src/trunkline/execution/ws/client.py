@@ -1,0 +1,265 @@
+"""The machine's one line to the control plane (documents 000, 004 §3.1).
+
+The daemon's other parts ask, report and send events here and need not know whether there is a
+line: what can wait is owed by the outbox, what cannot fails with ConnectionError.
+"""
+
+import asyncio
+import contextlib
+import random as chance
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from yarl import URL
+
+from trunkline import limits
+from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.ws import downlink, frames
+from trunkline.execution.ws.calls import Calls
+from trunkline.execution.ws.downlink import ForSession, ResumeResults, Unknown
+from trunkline.execution.ws.handlers import MACHINE, Handler, Handlers
+from trunkline.execution.ws.init import opened
+from trunkline.execution.ws.keeper import LineKeeper
+from trunkline.execution.ws.line import Line
+from trunkline.execution.ws.outbox import Outbox
+from trunkline.execution.ws.pace import Pace
+from trunkline.execution.ws.reports import Reports
+from trunkline.execution.ws.requests import Requests, timeout_s
+from trunkline.execution.ws.uplink import Uplink
+from trunkline.wire.errors import Malformed
+from trunkline.wire.semibot.messages import Ack, Error, Json, Response
+
+_log = structlog.get_logger(__name__)
+
+
+class ControlPlaneClient(Calls):
+    """One per machine; every session's messages travel on it."""
+
+    def __init__(
+        self,
+        control_plane_url: str,
+        user_id: str,
+        ticket: str | None,
+        token: str,
+        *,
+        outbox: Outbox,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = chance.random,
+        heartbeat_s: float = limits.HEARTBEAT_INTERVAL_S,
+    ) -> None:
+        self.message_handlers = Handlers()
+        self.active_sessions: Callable[[], list[str]] = list
+        self.health: Callable[[], Json] = dict
+        self.open_turns: Callable[[], list[str]] = list
+        self.on_line: Callable[[bool], None] = lambda _up: None
+        self.on_init: Callable[[Json], None] = lambda _init: None
+        """Told what every `init` says, also after a reconnect: keys may have changed."""
+        self.online = False
+        self._token = token
+        self._heartbeat_s = heartbeat_s
+        self._requests = Requests()
+        self._resumed_ids: list[str] = []
+        pace = Pace(clock)
+        self._uplink = Uplink(outbox, pace, clock)
+        url = URL(control_plane_url).update_query(user_id=user_id)
+        self._keeper = LineKeeper(
+            url, ticket, token, pace=pace, clock=clock, sleep=sleep, random=random
+        )
+        self._keeper.on_exhausted = self._requests.fail_all
+        self._first_init: asyncio.Future[Json] | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    # --- The line's life ----------------------------------------------------------------------
+
+    async def connect(self) -> Json:
+        """Opens the line and keeps it open from now on, whatever happens to it. Returns the data
+        of the first `init`, its keys decrypted, as soon as there is one."""
+        loop = asyncio.get_running_loop()
+        self._first_init = loop.create_future()
+        self._running = loop.create_task(self._keeper.run(self._live), name="control plane line")
+        await asyncio.wait((self._running, self._first_init), return_when="FIRST_COMPLETED")
+        if not self._first_init.done():
+            self._running.result()
+        return await self._first_init
+
+    async def close(self) -> None:
+        """Sends what can be sent at once; the rest stays owed, on disk."""
+        self._uplink.spill()
+        if self.online:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limits.LINE_FLUSH_S):
+                    await self._uplink.flushed()
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        self._requests.fail_all("the line to the control plane was closed")
+        await self.message_handlers.close()
+        self._uplink.spill()
+        self._uplink.outbox.close()
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no line, for people; None while there is one."""
+        return None if self.online else self._keeper.problem
+
+    async def _live(self, line: Line) -> None:
+        """One line, from `init` to its end."""
+        init = opened(line.init, self._token)
+        capabilities = frozenset(init["capabilities"])
+        self._uplink.line_up(init["acked"], capabilities)
+        is_first = self._first_init is not None and not self._first_init.done()
+        if "seq" in capabilities or not is_first:
+            # The first message after `init` (000 §6): the rest may come right behind it.
+            await line.send(self._resume("seq" in capabilities))
+        self.on_init(init)
+        if is_first and self._first_init is not None:
+            self._first_init.set_result(init)
+        sending = (
+            asyncio.create_task(self._uplink.pump(line), name="uplink"),
+            asyncio.create_task(self._beat(), name="heartbeats"),
+        )
+        reading = asyncio.create_task(self._read(line), name="downlink")
+        self.online = True
+        self.on_line(True)
+        try:
+            await asyncio.wait((*sending, reading), return_when="FIRST_COMPLETED")
+            # A line that cannot be written to any more may still say why.
+            await asyncio.wait((reading,), timeout=limits.CLOSE_GRACE_S)
+        finally:
+            self.online = False
+            for task in (*sending, reading):
+                task.cancel()
+            ended = await asyncio.gather(*sending, reading, return_exceptions=True)
+            self.on_line(False)
+        for error in ended:
+            if isinstance(error, Exception) and not isinstance(error, ConnectionError):
+                _log.error("the line failed", exc_info=error)
+
+    def _resume(self, has_seq: bool) -> bytes:
+        self._resumed_ids = self._requests.ids
+        if not has_seq:
+            return frames.resume(self._resumed_ids, None)
+        turns = {*self.open_turns(), *self._uplink.outbox.turns(), *self.message_handlers.turns()}
+        return frames.resume(self._resumed_ids, sorted(turns))
+
+    async def _beat(self) -> None:
+        while True:
+            self._heartbeat()
+            await asyncio.sleep(self._heartbeat_s)
+
+    def _heartbeat(self) -> None:
+        self._uplink.heartbeat(frames.heartbeat(self.active_sessions(), self.health()))
+
+    # --- Down ---------------------------------------------------------------------------------
+
+    async def _read(self, line: Line) -> None:
+        async for text in line.texts():
+            try:
+                self._take(downlink.read(text))
+            except Malformed as error:
+                _log.warning("malformed message from the control plane", problem=str(error))
+
+    def _take(self, message: downlink.Message) -> None:
+        match message:
+            case Ack():
+                self._uplink.outbox.acked(message.acked)
+            case Response():
+                if self._uplink.reports.answered(message):
+                    self._uplink.wake()
+                else:
+                    self._requests.answered(message)
+            case ForSession():
+                if message.kind == "start_session" and message.session_id is not None:
+                    acked = message.data.get("acked")
+                    self._open_session(message.session_id, acked or 0)
+                self.message_handlers.dispatch(message)
+            case ResumeResults():
+                ids, self._resumed_ids = self._resumed_ids, []
+                for frame in self._requests.resumed(ids, message.results):
+                    self._uplink.frame(frame)
+            case Error():
+                self._complaint(message)
+            case _:
+                # Its name only: an `init` has keys in it.
+                kind = message.kind if isinstance(message, Unknown) else type(message).__name__
+                _log.warning("a message that is not expected here; ignored", type=kind)
+
+    def _open_session(self, session_id: str, acked: int) -> None:
+        try:
+            self._uplink.outbox.open_session(session_id, acked)
+        except ValueError as error:
+            raise Malformed(str(error)) from error
+
+    def _complaint(self, message: Error) -> None:
+        session_id = message.session_id or None
+        _log.warning(
+            "the control plane complains",
+            code=message.error.code,
+            problem=message.error.message,
+            session=session_id,
+        )
+        if message.error.code == "SESSION_NOT_FOUND" and session_id is not None:
+            self._uplink.outbox.forget_session(session_id)
+
+    # --- Up -----------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        session_id: str,
+        method: str,
+        /,
+        timeout: float | None = None,  # noqa: ASYNC109 (it spans reconnections)
+        **params: Any,
+    ) -> Any:
+        """The result. Raises RequestFailed, TimeoutError, and ConnectionError while the line is
+        down; a request under way when the line breaks is taken up again on the next one."""
+        if not self.online:
+            raise ConnectionError(self.problem or "there is no line to the control plane")
+        if self._requests.is_full:
+            raise RequestFailed("TOO_MANY_REQUESTS", "too many requests are under way")
+        request_id = str(uuid4())
+        frame = frames.request(session_id, request_id, method, params)
+        if len(frame) > limits.FRAME_BYTES_MAX:
+            raise RequestFailed("REQUEST_TOO_LARGE", f"{method}: the request does not fit a frame")
+        answer = self._requests.add(request_id, frame)
+        self._uplink.frame(frame)
+        try:
+            async with asyncio.timeout(timeout_s(method) if timeout is None else timeout):
+                return await answer
+        finally:
+            self._requests.remove(request_id)
+
+    def send_sse_event(self, session_id: str, data: str) -> None:
+        """An event as the JSON text that readers get. It arrives, now or when the line is back."""
+        self._uplink.event(session_id, data)
+
+    def fire_and_forget(self, session_id: str, method: str, /, **params: Any) -> None:
+        """A report that arrives, now or when the line is back. Others (`snapshot_sync`) are of
+        use now or not at all."""
+        if method in Reports.METHODS:
+            self._uplink.outbox.reports.add(session_id, method, params)
+            self._uplink.wake()
+            return
+        frame = frames.fire_and_forget(session_id, method, params)
+        if not self.online:
+            _log.debug("skipped while the line is down", method=method, session=session_id)
+        elif len(frame) > limits.FRAME_BYTES_MAX:
+            _log.warning("too large for a frame", method=method, session=session_id)
+        else:
+            self._uplink.frame(frame)
+
+    # --- Sessions -----------------------------------------------------------------------------
+
+    def register_session(self, session_id: str, handlers: Mapping[str, Handler]) -> None:
+        """The session's messages go to these handlers from now on, those that came early too."""
+        self.message_handlers[session_id] = handlers
+        if self.online and session_id != MACHINE:
+            self._heartbeat()  # the control plane need not wait to know that it runs
+
+    def unregister_session(self, session_id: str) -> None:
+        self.message_handlers.forget(session_id)
+        self._uplink.session_ended(session_id)

@@ -1,0 +1,118 @@
+"""An event on its way up: what may be joined, what may never be dropped, what is too large.
+
+Readers get an event's JSON text as it is; it is only put together anew when pieces of text were
+joined. Knows nothing of files and lines.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from trunkline import limits
+
+Json = dict[str, Any]
+
+_STREAMED = frozenset(("text_chunk", "thinking", "tool_call_progress"))
+"""Pieces of one text: two in a row that differ in nothing else say the same as one."""
+_KEPT = frozenset(
+    ("execution_complete", "execution_error", "approval_request", "approval_resolved")
+)
+"""Somebody waits for these, a person or a turn."""
+_KNOWN = re.compile("|".join(f'"{kind}"' for kind in sorted(_STREAMED | _KEPT)))
+"""Most other events need not be decoded to see that they are none of these."""
+_READ_BY_PEOPLE = frozenset(("content", "final_response", "error", "message", "result"))
+_FIELDS_MAX = 100
+_VALUE_BYTES_MAX = 1_000
+_CUT_CHARS = 20_000
+
+_decoder = msgspec.json.Decoder()
+_encoder = msgspec.json.Encoder()
+
+
+class Event:
+    """One event, or several pieces of text that became one."""
+
+    __slots__ = ("_chars", "_fields", "_pieces", "_text", "is_kept", "turn_id")
+
+    def __init__(self, data: str) -> None:
+        # A lone surrogate is no text that could travel.
+        self._text: str | None = data if data.isascii() else data.encode(errors="replace").decode()
+        self._fields: Json | None = None
+        self._pieces: list[str] = []
+        self._chars = 0
+        self.is_kept = False
+        self.turn_id: str | None = None
+        """Of an event that is kept: the turn that it belongs to."""
+        if _KNOWN.search(data):
+            self._look(data)
+
+    def _look(self, data: str) -> None:
+        fields = _object(data)
+        if fields is None:
+            return
+        kind, content, turn_id = fields.get("type"), fields.get("content"), fields.get("turn_id")
+        if not isinstance(kind, str):
+            return
+        if kind in _KEPT:
+            self.is_kept = True
+            self.turn_id = turn_id if isinstance(turn_id, str) else None
+        elif (
+            kind in _STREAMED
+            and isinstance(content, str)
+            and len(data) <= 2 * limits.JOINED_CHARS_MAX
+        ):
+            self._fields = fields
+            self._pieces = [content]
+            self._chars = len(content)
+
+    def join(self, other: "Event") -> bool:
+        """Takes the text of the event that came right after this one; False if they differ in
+        more than their text, or the text would become too long."""
+        if self._fields is None or other._fields is None:
+            return False
+        if self._chars + other._chars > limits.JOINED_CHARS_MAX:
+            return False
+        if _kind(self._fields) != _kind(other._fields):
+            return False
+        self._pieces += other._pieces
+        self._chars += other._chars
+        self._text = None
+        return True
+
+    @property
+    def text(self) -> str:
+        """The JSON text that readers get."""
+        if self._text is None:
+            assert self._fields is not None
+            self._pieces = ["".join(self._pieces)]
+            fields = {**self._fields, "content": self._pieces[0]}
+            self._text = _encoder.encode(fields).decode()
+        return self._text
+
+
+def cut(data: str) -> str | None:
+    """An event that is too large for the line, without what makes it so; None when it is no
+    object and nothing can be said of it."""
+    fields = _object(data)
+    if fields is None:
+        return None
+    kept: Json = {}
+    for name, value in list(fields.items())[:_FIELDS_MAX]:
+        if isinstance(value, str) and name in _READ_BY_PEOPLE:
+            kept[name] = value[:_CUT_CHARS]
+        elif len(_encoder.encode(value)) <= _VALUE_BYTES_MAX:
+            kept[name] = value
+    return _encoder.encode({**kept, "truncated": True}).decode()
+
+
+def _kind(fields: Json) -> Json:
+    return {name: value for name, value in fields.items() if name not in ("content", "ts")}
+
+
+def _object(data: str) -> Json | None:
+    try:
+        fields = _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None

@@ -1,0 +1,149 @@
+"""Everything that goes up: events through the coalescer and the outbox, reports, and frames that
+cannot wait. One task per line sends it all, within the line's pace.
+
+A frame leaves at once on a quiet line. Under load events gather until the pace allows the next
+frame, so that load makes frames larger and not more.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from trunkline import limits
+from trunkline.execution.ws import frames
+from trunkline.execution.ws.coalescer import Coalescer
+from trunkline.execution.ws.line import Line
+from trunkline.execution.ws.outbox import Outbox
+from trunkline.execution.ws.pace import Pace
+from trunkline.execution.ws.report_sender import ReportSender
+
+
+class Uplink:
+    """Lives as long as the machine; lines come and go."""
+
+    def __init__(self, outbox: Outbox, pace: Pace, clock: Callable[[], float]) -> None:
+        self.outbox = outbox
+        self.reports = ReportSender(outbox.reports, clock)
+        self._pace = pace
+        self._coalescer = Coalescer(clock)
+        self._frames: deque[bytes] = deque()
+        self._heartbeat: bytes | None = None
+        self._work = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._spill_timer: asyncio.TimerHandle | None = None
+        self._has_seq = False
+        self._has_batch = False
+
+    # --- In -----------------------------------------------------------------------------------
+
+    def event(self, session_id: str, data: str) -> None:
+        self._coalescer.add(session_id, data)
+        if self._coalescer.chars > limits.BATCH_BYTES_MAX:
+            self.spill()
+        elif self._spill_timer is None:
+            loop = asyncio.get_running_loop()
+            self._spill_timer = loop.call_later(limits.COALESCE_S, self.spill)
+        self.wake()
+
+    def frame(self, frame: bytes) -> None:
+        """Something that cannot wait, and is of no use on another line."""
+        self._frames.append(frame)
+        self.wake()
+
+    def heartbeat(self, frame: bytes) -> None:
+        """Goes after all events: a session that it does not list any more may have said its
+        last words just now. Once; the next one does not wait behind a long backlog."""
+        if self._heartbeat is None:
+            self._heartbeat = frame
+        else:
+            self._frames.append(frame)
+        self.wake()
+
+    def wake(self) -> None:
+        self._idle.clear()
+        self._work.set()
+
+    def spill(self) -> None:
+        """What is held is numbered and written down, whether there is a line or not."""
+        if self._spill_timer is not None:
+            self._spill_timer.cancel()
+            self._spill_timer = None
+        for session_id, event in self._coalescer.drain():
+            self.outbox.append(session_id, event)
+
+    def session_ended(self, session_id: str) -> None:
+        self.spill()
+        self._coalescer.forget(session_id)
+        self.outbox.close_session(session_id)
+
+    # --- Out ----------------------------------------------------------------------------------
+
+    def line_up(self, acked: dict[str, int], capabilities: frozenset[str]) -> None:
+        """A new line: everything that was not acknowledged is owed again."""
+        self._has_seq = "seq" in capabilities
+        self._has_batch = "batch" in capabilities
+        self._frames.clear()  # requests among them come back by `resume`
+        self._heartbeat = None
+        self.outbox.line_up(acked)
+        self.reports.line_up(is_answered=self._has_seq)
+        self.wake()
+
+    async def pump(self, line: Line) -> None:
+        """Sends until the line breaks. Raises ConnectionError then."""
+        while True:
+            self._work.clear()
+            if not await self._send_some(line):
+                await self._pause()
+
+    async def flushed(self) -> None:
+        """Returns when nothing waits to be sent."""
+        self.wake()
+        await self._idle.wait()
+
+    async def _send_some(self, line: Line) -> bool:
+        """At most one frame of each sort, so that none waits for all of another."""
+        did = False
+        if self._has_events and self._pace.take(urgent=self._are_events_urgent):
+            await self._send_events(line)
+            did = True
+        if self._frames and self._pace.take(urgent=True):
+            await line.send(self._frames.popleft())
+            did = True
+        if self._heartbeat is not None and not self._has_events and self._pace.take(urgent=True):
+            frame, self._heartbeat = self._heartbeat, None
+            await line.send(frame)
+            did = True
+        if self.reports.is_ready and self._pace.take(urgent=False):
+            await line.send(self.reports.frame())
+            self.reports.sent()
+            did = True
+        return did
+
+    async def _pause(self) -> None:
+        """Until there is something new to send, or the pace allows what is there."""
+        urgent = bool(self._frames) or self._are_events_urgent
+        if not (urgent or self._has_events or self.reports.is_ready):
+            self._idle.set()
+            await self._work.wait()
+            return
+        wait_s = self._pace.wait_s(urgent=urgent)
+        timer = asyncio.get_running_loop().call_later(wait_s, self._work.set)
+        await self._work.wait()
+        timer.cancel()
+
+    @property
+    def _has_events(self) -> bool:
+        return bool(self._coalescer) or self.outbox.has_waiting
+
+    @property
+    def _are_events_urgent(self) -> bool:
+        return self._coalescer.is_urgent or self._heartbeat is not None
+
+    async def _send_events(self, line: Line) -> None:
+        self.spill()
+        count = limits.BATCH_EVENTS_MAX if self._has_batch else 1
+        events = self.outbox.take(count, limits.BATCH_BYTES_MAX)
+        if events:
+            await line.send(frames.events(events, numbered=self._has_seq))
+            if not self._has_seq:
+                self.outbox.delivered(events)

@@ -1,0 +1,201 @@
+"""Questions to a person, and cancelling, on a whole system."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from tests.support.control import ControlProcess
+from tests.support.eventually import eventually
+from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
+from tests.support.node import Talk, World, is_alive
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+BASH = ToolUse(name="bash", arguments={"command": "echo done > proof.txt"})
+CAREFUL = {"confirm": "dangerous"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    folder = tmp_path_factory.mktemp("approvals")
+    control = await ControlProcess(folder / "data").start()
+    async with ModelServer() as model, World(control, model, folder / "home") as world:
+        yield world
+    await control.terminate()
+
+
+@pytest.fixture
+def proof(world: World) -> Path:
+    """What the tool leaves behind when it ran."""
+    path = world.node.workspace / "proof.txt"
+    path.unlink(missing_ok=True)
+    return path
+
+
+async def test_a_dangerous_tool_waits_for_a_yes(world: World, proof: Path) -> None:
+    world.model.script(Turn(tool_calls=[BASH]), Turn(text="Written."))
+    async with await world.session(agent=CAREFUL) as talk:
+        turn_id = await talk.say("Write it.")
+        asked = await talk.until("approval_request")
+        assert (asked["tool_name"], asked["turn_id"]) == ("bash", turn_id)
+        assert asked["tool_input"] == BASH.arguments
+        assert not proof.exists()
+        await talk.answer(asked["request_id"], True)
+        assert (await talk.end_of(turn_id))["content"] == "Written."
+        assert proof.read_text() == "done\n"
+
+
+async def test_a_no_is_told_to_the_model_and_nothing_ran(world: World, proof: Path) -> None:
+    world.model.script(Turn(tool_calls=[BASH]), Turn(text="Then not."))
+    async with await world.session(agent=CAREFUL) as talk:
+        turn_id = await talk.say("Write it.")
+        asked = await talk.until("approval_request")
+        await talk.answer(asked["request_id"], False)
+        assert (await talk.end_of(turn_id))["content"] == "Then not."
+        assert not proof.exists()
+    assert "no" in world.model.requests[-1].tool_results[0].lower()
+
+
+async def test_silence_means_no(world: World, proof: Path) -> None:
+    world.model.script(Turn(tool_calls=[BASH]), Turn(text="Nobody there."))
+    careful = {**CAREFUL, "approval_timeout_seconds": 1}
+    async with await world.session(agent=careful) as talk:
+        turn_id = await talk.say("Write it.")
+        asked = await talk.until("approval_request")
+        resolved = await talk.until("approval_resolved")
+        assert (resolved["request_id"], resolved["confirmed"]) == (asked["request_id"], False)
+        assert (await talk.end_of(turn_id))["content"] == "Nobody there."
+        assert not proof.exists()
+
+
+async def test_other_sessions_go_on_while_one_waits(world: World, proof: Path) -> None:
+    world.model.script(Turn(tool_calls=[BASH]), Turn(text="Here."), Turn(text="Written."))
+    async with await world.session(agent=CAREFUL) as waiting, await world.session() as other:
+        turn_id = await waiting.say("Write it.")
+        asked = await waiting.until("approval_request")
+        assert (await other.ask("Are you there?"))["content"] == "Here."
+        await waiting.answer(asked["request_id"], True)
+        await waiting.end_of(turn_id)
+
+
+async def test_a_question_of_the_agent_gets_the_persons_words(world: World) -> None:
+    question = ToolUse(name="ask_user", arguments={"question": "Which colour?"})
+    world.model.script(Turn(tool_calls=[question]), Turn(text="Blue it is."))
+    async with await world.session() as talk:
+        turn_id = await talk.say("Paint it.")
+        asked = await talk.until("approval_request")
+        assert "Which colour?" in asked["message"]
+        await talk.answer(asked["request_id"], True, "blue")
+        assert (await talk.end_of(turn_id))["content"] == "Blue it is."
+    assert "blue" in world.model.requests[-1].tool_results[0]
+
+
+@pytest.mark.parametrize("victim", ["daemon", "control plane", "session process"])
+async def test_a_question_is_answered_after_a_restart(
+    world: World, proof: Path, victim: str
+) -> None:
+    world.model.script(Turn(tool_calls=[BASH]), Turn(text="Written after all."))
+    talk = await world.session(agent=CAREFUL)
+    async with talk:
+        turn_id = await talk.say("Write it.")
+        asked = await talk.until("approval_request")
+    match victim:
+        case "daemon":
+            await world.node.kill()
+            await world.node.start()
+        case "control plane":
+            assert isinstance(world.control, ControlProcess)
+            await world.control.kill()
+            await world.control.start()
+        case _:
+            await _kill_sessions_of(world)
+    async with Talk(world.user, talk.id) as again:
+        await again.answer(asked["request_id"], True)
+        end = await again.end_of(turn_id)
+        assert (end["type"], end.get("content")) == ("execution_complete", "Written after all.")
+        assert proof.read_text() == "done\n"
+        assert again.reader.ids == list(range(1, len(again.reader.ids) + 1))
+
+
+async def _kill_sessions_of(world: World) -> None:
+    """kill -9 for every session process of the daemon."""
+    sessions = world.node.session_processes()
+    assert sessions
+    for process in sessions:
+        process.kill()
+
+    async def left() -> list[int]:
+        return [one.pid for one in sessions if is_alive(one)]
+
+    await eventually(left, lambda pids: not pids)
+
+
+# --- Cancel -----------------------------------------------------------------------------------
+
+
+@pytest.mark.proves(
+    "000-5.6-runtime-is-cancelled",
+    "000-5.6-model-stream-is-closed",
+    "004-4.3-cancel-event",
+)
+async def test_cancel_in_the_middle_of_text_closes_the_models_stream(world: World) -> None:
+    gate = Gate()
+    world.model.script(Turn(chunks=["I was about to ", gate, "finish."]), Turn(text="As you like."))
+    async with await world.session() as talk:
+        turn_id = await talk.say("Speak.")
+        await talk.until("text_chunk")
+        await world.user.ok("POST", f"/sessions/{talk.id}/cancel", {})
+        end = await talk.end_of(turn_id)
+        assert (end["type"], end["cancelled"]) == ("execution_complete", True)
+        await world.model.requests[-1].disconnected.wait()
+        assert (await talk.ask("Never mind."))["content"] == "As you like."
+        assert len(talk.ends(turn_id)) == 1
+    said = [one["content"] for one in world.model.requests[-1].messages]
+    assert any("I was about to" in str(one) for one in said)
+    gate.open()
+
+
+@pytest.mark.proves("000-5.6-runtime-is-cancelled")
+async def test_cancel_in_the_middle_of_a_tool_ends_all_its_processes(world: World) -> None:
+    command = "sleep 987 & echo $! > sleeper.pid; wait"
+    world.model.script(
+        Turn(tool_calls=[ToolUse(name="bash", arguments={"command": command})]),
+        Turn(text="Awake."),
+    )
+    async with await world.session() as talk:
+        turn_id = await talk.say("Sleep.")
+        await talk.until("tool_call_start")
+        pid_file = world.node.workspace / "sleeper.pid"
+
+        async def pid() -> str:
+            return pid_file.read_text().strip() if pid_file.exists() else ""
+
+        sleeper = psutil.Process(int(await eventually(pid)))
+        await world.user.ok("POST", f"/sessions/{talk.id}/cancel", {})
+        end = await talk.end_of(turn_id)
+        assert end["cancelled"] is True
+
+        async def sleeps() -> bool:
+            return is_alive(sleeper)
+
+        await eventually(sleeps, lambda alive: not alive)
+        assert (await talk.ask("Awake?"))["content"] == "Awake."
+
+
+async def test_cancel_of_an_idle_session_is_nothing_and_twice_is_once(world: World) -> None:
+    gate = Gate()
+    world.model.script(Turn(text="Ready."), Turn(chunks=["Now ", gate]), Turn(text="Still here."))
+    async with await world.session() as talk:
+        await talk.ask("Ready?")
+        await world.user.ok("POST", f"/sessions/{talk.id}/cancel", {})
+        turn_id = await talk.say("Go.")
+        await talk.until("text_chunk", 2)
+        for _ in range(2):
+            await world.user.ok("POST", f"/sessions/{talk.id}/cancel", {})
+        await talk.end_of(turn_id)
+        await talk.ask("There?")
+        ends = [one for one in talk.events("execution_complete") if one.get("cancelled")]
+        assert len(ends) == 1
+    gate.open()

@@ -1,0 +1,285 @@
+"""A whole system: control plane, daemon, session processes, and a model server on real sockets."""
+
+import io
+import json
+import sys
+import zipfile
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.support.control import ADMIN, running
+from tests.support.eventually import eventually
+from tests.support.model_server import (
+    Failure,
+    Gate,
+    ModelRequest,
+    ModelServer,
+    ToolUse,
+    Turn,
+)
+from tests.support.node import Talk, World
+from tests.unit.control.services.mcp_server import running_server
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    folder = tmp_path_factory.mktemp("chat")
+    async with (
+        ModelServer() as model,
+        running(folder / "data", mcp_allowed_hosts="127.0.0.1") as control,
+        World(control, model, folder / "home") as world,
+    ):
+        yield world
+
+
+@pytest.mark.parametrize("name", ["gpt-scripted", "claude-scripted"])
+@pytest.mark.proves(
+    "004-5-connects-and-serves",
+    "004-7.4-text",
+    "004-7.4-complete",
+    "004-9-openai-direct",
+    "004-9-anthropic-direct",
+    "004-9-tokens-to-readers",
+)
+async def test_a_person_types_and_a_model_answers(world: World, name: str) -> None:
+    gate = Gate()
+    world.model.script(Turn(chunks=["Good ", gate, "morning."]))
+    async with await world.session(agent={"model": name, "system_prompt": "Be kind."}) as talk:
+        turn_id = await talk.say("Hello?")
+        # The first words are read while the model still speaks.
+        await talk.until("text_chunk")
+        assert talk.text(turn_id) == "Good "
+        gate.open()
+        end = await talk.end_of(turn_id)
+        assert (end["type"], end["content"]) == ("execution_complete", "Good morning.")
+        assert talk.text(turn_id) == "Good morning."
+    asked = world.model.requests[-1]
+    assert asked.prompt == "Hello?"
+    assert "Be kind." in asked.system
+    assert asked.provider == ("openai" if name.startswith("gpt") else "anthropic")
+
+
+@pytest.mark.parametrize("name", ["gpt-scripted", "claude-scripted"])
+@pytest.mark.proves("004-1-whole-turn", "004-7.2-results")
+async def test_a_tool_runs_on_the_machine_and_its_result_goes_back(world: World, name: str) -> None:
+    world.node.workspace.joinpath("notes.txt").write_text("remember the milk")
+    world.model.script(
+        Turn(tool_calls=[ToolUse(name="bash", arguments={"command": "cat notes.txt"})]),
+        Turn(text="You wanted milk."),
+    )
+    async with await world.session(agent={"model": name}) as talk:
+        end = await talk.ask("What was it?")
+        assert end["content"] == "You wanted milk."
+        [start] = talk.events("tool_call_start")
+        [done] = talk.events("tool_call_complete")
+        assert start["tool_name"] == done["tool_name"] == "bash"
+        assert start["tool_input"] == {"command": "cat notes.txt"}
+        assert start["tool_call_id"] == done["tool_call_id"]
+        assert "remember the milk" in json.dumps(done["result"])
+    assert "remember the milk" in world.model.requests[-1].tool_results[0]
+
+
+async def test_independent_tools_of_one_step_run_side_by_side(world: World) -> None:
+    """Each waits for the file of the other: one after the other, neither would end."""
+    waits = "until [ -e {theirs} ]; do sleep 0.02; done; echo both"
+    pair = [
+        ToolUse(name="bash", arguments={"command": f"touch {mine}; {waits.format(theirs=theirs)}"})
+        for mine, theirs in (("a.flag", "b.flag"), ("b.flag", "a.flag"))
+    ]
+    world.model.script(Turn(tool_calls=pair), Turn(text="Done."))
+    async with await world.session() as talk:
+        assert (await talk.ask("Both, please."))["content"] == "Done."
+        results = [json.dumps(one["result"]) for one in talk.events("tool_call_complete")]
+        assert len(results) == 2
+        assert all("both" in one for one in results)
+
+
+@pytest.mark.proves("000-6-replan-after-failed-tools")
+async def test_a_tool_that_fails_makes_the_model_think_again(world: World) -> None:
+    world.model.script(
+        Turn(tool_calls=[ToolUse(name="read_file", arguments={"path": "nowhere.txt"})]),
+        Turn(tool_calls=[ToolUse(name="bash", arguments={"command": "echo plan B"})]),
+        Turn(text="It worked in the end."),
+    )
+    async with await world.session() as talk:
+        assert (await talk.ask("Read it."))["content"] == "It worked in the end."
+        first, second = talk.events("tool_call_complete")
+        assert first["is_error"] is True
+        assert not second.get("is_error")
+    assert "nowhere.txt" in world.model.requests[-2].tool_results[0]
+
+
+@pytest.mark.proves("004-7.1-short-term-memory")
+async def test_a_conversation_goes_on_from_turn_to_turn(world: World) -> None:
+    world.model.script(Turn(text="Nice to meet you, Ada."), Turn(text="You are Ada."))
+    async with await world.session() as talk:
+        await talk.ask("I am Ada.")
+        await talk.ask("Who am I?")
+    said = [(one["role"], one["content"]) for one in world.model.requests[-1].messages]
+    assert ("user", "I am Ada.") in said
+    assert ("assistant", "Nice to meet you, Ada.") in said
+    assert said[-1] == ("user", "Who am I?")
+
+
+@pytest.mark.proves("004-4.7-scripts-by-bash", "004-8-used-as-it-is")
+async def test_a_skill_is_fetched_whole_and_its_script_runs(world: World) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        about = "---\nname: greet\ndescription: Greets people.\n---\nRun it.\n"
+        archive.writestr("SKILL.md", about)
+        archive.writestr("scripts/greet.py", "import sys\nprint('Hello,', sys.argv[1])\n")
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {ADMIN}"}) as http:
+        url = world.control.url + "/api/v1/skills"
+        async with http.post(url, data=packed.getvalue()) as answer:
+            assert answer.status < 300, await answer.text()
+    script = world.node.home / ".semibot" / "skills" / "greet" / "scripts" / "greet.py"
+    world.model.script(
+        Turn(tool_calls=[ToolUse(name="read_skill_file", arguments={"skill": "greet"})]),
+        Turn(tool_calls=[ToolUse(name="bash", arguments={"command": f"python3 {script} Ada"})]),
+        Turn(text="Greeted."),
+    )
+    async with await world.session() as talk:
+        assert (await talk.ask("Greet Ada."))["content"] == "Greeted."
+        assert talk.events("skill_call_start")[0]["skill_name"] == "greet"
+    first, second, third = world.model.requests[-3:]
+    assert '<skill name="greet"' in first.system
+    assert "Run it." in second.tool_results[0]
+    assert "Hello, Ada" in third.tool_results[0]
+
+
+@pytest.mark.proves("004-7.2-local-mcp", "004-7.2-remote-mcp")
+async def test_a_local_and_a_remote_mcp_server_are_tools_like_others(world: World) -> None:
+    program = str(Path(sys.executable).parent / "mcp-server-time")
+    async with running_server() as remote:
+        for server in (
+            {"name": "clock", "type": "local", "command": program, "args": []},
+            {"name": "sums", "type": "remote", "url": remote.url},
+        ):
+            await world.user.ok("POST", "/mcp-servers", server)
+        arguments = {"time": "12:00", "source_timezone": "UTC", "target_timezone": "Asia/Tokyo"}
+        world.model.script(
+            Turn(tool_calls=[ToolUse(name="mcp__clock__convert_time", arguments=arguments)]),
+            Turn(tool_calls=[ToolUse(name="mcp__sums__add", arguments={"a": 2, "b": 40})]),
+            Turn(text="All told."),
+        )
+        async with await world.session() as talk:
+            assert (await talk.ask("Time and sum."))["content"] == "All told."
+        assert remote.calls == ["add"]
+    clock, total = (one.tool_results[0] for one in world.model.requests[-2:])
+    assert "21:00" in clock
+    assert "42" in total
+    for server in await world.user.ok("GET", "/mcp-servers"):
+        if isinstance(server, dict):
+            await world.user.call("DELETE", f"/mcp-servers/{server['id']}")
+
+
+@pytest.mark.proves("004-5-sub-agents")
+async def test_a_sub_agent_does_a_part_of_the_work(world: World) -> None:
+    helper = await world.user.ok(
+        "POST",
+        "/agents",
+        {"name": "Poet", "system_prompt": "You write verse.", "model": "gpt-poet"},
+    )
+    chief = await world.user.ok(
+        "POST", "/agents", {"name": "Chief", "model": "gpt-chief", "sub_agents": [helper["id"]]}
+    )
+    world.model.when(
+        lambda request: request.model == "gpt-chief",
+        Turn(
+            tool_calls=[
+                ToolUse(name="delegate", arguments={"agent": "Poet", "task": "A line on rain."})
+            ]
+        ),
+        Turn(text="The poet says: soft rain."),
+    )
+    world.model.when(lambda request: request.model == "gpt-poet", Turn(text="Soft rain falls."))
+    session_id = await world.user.session(agent_id=chief["id"], machine_id=world.node.machine_id)
+    async with Talk(world.user, session_id) as talk:
+        assert (await talk.ask("A poem."))["content"] == "The poet says: soft rain."
+    poet = next(one for one in world.model.requests if one.model == "gpt-poet")
+    assert "You write verse." in poet.system
+    assert poet.prompt == "A line on rain."
+    assert "Soft rain falls." in world.model.requests[-1].tool_results[0]
+
+
+def _is_prompt(prompt: str, request: ModelRequest) -> bool:
+    return request.prompt == prompt
+
+
+@pytest.mark.proves("004-6-files-are-shared")
+async def test_two_sessions_write_one_file_and_neither_tears_it(world: World) -> None:
+    texts = ["a" * 200_000, "b" * 200_000]
+    talks = []
+    for text in texts:
+        world.model.when(
+            partial(_is_prompt, f"Write {text[0]}."),
+            Turn(
+                tool_calls=[
+                    ToolUse(name="write_file", arguments={"path": "one.txt", "content": text})
+                ]
+                * 3
+            ),
+            Turn(text="Written."),
+        )
+        talks.append(await world.session())
+    async with talks[0] as first, talks[1] as second:
+        turns = [await first.say("Write a."), await second.say("Write b.")]
+        await first.end_of(turns[0])
+        await second.end_of(turns[1])
+    assert world.node.workspace.joinpath("one.txt").read_text() in texts
+
+
+@pytest.mark.proves("004-9-failure-is-told")
+async def test_a_refused_key_is_told_in_words_for_people(world: World) -> None:
+    world.model.script(Turn(failure=Failure(kind="refused_key")))
+    async with await world.session() as talk:
+        end = await talk.ask("Hello?")
+        assert end["type"] == "execution_error"
+        assert end["code"] == "MODEL_KEY_REFUSED"
+        assert "key-of-openai" not in json.dumps(end)
+        world.model.script(Turn(text="Back."))
+        assert (await talk.ask("And now?"))["content"] == "Back."
+
+
+async def test_a_new_configuration_holds_from_the_next_call_of_the_model(world: World) -> None:
+    world.model.script(Turn(text="One."), Turn(text="Two."))
+    async with await world.session(agent={"temperature": 0.1}) as talk:
+        await talk.ask("First.")
+        await world.user.ok(
+            "PATCH", f"/sessions/{talk.id}/config", {"model": "gpt-other", "temperature": 0.9}
+        )
+        await talk.ask("Second.")
+    before, after = world.model.requests[-2:]
+    assert (before.model, before.body["temperature"]) == ("gpt-scripted", 0.1)
+    assert (after.model, after.body["temperature"]) == ("gpt-other", 0.9)
+
+
+@pytest.mark.proves("004-7.4-usage")
+async def test_what_models_cost_is_reported(world: World) -> None:
+    world.model.script(Turn(text="Cheap.", tokens_in=123, tokens_out=45))
+    async with await world.session(agent={"model": "gpt-counted"}) as talk:
+        await talk.ask("How much?")
+
+    async def reported() -> list[dict[str, object]]:
+        page = await world.user.ok("GET", "/usage?group_by=model")
+        rows = page["items"] if isinstance(page, dict) else page
+        return [row for row in rows if row.get("key", row.get("model")) == "gpt-counted"]
+
+    [row] = await eventually(reported)
+    assert (row["tokens_in"], row["tokens_out"]) == (123, 45)
+
+
+@pytest.mark.proves("004-4.10-no-fallback", "004-4.9-resolved-before-the-start")
+async def test_an_unknown_runtime_is_refused_and_not_replaced(world: World) -> None:
+    async with await world.session(runtime_type="openclaw") as talk:
+        end = await talk.ask("Hello?")
+        assert end["type"] == "execution_error"
+        assert end["code"] == "RUNTIME_UNSUPPORTED"
+        assert "openclaw" in end["error"]

@@ -1,0 +1,163 @@
+"""What a scripted model says, and what it was asked. Knows no provider's format."""
+
+import asyncio
+import concurrent.futures
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+class Latch:
+    """Something that happens once; waited for from any thread's event loop."""
+
+    def __init__(self) -> None:
+        self._future: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    @property
+    def is_set(self) -> bool:
+        return self._future.done()
+
+    def set(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+    async def wait(self, timeout_s: float = 15.0) -> None:
+        # Shielded: a waiter that gives up must not cancel the thing for the others.
+        await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._future)), timeout_s)
+
+
+class Gate:
+    """Holds an answer until the test opens it, and tells when the answer has come so far."""
+
+    def __init__(self) -> None:
+        self.reached = Latch()
+        self._opened = Latch()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    async def pass_through(self) -> None:
+        self.reached.set()
+        await self._opened.wait(timeout_s=60.0)
+
+
+@dataclass(kw_only=True)
+class ToolUse:
+    """A tool call of the model. `json` replaces the arguments' JSON text, to break it."""
+
+    name: str
+    arguments: Json = field(default_factory=dict)
+    id: str | None = None
+    json: str | None = None
+
+
+@dataclass(kw_only=True)
+class Failure:
+    """An error instead of an answer.
+
+    `kind`: `refused_key`, `rate_limited`, `quota`, `overloaded`, `context_full`,
+    `model_not_found`, `bad_request`, `server_error`; each becomes the provider's own status and
+    body. `status` and `body` replace them.
+    """
+
+    kind: str = "server_error"
+    message: str | None = None
+    param: str | None = None
+    status: int | None = None
+    body: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Turn:
+    """One answer. A Gate among the chunks holds the answer there; `gate` before its first byte.
+
+    `cut_after` drops the connection after so many server-sent events (`cut_cleanly` ends the
+    body in good order instead, with the rest missing). `raw` replaces the whole body. A
+    `failure` with `failure_in_stream` comes as an event after the text.
+    """
+
+    text: str = ""
+    chunks: Sequence[str | Gate] | None = None
+    thinking: str = ""
+    tool_calls: Sequence[ToolUse] = ()
+    tokens_in: int = 11
+    tokens_out: int = 7
+    cache_read: int = 0
+    cache_write: int = 0
+    stop_reason: str | None = None
+    failure: Failure | None = None
+    failure_in_stream: bool = False
+    gate: Gate | None = None
+    cut_after: int | None = None
+    cut_cleanly: bool = False
+    raw: bytes | None = None
+
+    def pieces(self) -> list[str | Gate]:
+        """The text as it is streamed: the given chunks, or word by word."""
+        if self.chunks is not None:
+            return list(self.chunks)
+        words = self.text.split(" ")
+        return [word if i == 0 else " " + word for i, word in enumerate(words)] if self.text else []
+
+
+class ModelRequest:
+    """One request as it came, and what became of it."""
+
+    def __init__(
+        self, provider: str, headers: dict[str, str], body: Json, peer: object = None
+    ) -> None:
+        self.provider = provider
+        self.peer = peer
+        self.headers = headers
+        self.body = body
+        self.disconnected = Latch()
+        self.finished = Latch()
+
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", ""))
+
+    @property
+    def messages(self) -> list[Json]:
+        return list(self.body.get("messages", []))
+
+    @property
+    def system(self) -> str:
+        if self.provider == "anthropic":
+            return _text_of(self.body.get("system", ""))
+        told = [one for one in self.messages if one["role"] in ("system", "developer")]
+        return "\n".join(_text_of(one["content"]) for one in told)
+
+    @property
+    def prompt(self) -> str:
+        """The newest thing the person said (tool results are not it)."""
+        said = [_text_of(one["content"]) for one in self.messages if one["role"] == "user"]
+        return next((text for text in reversed(said) if text), "")
+
+    @property
+    def tool_names(self) -> list[str]:
+        return [tool.get("function", tool)["name"] for tool in self.body.get("tools", [])]
+
+    @property
+    def tool_results(self) -> list[str]:
+        """The results that the newest message or messages bring."""
+        if self.provider == "openai":
+            results: list[str] = []
+            for one in reversed(self.messages):
+                if one["role"] != "tool":
+                    break
+                results.insert(0, _text_of(one["content"]))
+            return results
+        last = self.messages[-1]["content"] if self.messages else ""
+        blocks = last if isinstance(last, list) else []
+        return [_text_of(one.get("content")) for one in blocks if one["type"] == "tool_result"]
+
+
+def _text_of(content: Any) -> str:
+    """Text of a message, whether it is a string or a list of blocks."""
+    if isinstance(content, list):
+        return "\n".join(block["text"] for block in content if block.get("type") == "text")
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,213 @@
+"""A real execution plane for end-to-end tests: the daemon as a process, against a control plane."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import psutil
+
+from tests.support.control import Control, TestUser
+from tests.support.eventually import eventually
+from tests.support.model_server import ModelServer
+from tests.support.sse import SseReader
+
+Json = dict[str, Any]
+MODEL = "gpt-scripted"
+_HIDDEN = ("TRUNKLINE", "API_KEY", "BASE_URL", "VM_")
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+class Node:
+    """`python -m trunkline.execution.main`, which can be killed and started again."""
+
+    def __init__(self, user: TestUser, home: Path, ws_url: str | None = None) -> None:
+        self.user = user
+        self.home = home
+        self.machine_id = ""
+        self._ws_url = ws_url
+        self._log = home.with_suffix(".log")
+        self._env: dict[str, str] = {}
+        self.process: asyncio.subprocess.Process
+
+    async def start(self) -> "Node":
+        """The first time with a ticket of a new VM, later as the same VM, with a fresh one."""
+        if self.machine_id:
+            made = await self.user.ok("POST", f"/machines/{self.machine_id}/token")
+        else:
+            made = await self.user.schedule()
+            self.machine_id = made["vm_id"]
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not any(hidden in name for hidden in _HIDDEN)
+        }
+        self._env = env | {
+            "USER_ID": self.user.id,
+            "VM_TOKEN": made["token"],
+            "VM_TICKET": made["ticket"],
+            "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
+            "TRUNKLINE_NODE_HOME": str(self.home),
+        }
+        with self._log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "trunkline.execution.main"),
+                env=self._env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        await eventually(self._online)
+        return self
+
+    async def _online(self) -> bool:
+        if self.process.returncode is not None:
+            raise AssertionError(f"the daemon ended: {self.log[-3000:]}")
+        machine = await self.user.ok("GET", f"/machines/{self.machine_id}")
+        return bool(machine["online"])
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    @property
+    def workspace(self) -> Path:
+        return self.home / "workspace"
+
+    def session_processes(self) -> list[psutil.Process]:
+        """The children of the fork server."""
+        children = psutil.Process(self.process.pid).children()
+        servers = [one for one in children if "fork_server" in " ".join(one.cmdline())]
+        return [child for server in servers for child in server.children()]
+
+    async def kill(self) -> None:
+        self.process.kill()
+        await self.process.wait()
+
+    async def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+        return await self.process.wait()
+
+
+class World:
+    """A user with a scripted model, a daemon, and sessions on it."""
+
+    def __init__(self, control: Control, model: ModelServer, home: Path) -> None:
+        self.control = control
+        self.model = model
+        self._home = home
+        self.user: TestUser
+        self.node: Node
+
+    async def open(self, ws_url: str | None = None) -> "World":
+        self.user = await self.control.user()
+        for provider, url in (
+            ("openai", self.model.openai_url),
+            ("anthropic", self.model.anthropic_url),
+        ):
+            await self.user.ok(
+                "PUT",
+                f"/users/{self.user.id}/credentials/{provider}",
+                {"api_key": f"key-of-{provider}", "base_url": url},
+            )
+        self.node = await Node(self.user, self._home, ws_url).start()
+        return self
+
+    async def __aenter__(self) -> "World":
+        return await self.open()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self.node.stop()
+
+    async def session(self, *, agent: Json | None = None, **fields: Any) -> "Talk":
+        config = {"model": MODEL, **(agent or {})}
+        session_id = await self.user.session(
+            machine_id=self.node.machine_id, agent_config=config, **fields
+        )
+        return Talk(self.user, session_id)
+
+
+class Talk:
+    """One session, with a reader that has seen everything from its first event."""
+
+    def __init__(self, user: TestUser, session_id: str) -> None:
+        self.user = user
+        self.id = session_id
+        self.reader: SseReader
+
+    async def __aenter__(self) -> "Talk":
+        self.reader = await self.user.reader(self.id).open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.reader.leave()
+
+    async def say(self, message: str) -> str:
+        return await self.user.say(self.id, message)
+
+    async def ask(self, message: str) -> Json:
+        """Says it and waits for the end of that turn: the event that ended it."""
+        return await self.end_of(await self.say(message))
+
+    async def end_of(self, turn_id: str) -> Json:
+        await self.reader.until(lambda _: bool(self.ends(turn_id)), "end of the turn")
+        [end] = self.ends(turn_id)
+        return end
+
+    def ends(self, turn_id: str) -> list[Json]:
+        ends = ("execution_complete", "execution_error")
+        return [one for one in self.of(turn_id) if one["type"] in ends]
+
+    def of(self, turn_id: str) -> list[Json]:
+        """The events of a turn, in order."""
+        return [one for one in self.events() if one.get("turn_id") == turn_id]
+
+    def events(self, *kinds: str) -> list[Json]:
+        found = [one.json for one in self.reader.events if one.id is not None]
+        return [one for one in found if not kinds or one.get("type") in kinds]
+
+    async def until(self, kind: str, count: int = 1) -> Json:
+        """The nth event of that type."""
+        await self.reader.until(
+            lambda _: len(self.events(kind)) >= count, f"event {kind!r} number {count}"
+        )
+        return self.events(kind)[count - 1]
+
+    async def answer(self, request_id: str, confirmed: bool, answer: Any = None) -> None:
+        """A person answers; the event is shown a moment before its record can be answered."""
+        body = {"confirmed": confirmed, "answer": answer, "session_id": self.id}
+
+        async def answered() -> int:
+            status, _ = await self.user.call("POST", f"/approvals/{request_id}", body)
+            return status
+
+        await eventually(answered, lambda status: status < 300)
+
+    def text(self, turn_id: str | None = None) -> str:
+        """What was said, put together from its pieces."""
+        events = self.of(turn_id) if turn_id is not None else self.events()
+        return "".join(one["content"] for one in events if one["type"] == "text_chunk")

@@ -1,0 +1,116 @@
+"""The real daemon with scripted sessions: a program, and what tests do with it.
+
+`python -m tests.support.scripted_node` is `trunkline.execution.main`, but for the program that its
+sessions run and for how long it waits for a process that hangs.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from tests.support import pids, session_program
+from tests.support.control import TestUser
+from tests.support.eventually import eventually
+
+SECRETS = {
+    "OPENAI_API_KEY": "sk-key-of-the-machine",
+    "GITHUB_TOKEN": "token-of-somebody",
+    "TRUNKLINE_ADMIN_TOKEN": "token-of-the-admin",
+}
+
+
+class ScriptedNode:
+    """A daemon that can be killed, and started again with the same home."""
+
+    def __init__(self, user: TestUser, home: Path) -> None:
+        self.user = user
+        self.home = home
+        self.machine_id = ""
+        self.credentials: list[str] = []
+        self._log = home.with_suffix(".log")
+        self.process: asyncio.subprocess.Process
+
+    async def start(self) -> "ScriptedNode":
+        await self.launch()
+
+        async def online() -> bool:
+            assert self.process.returncode is None, self.log[-3000:]
+            machine = await self.user.ok("GET", f"/machines/{self.machine_id}")
+            return bool(machine["online"])
+
+        await eventually(online)
+        return self
+
+    async def launch(self) -> None:
+        if self.machine_id:
+            made = await self.user.ok("POST", f"/machines/{self.machine_id}/token")
+        else:
+            made = await self.user.schedule()
+            self.machine_id = made["vm_id"]
+        self.credentials += [made["token"], made["ticket"]]
+        env = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "VM_USER_ID": self.user.id,
+            "VM_TOKEN": made["token"],
+            "VM_TICKET": made["ticket"],
+            "CONTROL_PLANE_WS": made["ws_url"],
+            "TRUNKLINE_NODE_HOME": str(self.home),
+            "TRUNKLINE_LOG_LEVEL": "debug",
+            **SECRETS,
+        }
+        with self._log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", __name__),
+                env=env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    async def fork_server(self) -> int:
+        """Its process, once it is there."""
+
+        async def look() -> list[int]:
+            below = pids.below(self.process.pid)
+            return [pid for pid in below if "fork_server" in pids.command_line(pid)][:1]
+
+        return (await eventually(look))[0]
+
+    async def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+        await self.process.wait()
+
+    async def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+        return await self.process.wait()
+
+
+def main() -> None:
+    from trunkline.execution.main import run
+    from trunkline.execution.session.process import Patience
+    from trunkline.execution.settings import NodeSettings
+
+    settings = NodeSettings.from_env()
+    run(
+        msgspec.structs.replace(
+            settings,
+            target=f"{session_program.__name__}:main",
+            patience=Patience(ping_s=0.1, pings_max=20, stop_s=2.0),
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""What is kept and what goes: ten of each line, and whatever those cannot do without."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.serde.types import INTERRUPT as LANGGRAPHS_INTERRUPT
+
+from tests.unit.execution.checkpoint.savers import (
+    SESSION,
+    ids,
+    names_in,
+    numbered,
+    opened,
+    place,
+    put,
+)
+from trunkline import limits
+from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.checkpoint.shelf import INTERRUPT
+
+
+def put_chain(saver: LocalCheckpointer, count: int, **options: Any) -> list[str]:
+    parent = None
+    for one in numbered(count):
+        put(saver, one, {"n": one}, parent=parent, **options)
+        where = {key: options[key] for key in ("thread", "ns") if key in options}
+        saver.put_writes(place(one, **where), [("n", one)], "task")
+        parent = one
+    return list(numbered(count))
+
+
+@pytest.mark.proves("004-3.3-ten-kept", "004-3.3-files")
+def test_the_newest_ten_stay_with_their_writes(local: LocalCheckpointer, session_dir: Path) -> None:
+    made = put_chain(local, 25)
+    assert ids(local) == made[:-11:-1]
+    kept = [f"{one}{end}" for one in made[-10:] for end in (".json", ".writes.jsonl")]
+    assert names_in(session_dir) == kept
+    assert ids(LocalCheckpointer(session_dir)) == made[:-11:-1]
+
+
+def test_each_namespace_and_thread_has_its_own_ten(local: LocalCheckpointer) -> None:
+    made = put_chain(local, 12)
+    put_chain(local, 12, ns="inner:1")
+    put_chain(local, 12, thread="other")
+    for where in (place(), place(ns="inner:1"), place(thread="other")):
+        assert ids(local, where) == made[:-11:-1]
+
+
+def test_what_was_kept_before_a_restart_counts(session_dir: Path) -> None:
+    put_chain(LocalCheckpointer(session_dir), 8)
+    saver = LocalCheckpointer(session_dir, keep=3)
+    put(saver, "later")
+    assert ids(saver) == ["later", "id-007", "id-006"]
+
+
+def test_the_name_of_a_question_is_langgraphs() -> None:
+    assert INTERRUPT == LANGGRAPHS_INTERRUPT
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_checkpoint_that_waits_for_a_person_stays(session_dir: Path, restarted: bool) -> None:
+    saver = LocalCheckpointer(session_dir, keep=3)
+    put(saver, "asked")
+    saver.put_writes(place("asked"), [(INTERRUPT, "May I?")], "task")
+    put(saver, "answered")
+    saver.put_writes(place("answered"), [(INTERRUPT, "May I?")], "task")
+    if restarted:
+        saver = LocalCheckpointer(session_dir, keep=3)
+    put(saver, "b-after", parent="answered")
+    put_chain(saver, 5)
+    assert "asked" in ids(saver)
+    assert opened(saver, place("asked")).pending_writes == [("task", INTERRUPT, "May I?")]
+    assert "answered" not in ids(saver)
+
+
+def test_no_more_than_ten_that_wait_stay(local: LocalCheckpointer) -> None:
+    for one in numbered(40):
+        put(local, one)
+        local.put_writes(place(one), [(INTERRUPT, "?")], "task")
+    assert len(ids(local)) <= limits.CHECKPOINTS_KEPT + 1
+    for one in numbered(15):
+        put(local, f"later-{one}")
+    assert len(ids(local)) == 2 * limits.CHECKPOINTS_KEPT
+
+
+def test_a_value_in_deltas_keeps_the_checkpoints_it_is_made_of(session_dir: Path) -> None:
+    saver = LocalCheckpointer(session_dir, keep=2)
+    # `log` is whole in id-002 and lives in writes after it; `n` is always whole.
+    parent = None
+    for number, one in enumerate(numbered(9)):
+        counters = {} if number <= 2 else {"log": (number - 2, number - 2)}
+        values = {"n": number} | ({"log": ["start"]} if number == 2 else {})
+        put(saver, one, values, parent=parent, counters_since_delta_snapshot=counters)
+        saver.put_writes(place(one), [("log", number)], "task")
+        parent = one
+    for one_saver in (saver, LocalCheckpointer(session_dir, keep=2)):
+        assert ids(one_saver) == [f"id-00{number}" for number in range(8, 1, -1)]
+        history = one_saver.get_delta_channel_history(config=place(), channels=["log"])["log"]
+        assert history["seed"] == ["start"]
+        assert [write[2] for write in history["writes"]] == [2, 3, 4, 5, 6, 7]
+    put(saver, "id-009", {"log": ["whole"]}, parent="id-008")
+    put(saver, "id-010", {"log": ["whole"]}, parent="id-009")
+    assert ids(saver) == ["id-010", "id-009"]
+
+
+def test_a_parent_that_is_its_own_child_ends_the_search(session_dir: Path) -> None:
+    saver = LocalCheckpointer(session_dir, keep=1)
+    counters = {"log": (1, 1)}
+    put(saver, "a", parent="b", counters_since_delta_snapshot=counters)
+    put(saver, "b", parent="a", counters_since_delta_snapshot=counters)
+    assert ids(saver) == ["b", "a"]
+
+
+def test_the_oldest_namespaces_of_a_thread_go(local: LocalCheckpointer, session_dir: Path) -> None:
+    put(local, "a")
+    put(local, "a", ns="kept:0", thread="other")
+    count = limits.CHECKPOINT_NAMESPACES_MAX + 7
+    for number in range(count):
+        put(local, f"b-{number:03}", ns=f"inner:{number}")
+        local.put_writes(place(f"b-{number:03}", ns=f"inner:{number}"), [("x", 1)], "task")
+    found = {one.config["configurable"]["checkpoint_ns"] for one in local.list(place_of_thread())}
+    assert found == {"", *(f"inner:{number}" for number in range(7, count))}
+    assert opened(local, place(ns="kept:0", thread="other"))
+    assert len(names_in(session_dir)) == 2 + 2 * limits.CHECKPOINT_NAMESPACES_MAX
+
+
+def place_of_thread() -> Any:
+    return {"configurable": {"thread_id": SESSION}}
+
+
+def test_writes_whose_checkpoint_never_came_go_with_the_old_ones(session_dir: Path) -> None:
+    saver = LocalCheckpointer(session_dir, keep=2)
+    saver.put_writes(place("id-000x"), [("n", 1)], "task")
+    saver.put_writes(place("later"), [("n", 1)], "task")
+    put_chain(saver, 4)
+    assert not (session_dir / "checkpoints/id-000x.writes.jsonl").exists()
+    assert (session_dir / "checkpoints/later.writes.jsonl").exists()
+    LocalCheckpointer(session_dir)
+    assert not (session_dir / "checkpoints/later.writes.jsonl").exists()
+
+
+def test_pruning_keeps_the_newest_of_each_namespace(local: LocalCheckpointer) -> None:
+    put_chain(local, 3)
+    put_chain(local, 2, ns="inner")
+    put_chain(local, 2, thread="other")
+    local.prune([SESSION])
+    assert ids(local) == ["id-002"]
+    assert ids(local, place(ns="inner")) == ["id-001"]
+    assert len(ids(local, place(thread="other"))) == 2
+    local.prune(["other", "nobody"], strategy="delete")
+    assert ids(local, place(thread="other")) == []
+    with pytest.raises(ValueError, match="strategy"):
+        local.prune([SESSION], strategy="everything")
+
+
+def test_checkpoints_of_a_run_can_be_deleted(local: LocalCheckpointer) -> None:
+    for one, run in (("a", "1"), ("b", "2"), ("c", "1")):
+        put(local, one, run_id=run)
+    put(local, "d", ns="inner", run_id="1")
+    local.delete_for_runs(["1", "3"])
+    assert [one.checkpoint["id"] for one in local.list(None)] == ["b"]
+
+
+def test_a_thread_is_copied_with_namespaces_and_writes(local: LocalCheckpointer) -> None:
+    put_chain(local, 3)
+    put_chain(local, 1, ns="inner")
+    local.copy_thread(SESSION, "copy")
+    local.copy_thread(SESSION, SESSION)
+    local.delete_thread(SESSION)
+    assert ids(local, place(thread="copy")) == ["id-002", "id-001", "id-000"]
+    found = opened(local, place(thread="copy"))
+    assert found.parent_config == place("id-001", thread="copy")
+    assert found.checkpoint["channel_values"] == {"n": "id-002"}
+    assert found.pending_writes == [("task", "n", "id-002")]
+    assert opened(local, place(thread="copy", ns="inner")).checkpoint["id"] == "id-000"
+
+
+async def test_removing_and_copying_also_work_in_a_loop(local: LocalCheckpointer) -> None:
+    put_chain(local, 2, run_id="1")
+    await local.acopy_thread(SESSION, "copy")
+    await local.aprune([SESSION])
+    assert ids(local) == ["id-001"]
+    await local.adelete_for_runs(["1"])
+    assert list(local.list(None)) == []

@@ -1,0 +1,167 @@
+"""Delegation: another agent's prompt, model and tools, in the same turn."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
+from tests.unit.execution.orchestrator.daemon import Daemon
+from trunkline.execution.session import ipc
+
+AGENTS = [{"id": "a-1", "name": "researcher", "description": "finds things out"}]
+TASK = ToolUse(name="delegate", arguments={"agent": "researcher", "task": "find the answer"})
+MAKE = ToolUse(name="bash", arguments={"command": "touch made; echo did it"})
+
+
+@pytest.fixture
+def config(daemon: Daemon) -> dict[str, Any]:
+    """The sub-agent's, as the control plane has it."""
+    kept: dict[str, Any] = {
+        "system_prompt": "You research.",
+        "model": "gpt-small",
+        "tools": ["bash"],
+        "name": "researcher",
+    }
+    daemon.answers["get_config"] = lambda params: {"config": kept}
+    return kept
+
+
+@pytest.mark.proves("004-5-sub-agents")
+async def test_a_sub_agent_works_with_its_own_prompt_model_and_tools(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any]
+) -> None:
+    model.script(
+        Turn(tool_calls=[TASK]),
+        Turn(text="I look.", tool_calls=[MAKE]),
+        Turn(text="It is 42."),
+        Turn(text="They say 42."),
+    )
+    await daemon.start(sub_agents=AGENTS)
+    end = await daemon.ask("ask them")
+    assert end["content"] == "They say 42."
+    assert [one.params for one in daemon.requests if one.method == "get_config"] == [
+        {"agent_id": "a-1"}
+    ]
+    first, nested, _, last = model.requests
+    assert "researcher: finds things out" in str(first.body["tools"])
+    assert (nested.model, nested.prompt) == ("gpt-small", "find the answer")
+    assert "You research." in nested.system
+    assert "read_file" not in nested.tool_names
+    assert last.tool_results == ["It is 42."]
+    agents = {one.get("agent") for one in daemon.of_type("text_chunk")}
+    assert agents == {"researcher", None}
+    inner = [one for one in daemon.of_type("tool_call_complete") if one["tool_name"] == "bash"]
+    assert [one["agent"] for one in inner] == ["researcher"]
+    assert len(daemon.of_type("execution_complete")) == 1
+    usage = await daemon.event("usage")
+    assert usage["calls"] == 4
+
+
+async def test_the_sub_agents_text_is_no_part_of_the_conversation(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any]
+) -> None:
+    model.script(Turn(tool_calls=[TASK]), Turn(text="inner"), Turn(text="outer"), Turn(text="ok"))
+    await daemon.start(sub_agents=AGENTS)
+    await daemon.ask("one")
+    await daemon.ask("two")
+    roles = [one["role"] for one in model.requests[3].messages if one["role"] != "system"]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+
+
+async def test_delegation_ends_at_the_second_level(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any]
+) -> None:
+    model.script(
+        Turn(tool_calls=[TASK]),
+        Turn(tool_calls=[TASK]),
+        Turn(tool_calls=[TASK]),
+        Turn(text="no one left to ask"),
+        Turn(text="level 1"),
+        Turn(text="level 0"),
+    )
+    await daemon.start(sub_agents=AGENTS)
+    assert (await daemon.ask("go"))["content"] == "level 0"
+    offered = ["delegate" in one.tool_names for one in model.requests[:3]]
+    assert offered == [True, True, False]
+    assert "no tool named 'delegate'" in model.requests[3].tool_results[0]
+
+
+async def test_a_question_of_a_sub_agent_survives_a_restart(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any]
+) -> None:
+    config["confirm"] = "always"
+    model.script(
+        Turn(tool_calls=[TASK]), Turn(tool_calls=[MAKE]), Turn(text="made"), Turn(text="good")
+    )
+    await daemon.start(sub_agents=AGENTS)
+    turn = daemon.say("go")
+    asked = await daemon.event("approval_request")
+    assert (asked["agent"], asked["tool_name"]) == ("researcher", "bash")
+    await daemon.drop()
+    await daemon.start(sub_agents=AGENTS, turn_id=turn)
+    again = await daemon.event("approval_request", 1)
+    assert again["request_id"] == asked["request_id"]
+    daemon.answer(again["request_id"], True)
+    assert (await daemon.end(turn))["content"] == "good"
+    assert (daemon.home.workspace / "made").exists()
+    started = [one["tool_name"] for one in daemon.of_type("tool_call_start")]
+    assert started == ["delegate", "bash"]
+    assert model.requests[3].tool_results == ["made"]
+
+
+async def test_a_sub_agent_is_never_less_careful_than_the_agent_that_asks(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any]
+) -> None:
+    model.script(
+        Turn(tool_calls=[TASK]), Turn(tool_calls=[MAKE]), Turn(text="well"), Turn(text="ok")
+    )
+    await daemon.start(sub_agents=AGENTS, agent_config={"confirm": "dangerous"})
+    turn = daemon.say("go")
+    asked = await daemon.event("approval_request")
+    assert asked["tool_name"] == "bash"
+    daemon.answer(asked["request_id"], False)
+    await daemon.end(turn)
+    assert not (daemon.home.workspace / "made").exists()
+
+
+async def test_cancel_ends_the_sub_agents_stream_too(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any]
+) -> None:
+    model.script(Turn(tool_calls=[TASK]), Turn(chunks=["thinking", Gate()]), Turn(text="ok"))
+    await daemon.start(sub_agents=AGENTS)
+    turn = daemon.say("go")
+    await daemon.event("text_chunk")
+    daemon.send(ipc.Cancel())
+    assert (await daemon.end(turn))["cancelled"] is True
+    await model.requests[1].disconnected.wait()
+    await daemon.ask("next")
+    contents = [one["content"] for one in model.requests[2].messages if one["role"] != "system"]
+    assert "thinking" not in contents
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ipc.ErrorBody(code="CONNECTION_LOST", message="the line is down"),
+        ipc.ErrorBody(code="AGENT_NOT_FOUND", message="no such agent"),
+        {"config": "nonsense"},
+    ],
+)
+async def test_a_sub_agent_that_cannot_be_asked_is_an_error_for_the_model(
+    daemon: Daemon, model: ModelServer, said: object
+) -> None:
+    daemon.answers["get_config"] = lambda _: said
+    model.script(Turn(tool_calls=[TASK]), Turn(text="then not"))
+    await daemon.start(sub_agents=[*AGENTS, {"id": 5}, {"name": "no id"}])
+    assert (await daemon.ask("go"))["content"] == "then not"
+    assert "researcher" in model.requests[1].tool_results[0]
+    assert daemon.of_type("tool_call_complete")[0]["is_error"] is True
+
+
+async def test_an_agent_without_sub_agents_has_nobody_to_delegate_to(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    model.script(Turn(text="ok"))
+    await daemon.start()
+    await daemon.ask("go")
+    assert "delegate" not in model.requests[0].tool_names

@@ -1,0 +1,125 @@
+"""Listing and searching the workspace."""
+
+import pytest
+
+from tests.unit.execution.tools.support import Call
+from trunkline import limits
+from trunkline.execution.tools.base import ToolError
+from trunkline.execution.tools.folders import ListFiles, SearchFiles
+from trunkline.execution.tools.paths import Paths
+
+
+@pytest.fixture
+def listing(paths: Paths) -> ListFiles:
+    return ListFiles(paths)
+
+
+@pytest.fixture
+def search(paths: Paths, env: dict[str, str]) -> SearchFiles:
+    return SearchFiles(paths, env)
+
+
+@pytest.fixture
+def tree(call: Call) -> None:
+    call.file("src").mkdir()
+    call.file("src/main.py").write_text("import os\nprint('hello')\n")
+    call.file("src/.git").mkdir()
+    call.file("src/.git/config").write_text("hello from git\n")
+    call.file("notes.txt").write_text("Hello notes\nnothing\n")
+    call.file("picture").write_bytes(b"hello\0\xff")
+    call.file("out").symlink_to("/etc")
+
+
+@pytest.mark.usefixtures("tree")
+async def test_a_folder_is_listed_in_order_and_links_are_not_followed(
+    listing: ListFiles, call: Call
+) -> None:
+    result = await call.run(listing)
+    assert result.content.splitlines() == [
+        "notes.txt (20 bytes)",
+        "out (link)",
+        "picture (7 bytes)",
+        "src/",
+    ]
+    result = await call.run(listing, path="src", recursive=True)
+    assert result.content.splitlines() == [".git/", "main.py (25 bytes)"]
+
+
+async def test_an_empty_folder_and_a_missing_one_are_told_apart(
+    listing: ListFiles, call: Call
+) -> None:
+    assert (await call.run(listing)).content == "(the folder is empty)"
+    with pytest.raises(ToolError, match="there is no folder missing"):
+        await call.run(listing, path="missing")
+
+
+async def test_a_listing_is_bounded(listing: ListFiles, call: Call) -> None:
+    for number in range(limits.LIST_ENTRIES_MAX + 5):
+        call.file(f"{number:05}").touch()
+    result = await call.run(listing)
+    assert result.details == {"entries": limits.LIST_ENTRIES_MAX, "more": True}
+    assert "and more" in result.content
+
+
+async def test_odd_file_names_stay_on_their_line(listing: ListFiles, call: Call) -> None:
+    call.file("two\nlines").touch()
+    (call.home.workspace / b"bad\xff".decode(errors="surrogateescape")).touch()
+    lines = (await call.run(listing)).content.splitlines()
+    assert lines == ["bad\ufffd (0 bytes)", "'two\\nlines' (0 bytes)"]
+
+
+@pytest.mark.usefixtures("tree")
+async def test_text_is_found_with_file_and_line(search: SearchFiles, call: Call) -> None:
+    result = await call.run(search, query="hello", ignore_case=True)
+    assert sorted(result.content.splitlines()) == [
+        "notes.txt:1:Hello notes",
+        "src/main.py:2:print('hello')",
+    ]
+    assert result.details["matches"] == 2
+
+
+@pytest.mark.usefixtures("tree")
+async def test_a_search_can_be_narrowed(search: SearchFiles, call: Call) -> None:
+    assert (await call.run(search, query="o", path="src", files="*.txt")).content.startswith("(not")
+    result = await call.run(search, query="^import (os|sys)$", regex=True, files="*.py")
+    assert result.content == "src/main.py:1:import os"
+    result = await call.run(search, query="Hello", path="notes.txt")
+    assert result.content == "notes.txt:1:Hello notes"
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize("query", ["(", "-r", "--help", "a{1,99999}", "[", "\\"])
+async def test_odd_queries_are_plain_text(search: SearchFiles, call: Call, query: str) -> None:
+    call.file("odd.txt").write_text(f"before {query} after\n")
+    assert f"odd.txt:1:before {query} after" in (await call.run(search, query=query)).content
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "(", "regex": True},
+        {"query": "a\0b"},
+        {"query": "two\nlines"},
+        {"query": "x", "path": ".."},
+        {"query": "x", "path": "missing"},
+        {"query": "x", "files": "\0"},
+    ],
+    ids=repr,
+)
+async def test_a_search_that_cannot_be_made_says_why(
+    search: SearchFiles, call: Call, arguments: dict[str, object]
+) -> None:
+    with pytest.raises(ToolError, match=r"\w"):
+        await call.run(search, **arguments)
+
+
+async def test_many_matches_and_wide_lines_are_bounded(search: SearchFiles, call: Call) -> None:
+    call.file("many.txt").write_text(("hit " + "x" * 10_000 + "\n") * 1000)
+    result = await call.run(search, query="hit")
+    assert result.details["more"]
+    assert len(result.content) < (limits.SEARCH_LINE_CHARS_MAX + 1) * limits.SEARCH_MATCHES_MAX + 99
+
+
+@pytest.mark.usefixtures("tree")
+async def test_a_search_does_not_leave_through_a_link(search: SearchFiles, call: Call) -> None:
+    assert (await call.run(search, query="root:x")).content == "(nothing found)"

@@ -1,0 +1,115 @@
+"""What the control plane says, in every place where deployed ones put their fields."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trunkline.execution.ws.downlink import ForSession, ResumeResults, Unknown, read
+from trunkline.wire.errors import Malformed
+from trunkline.wire.semibot.messages import Ack, Error, InitData, Response
+
+
+def of(**message: Any) -> Any:
+    return read(json.dumps(message))
+
+
+def test_the_documented_messages_are_read() -> None:
+    assert isinstance(of(type="init", data={"user_id": "u", "org_id": "o"}), InitData)
+    assert of(type="response", id="r", result=1, error=None) == Response(id="r", result=1)
+    assert of(type="ack", acked={"s": 3}) == Ack(acked={"s": 3})
+    assert isinstance(of(type="resume_response", results={"r": {"status": "x"}}), ResumeResults)
+    assert isinstance(of(type="error", error={"code": "X", "message": "m"}), Error)
+
+
+def test_a_session_is_started_with_defaults_for_what_is_left_out() -> None:
+    message = of(type="start_session", data={"session_id": "s", "acked": 4, "new": 1})
+    assert message.session_id == "s"
+    assert message.data["runtime_type"] == "semigraph"
+    assert message.data["agent_config"] == {}
+    assert (message.data["acked"], message.data["new"]) == (4, 1)
+
+
+def test_a_session_is_stopped_without_a_reason_too() -> None:
+    assert of(type="stop_session", data={"session_id": "s"}).session_id == "s"
+
+
+def test_a_message_of_a_user_keeps_all_its_fields() -> None:
+    data = {"message": "hi", "turn_id": "t", "new": 1}
+    assert of(type="user_message", session_id="s", data=data) == ForSession(
+        "user_message", "s", data
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"session_id": "s", "reason": "admin"},
+        {"session_id": "s", "data": {"reason": "admin"}},
+        {"data": {"session_id": "s", "reason": "admin"}},
+        {"session_id": "s", "reason": "admin", "data": None, "timestamp": "now"},
+    ],
+)
+def test_a_cancel_is_read_wherever_its_fields_stand(message: dict[str, Any]) -> None:
+    assert of(type="cancel", **message) == ForSession("cancel", "s", {"reason": "admin"})
+
+
+@pytest.mark.parametrize(
+    ("message", "session_id"),
+    [
+        ({"session_id": "s", "data": {"temperature": 0.5}}, "s"),
+        ({"session_id": "s", "temperature": 0.5}, "s"),
+        ({"data": {"session_id": "s", "temperature": 0.5}}, "s"),
+        ({"data": {"temperature": 0.5}}, None),
+    ],
+)
+def test_a_config_update_is_for_one_session_or_for_all(
+    message: dict[str, Any], session_id: str | None
+) -> None:
+    expected = ForSession("config_update", session_id, {"temperature": 0.5})
+    assert of(type="config_update", **message) == expected
+
+
+def test_an_unknown_type_is_no_fault() -> None:
+    assert of(type="weather", sunny=True) == Unknown("weather")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '"init"',
+        "{}",
+        '{"type": 3}',
+        '{"type": null}',
+        '{"type": "response"}',
+        '{"type": "response", "id": 3}',
+        '{"type": "response", "id": "r", "error": "no"}',
+        '{"type": "ack", "acked": [1]}',
+        '{"type": "ack", "acked": {"s": "3"}}',
+        '{"type": "init", "data": null}',
+        '{"type": "init", "data": {"api_keys": {"openai": 3}}}',
+        '{"type": "init", "data": {"capabilities": "seq"}}',
+        '{"type": "start_session", "data": {}}',
+        '{"type": "start_session", "data": {"session_id": "s", "agent_config": []}}',
+        '{"type": "start_session", "data": {"session_id": "s", "acked": "x"}}',
+        '{"type": "stop_session"}',
+        '{"type": "user_message", "session_id": "s", "data": {}}',
+        '{"type": "user_message", "data": {"message": "hi"}}',
+        '{"type": "user_message", "session_id": ["s"], "data": {"message": "hi"}}',
+        '{"type": "cancel"}',
+        '{"type": "cancel", "session_id": ""}',
+        '{"type": "cancel", "session_id": "s", "data": [1]}',
+        '{"type": "config_update", "session_id": 3, "data": {}}',
+        '{"type": "resume_response", "results": []}',
+        '{"type": "error", "error": "x"}',
+        "[" * 100_000,
+        '{"type":"x","a":' + '{"a":' * 100_000,
+    ],
+)
+def test_what_cannot_be_read_is_malformed_and_nothing_worse(text: str) -> None:
+    with pytest.raises(Malformed):
+        read(text)
