@@ -18,10 +18,10 @@ from bench.sides.base import Side
 from bench.sides.nchan import INSTALL_HINT, Nchan
 from bench.sides.passthrough import Passthrough
 from bench.sides.trunkline import Trunkline
-from bench.suite import IDLE_SCENARIOS, ROUND_SCENARIOS, Suite
+from bench.suite import IDLE_SCENARIOS, LOCAL_SCENARIOS, ROUND_SCENARIOS, Suite
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-SCENARIOS = (*ROUND_SCENARIOS, *IDLE_SCENARIOS)
+SCENARIOS = (*ROUND_SCENARIOS, *IDLE_SCENARIOS, *LOCAL_SCENARIOS)
 
 
 def main() -> int:

@@ -17,6 +17,9 @@ LATENCY_P99_MS_MAX = 3.0
 IDLE_KIB_PER_CONNECTION_MAX = 24.0
 # A page that comes back after a broken connection shows the whole ring within one video frame.
 REPLAY_MS_MAX = 5.0
+# A session saves its state after every step, before the next one counts as done. Readable files
+# are only worth having if they cost no more than the database that LangGraph offers for this.
+CHECKPOINT_RATIO_TO_SQLITE_MAX = 1.0
 
 # --- Shape of the load ------------------------------------------------------------------------
 SESSIONS = 10  # one busy machine; more sessions change the batching little
@@ -31,6 +34,9 @@ IDLE_READERS_PER_SESSION = 10
 IDLE_LINES_PER_STEP = 100  # a ticket lives 30 s; a step of lines is opened well within that
 REPLAY_EVENTS = 500  # the ring of document 000 §7
 REPLAY_PUBLISHED = 700  # more than the ring, so that a replay starts inside it
+CHECKPOINT_MESSAGES_FIRST = 5  # a conversation as long as a question and its answer
+CHECKPOINT_MESSAGES_LAST = 50  # and as long as an afternoon's work
+CHECKPOINT_MESSAGE_CHARS = 400  # about what people and models write; tools write more
 
 # --- Time -------------------------------------------------------------------------------------
 ROUNDS = 5  # an odd number has a middle; five shows a spread

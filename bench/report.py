@@ -12,6 +12,8 @@ OURS = "trunkline"
 REFERENCE = "nchan"
 FASTEST = "nchan, silenced"
 CEILING = "pass-through"
+SQLITE = "AsyncSqliteSaver"
+NO_FSYNC = "AsyncSqliteSaver, no fsync"
 
 _RATES = (Metric.RELAY, Metric.FANOUT)
 
@@ -26,7 +28,7 @@ class Verdict:
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """Every target; against nchan also what no target asks, its fastest set-up."""
+    """Every target; against nchan and SQLite also what no target asks, their fastest set-up."""
     return [
         _at_least(results, Metric.RELAY, budgets.RELAY_RATIO_TO_NCHAN_MIN, REFERENCE),
         _at_least(results, Metric.RELAY, budgets.RELAY_RATIO_TO_NCHAN_MIN, FASTEST),
@@ -37,6 +39,8 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_most(results, Metric.IDLE_LINE, budgets.IDLE_KIB_PER_CONNECTION_MAX),
         _at_most(results, Metric.IDLE_READER, budgets.IDLE_KIB_PER_CONNECTION_MAX),
         _at_most(results, Metric.REPLAY, budgets.REPLAY_MS_MAX),
+        _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, SQLITE),
+        _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, NO_FSYNC),
     ]
 
 
@@ -77,6 +81,15 @@ def _at_least(results: Results, metric: Metric, ratio_min: float, peer: str) -> 
     if ours.lost:
         return Verdict(asks, f"{ratio:.2f} ×, but {ours.lost:,} events lost", False)
     return Verdict(asks, f"{ratio:.2f} ×", ratio >= ratio_min)
+
+
+def _no_slower(results: Results, metric: Metric, ratio_max: float, peer: str) -> Verdict:
+    asks = f"{metric.value}: ≤ {ratio_max:g} × {peer}"
+    ours, reference = results.of(metric, OURS), results.of(metric, peer)
+    if ours is None or reference is None:
+        return Verdict(asks, "–", None)
+    ratio = ours.middle / reference.middle
+    return Verdict(asks, f"{ratio:.2f} ×", ratio <= ratio_max)
 
 
 def _added(results: Results, metric: Metric, most: float) -> Verdict:
@@ -149,6 +162,11 @@ def _legend(results: Results) -> str:
         "pass-through's p99 is milliseconds, the host was taking its processors back; the p99 of "
         "a typical quarter second is the median over such windows. Replay runs from the request "
         "to the last event.",
+        "- Checkpoints: every saver is given the same calls, recorded from a real graph; a step "
+        "is its `put` and the `put_writes` that follow it. **AsyncSqliteSaver** waits for the "
+        "disk at each commit; Trunkline's files and **AsyncSqliteSaver, no fsync** survive a "
+        "killed process, and a power cut may cost them the last steps. **InMemorySaver** keeps "
+        "nothing.",
     ]
     lines += [f"- {note}" for note in results.notes]
     return "\n".join(lines)

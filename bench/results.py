@@ -20,6 +20,7 @@ class Metric(Enum):
     REPLAY = "replay of 500 events, ms"
     IDLE_LINE = "memory per idle line, KiB"
     IDLE_READER = "memory per idle reader, KiB"
+    CHECKPOINT = "checkpoint of a step with its writes, 5 to 50 messages, µs"
 
 
 @dataclass

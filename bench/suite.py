@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import scenarios
+from bench import checkpoints, scenarios
 from bench.generator.client import GeneratorClient, GeneratorError
 from bench.processes import StartError
 from bench.results import Results
@@ -30,6 +30,8 @@ IDLE_SCENARIOS: dict[str, Scenario] = {
     "idle-lines": scenarios.idle_lines,
     "idle-readers": scenarios.idle_readers,
 }
+# What runs in this process, with no server to start.
+LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {"checkpoints": checkpoints.checkpoints}
 FAILURES = (GeneratorError, RestError, StartError, OSError)
 
 
@@ -44,13 +46,25 @@ class Suite:
         self.results = Results(idle_connections=sizes.idle_connections)
 
     def run(self) -> Results:
-        with GeneratorClient() as generator:
-            for number in range(self._sizes.rounds):
-                self._round(generator, number)
-            for name, scenario in IDLE_SCENARIOS.items():
-                if name in self._wanted:
-                    self._weigh(generator, name, scenario)
+        for name, scenario in LOCAL_SCENARIOS.items():
+            if name in self._wanted:
+                self._locally(name, scenario)
+        if self._wanted.intersection([*ROUND_SCENARIOS, *IDLE_SCENARIOS]):
+            with GeneratorClient() as generator:
+                self._with_servers(generator)
         return self.results
+
+    def _locally(self, name: str, scenario: checkpoints.Scenario) -> None:
+        for number in range(self._sizes.rounds):
+            self._say(f"round {number + 1}/{self._sizes.rounds} {name}")
+            self.results.failures += scenario(number, self.results)
+
+    def _with_servers(self, generator: GeneratorClient) -> None:
+        for number in range(self._sizes.rounds):
+            self._round(generator, number)
+        for name, scenario in IDLE_SCENARIOS.items():
+            if name in self._wanted:
+                self._weigh(generator, name, scenario)
 
     def _round(self, generator: GeneratorClient, number: int) -> None:
         chosen = {name: run for name, run in ROUND_SCENARIOS.items() if name in self._wanted}

@@ -14,7 +14,7 @@ from tests.support.control import Control, TestUser, running
 from tests.support.vm import ScriptedVm
 from trunkline import limits
 from trunkline.cli import chat
-from trunkline.cli.conversation import Conversation
+from trunkline.cli.conversation import Answer, Conversation
 from trunkline.client import Client, Event
 
 BOUND_S = 60
@@ -33,9 +33,9 @@ class Desk:
         session = await self.client.sessions.create()
         return session.id, Conversation(self.client, session, self.shown.append, self.ask)
 
-    def ask(self, event: Event) -> bool | None:
+    def ask(self, event: Event) -> Answer | None:
         self.questions.append(event)
-        return self.answer
+        return None if self.answer is None else (self.answer, None)
 
     async def heard(self, text: str) -> None:
         """Waits until the machine was told that."""

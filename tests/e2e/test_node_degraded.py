@@ -83,7 +83,9 @@ async def cut(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cut]:
         )
         stack.push_async_callback(world.close)
         await prepare(control, world, remote)
-        yield await _run(world, proxy, remote)
+        seen = await _run(world, proxy, remote)
+        yield seen
+        await seen.talk.reader.leave()
 
 
 async def _run(world: World, proxy: CuttableProxy, remote: RunningServer) -> Cut:

@@ -12,7 +12,7 @@ import fcntl
 import itertools
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from trunkline import limits
@@ -27,15 +27,21 @@ class LockBusy(OSError):
     code = "FILE_LOCKED"
 
 
-def write_atomic(path: Path, data: bytes | str, mode: int = 0o600) -> None:
+def write_atomic(
+    path: Path, data: bytes | str, mode: int = 0o600, spare: Path | None = None
+) -> None:
     """Readers see the old file or the new one, whenever this process dies.
 
-    `mode` is what the file has afterwards, whatever the umask and the old file say.
+    `mode` is what the file has afterwards, whatever the umask and the old file say. `spare` is a
+    file that is no longer wanted, to be written over: making a new one is what takes longest.
     """
     # Two writers never share a temporary file: the one with the last rename wins, whole. A file
     # of that name can only be from a dead process that had our number.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}{_TEMPORARY}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    if spare is not None:
+        with suppress(FileNotFoundError):
+            spare.replace(temporary)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT, mode)
     try:
         try:
             os.fchmod(handle, mode)
@@ -125,6 +131,8 @@ def _write_all(handle: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(handle, rest) :]
+    # At the end and not at the start: ext4 hurries a file to the disk that was emptied first.
+    os.ftruncate(handle, len(data))
 
 
 def _bytes(data: bytes | str) -> bytes:

@@ -63,6 +63,17 @@ def test_what_a_dead_process_of_the_same_number_left_is_no_hindrance(tmp_path: P
     assert not left.exists()
 
 
+def test_a_spare_file_is_written_over_and_gone_from_its_place(tmp_path: Path) -> None:
+    spare = tmp_path / "old.json"
+    spare.write_text("a much longer text than the new one")
+    inode = spare.stat().st_ino
+    write_atomic(tmp_path / "a.json", "new", spare=spare)
+    assert (tmp_path / "a.json").read_text() == "new"
+    assert (tmp_path / "a.json").stat().st_ino == inode
+    write_atomic(tmp_path / "b.json", "no spare after all", spare=spare)
+    assert names_in(tmp_path) == ["a.json", "b.json"]
+
+
 def test_a_lone_surrogate_is_written_as_a_question_mark(tmp_path: Path) -> None:
     write_atomic(tmp_path / "a", "a\ud800b")
     assert (tmp_path / "a").read_bytes() == b"a?b"

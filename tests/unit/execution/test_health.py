@@ -33,6 +33,7 @@ async def test_before_the_first_look_nothing_is_claimed() -> None:
         (["openclaw"], "v24.19.0", None, "openclaw is not installed"),
     ],
 )
+@pytest.mark.proves("004-4.10-health-openclaw")
 async def test_what_is_missing_for_openclaw_is_said(
     runtimes: list[str], node: str | None, openclaw: str | None, reason: str
 ) -> None:
@@ -43,6 +44,7 @@ async def test_what_is_missing_for_openclaw_is_said(
     assert reason in report["openclaw_reason"]
 
 
+@pytest.mark.proves("004-4.10-health-openclaw")
 async def test_openclaw_is_available_when_everything_is_there() -> None:
     checked = made("openclaw", "semigraph", node="v24.19.0", openclaw="2026.9.6")
     await checked.look()

@@ -17,6 +17,7 @@ def home(tmp_path: Path) -> Home:
     return made
 
 
+@pytest.mark.proves("004-6-layout")
 def test_the_folders_are_the_documents(home: Home) -> None:
     found = {path.relative_to(home.root).as_posix() for path in home.root.rglob("*")}
     assert found >= {"workspace", ".semibot/sessions", ".semibot/skills"}
@@ -50,6 +51,7 @@ def test_an_id_that_is_no_plain_name_is_refused(home: Home, session_id: str) -> 
         home.session(session_id)
 
 
+@pytest.mark.proves("004-6-config-json")
 def test_the_configuration_is_readable_private_and_replaced_whole(home: Home) -> None:
     home.write_config(user_id="u-1", sessions_max=20)
     home.write_config(user_id="u-2")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
+from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.orchestrator.graph import create_agent_graph
 
@@ -94,3 +95,21 @@ async def test_there_is_a_checkpoint_after_every_node(daemon: Daemon, model: Mod
     assert [state.next for state in states][-8:] == [*((name,) for name in after), ()]
     ids = {state.config["configurable"]["checkpoint_id"] for state in states}
     assert ids == {path.stem for path in (folder / "checkpoints").glob("*.json")}
+
+
+@pytest.mark.proves("004-3.3-restored-from-a-snapshot", "004-3.3-snapshot")
+async def test_a_session_goes_on_from_its_snapshot_in_another_home(
+    daemon: Daemon, model: ModelServer, tmp_path: Path
+) -> None:
+    model.script(Turn(text="Nice to meet you, Ada."), Turn(text="You are Ada."))
+    await daemon.start()
+    await daemon.ask("I am Ada.")
+    assert await daemon.stop() == 0
+    snapshot = checkpoints.latest(daemon.home.session("s1"))
+    assert snapshot is not None
+    async with Daemon(tmp_path / "another home", model) as elsewhere:
+        assert checkpoints.restore(elsewhere.home.session("s1"), snapshot)
+        await elsewhere.start()
+        await elsewhere.ask("Who am I?")
+    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    assert said == ["I am Ada.", "Nice to meet you, Ada.", "Who am I?"]

@@ -1,4 +1,4 @@
-"""One machine: what it is told, whom it serves, where it keeps what (004 §1, §5, §6, §8)."""
+"""One machine: whom it serves, and where it keeps what (document 004 §1, §6, §8)."""
 
 import asyncio
 import json
@@ -15,44 +15,9 @@ from tests.unit.execution.tools.support import Control
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.home import Home
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
-from trunkline.execution.settings import NodeSettings, SettingsError
 from trunkline.execution.skills.registry import SkillRegistry
 
 BOUND_S = 60
-ENV = {
-    "USER_ID": "u-1",
-    "VM_TOKEN": "token-1",
-    "VM_TICKET": "ticket-1",
-    "CONTROL_PLANE_WS": "wss://control.example/ws/vm",
-}
-
-
-@pytest.mark.proves("004-5-environment")
-def test_a_machine_learns_whose_it_is_from_its_environment() -> None:
-    settings = NodeSettings.from_env(ENV)
-    assert (settings.user_id, settings.token, settings.ticket) == ("u-1", "token-1", "ticket-1")
-    assert settings.control_plane_url == "wss://control.example/ws/vm"
-    assert settings.home == Path("/") / "home" / "user"
-
-
-@pytest.mark.proves("004-5-environment-missing")
-@pytest.mark.parametrize("name", ["USER_ID", "VM_TOKEN", "CONTROL_PLANE_WS"])
-def test_what_is_missing_in_the_environment_is_named(name: str) -> None:
-    env = {key: value for key, value in ENV.items() if key != name}
-    with pytest.raises(SettingsError, match=name):
-        NodeSettings.from_env(env)
-
-
-@pytest.mark.proves("004-6-layout", "004-6-config-json")
-def test_a_home_has_the_documents_places(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.make()
-    home.write_config(user_id="u-1", org_id=None)
-    assert json.loads((tmp_path / ".semibot" / "config.json").read_text())["user_id"] == "u-1"
-    assert (tmp_path / ".semibot" / "sessions").is_dir()
-    assert (tmp_path / ".semibot" / "skills").is_dir()
-    assert (tmp_path / "workspace").is_dir()
-    assert home.session("s-1") == tmp_path / ".semibot" / "sessions" / "s-1"
 
 
 @pytest.mark.proves("004-6-workspace-stays")

@@ -15,6 +15,7 @@ def loaded(**env: str) -> NodeSettings:
     return NodeSettings.from_env(ENV | env)
 
 
+@pytest.mark.proves("004-5-environment")
 def test_the_documents_environment_is_enough() -> None:
     settings = loaded(VM_TICKET="k-1")
     assert (settings.user_id, settings.token, settings.ticket) == ("u-1", "t-1", "k-1")
@@ -56,6 +57,7 @@ def test_names_that_sessions_may_have_are_a_list() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ENV))
+@pytest.mark.proves("004-5-environment-missing")
 def test_what_is_missing_is_named(name: str) -> None:
     with pytest.raises(SettingsError, match=f"{name} is not set"):
         NodeSettings.from_env({key: value for key, value in ENV.items() if key != name})

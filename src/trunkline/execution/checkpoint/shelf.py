@@ -53,6 +53,11 @@ class Line(msgspec.Struct):
         # Ids begin with the time.
         return sorted(self.entries, reverse=True)
 
+    def forget(self, checkpoint_id: str) -> None:
+        self.entries.pop(checkpoint_id, None)
+        self.writes.discard(checkpoint_id)
+        self.asked.discard(checkpoint_id)
+
     def waiting(self) -> list[str]:
         """Where a person was asked and nothing has gone on from there."""
         gone_on = {entry.parent for entry in self.entries.values()}
@@ -85,6 +90,8 @@ class Shelf:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._keep = keep
         self._lines: dict[str, Line] = {}
+        self._spare: Path | None = None
+        """Writes of a checkpoint that is gone; the next file of writes takes its place."""
         self._scan()
 
     def line(self, thread_id: str, checkpoint_ns: str) -> Line:
@@ -101,22 +108,27 @@ class Shelf:
         ]
 
     def put(self, record: Record) -> None:
-        """Writes a checkpoint, then lets the oldest go."""
+        """Writes a checkpoint, in the place of the oldest."""
         line = self.line(record.thread_id, record.checkpoint_ns)
         path = path_of(self._folder, line.key, record.checkpoint_id, Kind.RECORD)
         data = encode(record)
         if len(data) > limits.CHECKPOINT_BYTES_MAX:
             raise _too_large("state of this session")
-        write_atomic(path, data)
         if not line.entries:
             self._retire_lines_before(line)
         self._remember(line, record)
-        self._retire(line)
+        write_atomic(path, data, spare=self._retire(line, record.checkpoint_id))
 
     def add_writes(self, line: Line, checkpoint_id: str, writes: Writes) -> None:
         """Adds what a task wrote after a checkpoint."""
         path = path_of(self._folder, line.key, checkpoint_id, Kind.WRITES)
-        if not append(path, writes_line(writes), bytes_max=limits.CHECKPOINT_BYTES_MAX):
+        data = writes_line(writes)
+        if len(data) > limits.CHECKPOINT_BYTES_MAX:
+            raise _too_large("writes of one step")
+        if checkpoint_id not in line.writes:
+            spare, self._spare = self._spare, None
+            write_atomic(path, data, spare=spare)
+        elif not append(path, data, bytes_max=limits.CHECKPOINT_BYTES_MAX):
             raise _too_large("writes of one step")
         self._lines.setdefault(line.key, line)
         self._remember_writes(line, checkpoint_id, [writes])
@@ -143,22 +155,38 @@ class Shelf:
             path_of(self._folder, line.key, one, Kind.RECORD).unlink(missing_ok=True)
             if one in line.writes:
                 path_of(self._folder, line.key, one, Kind.WRITES).unlink(missing_ok=True)
-            line.entries.pop(one, None)
-            line.writes.discard(one)
-            line.asked.discard(one)
+            line.forget(one)
 
     def drop_line(self, line: Line) -> None:
         """Removes all checkpoints of a line."""
         self.drop(line, line.entries.keys() | line.writes)
         self._lines.pop(line.key, None)
+        if self._spare is not None:
+            self._spare.unlink(missing_ok=True)
+            self._spare = None
 
-    def _retire(self, line: Line) -> None:
-        if len(line.entries) > self._keep:
-            newest = line.newest_first()
-            kept = line.needed([*newest[: self._keep], *line.waiting()[: self._keep]])
-            self.drop(line, [one for one in newest if one not in kept])
-            oldest = min(kept)
-            self.drop(line, [one for one in line.writes - kept if one < oldest])
+    def _retire(self, line: Line, written: str) -> Path | None:
+        """Lets the oldest go; gives the file of one of them, to be written over."""
+        if len(line.entries) <= self._keep:
+            return None
+        newest = line.newest_first()
+        # The one being written stays even when a clock that was set back makes it the oldest.
+        kept = line.needed([written, *newest[: self._keep], *line.waiting()[: self._keep]])
+        oldest = min(kept)
+        self.drop(line, [one for one in line.writes - line.entries.keys() if one < oldest])
+        gone = [one for one in newest if one not in kept]
+        self.drop(line, gone[1:])
+        return self._reuse(line, gone[0]) if gone else None
+
+    def _reuse(self, line: Line, checkpoint_id: str) -> Path:
+        if checkpoint_id in line.writes:
+            path = path_of(self._folder, line.key, checkpoint_id, Kind.WRITES)
+            if self._spare is not None:
+                path.unlink(missing_ok=True)
+            else:
+                self._spare = path
+        line.forget(checkpoint_id)
+        return path_of(self._folder, line.key, checkpoint_id, Kind.RECORD)
 
     def _remember(self, line: Line, record: Record) -> None:
         self._lines.setdefault(line.key, line)

@@ -1,5 +1,7 @@
 """The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond."""
 
+from functools import cache
+
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -16,7 +18,9 @@ STEPS_MAX = 4 * limits.MODEL_CALLS_PER_TURN_MAX + 10
 """LangGraph's own limit, out of the way of `max_turns`, which says what happened."""
 
 
+@cache
 def _builder() -> StateGraph[State, Context, State, State]:
+    """Made once, in the fork server: LangGraph reads its nodes' sources, which takes 11 MiB."""
     builder = StateGraph(State, context_schema=Context)
     builder.add_node("start", nodes.start)
     builder.add_node("plan", nodes.plan)

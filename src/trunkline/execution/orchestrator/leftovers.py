@@ -6,17 +6,23 @@ from langgraph.types import Overwrite
 from trunkline.execution.llm.base import Message
 from trunkline.execution.orchestrator.graph import AgentGraph
 from trunkline.execution.orchestrator.history import unanswered
+from trunkline.execution.orchestrator.state import State
 
 NOT_FINISHED = "not finished: the turn was ended before this tool was done"
 
 
-async def finish_half_done(graph: AgentGraph, config: RunnableConfig, *, partial: str) -> None:
-    """Keeps finished results, answers the calls that have none, keeps text that was half said."""
+async def finish_half_done(
+    graph: AgentGraph, config: RunnableConfig, *, asked: State | None = None, partial: str = ""
+) -> None:
+    """Keeps finished results, answers the calls that have none, keeps text that was half said.
+    `asked` is what the turn began with, in case it ended before that was saved."""
     state = await graph.aget_state(config)
-    if not state.next:
-        return
     # The state's values include results of tasks whose step never ended.
     messages: list[Message] = list(state.values.get("messages", []))
+    if asked is not None and state.values.get("turn_id") != asked["turn_id"]:
+        messages += asked["messages"]
+    elif not state.next:
+        return
     if partial:
         messages.append(Message(role="assistant", content=partial))
     else:

@@ -5,6 +5,7 @@ every turn ended, after its state is on disk. What a turn left half-way is made 
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -56,11 +57,12 @@ class Turns:
         self._graph = graph
         self._context = context
         self._approvals = Approvals(context, sleep)
-        self._jobs: asyncio.Queue[_Job] = asyncio.Queue(limits.TURNS_QUEUED_MAX)
-        self._worker: asyncio.Task[None] | None = None
+        self._jobs: deque[_Job] = deque()
         self._turn: asyncio.Task[None] | None = None
+        self._is_under_way = False
         self._stopping: str | None = None
         """Why the running turn is being ended from outside."""
+        self._is_closed = True
         self._new = True
         self._config = RunnableConfig(
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
@@ -74,79 +76,92 @@ class Turns:
         state = await self._graph.aget_state(self._config)
         self._new = not state.values.get("messages")
         if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
-            self._jobs.put_nowait(_Job(turn_id=open_turn, interrupts=state.interrupts))
+            self._jobs.append(_Job(turn_id=open_turn, interrupts=state.interrupts))
             return
         if state.next:
-            await finish_half_done(self._graph, self._config, partial="")
+            await finish_half_done(self._graph, self._config)
         if open_turn:
             self._context.begin(open_turn)
             self._end_with_error("SESSION_CRASHED", "The session ended in the middle of this turn.")
 
     def start(self) -> None:
-        self._worker = asyncio.create_task(self._work())
+        self._is_closed = False
+        self._run_next()
 
     def submit(self, turn_id: str, message: str, history: list[Json]) -> None:
         """A message of a person; it waits while a turn runs."""
-        try:
-            self._jobs.put_nowait(_Job(turn_id=turn_id, message=message, history=history))
-        except asyncio.QueueFull:
+        if len(self._jobs) >= limits.TURNS_QUEUED_MAX:
             self._refuse(turn_id, "TURN_QUEUE_FULL", "Too many messages wait for this session.")
+            return
+        self._jobs.append(_Job(turn_id=turn_id, message=message, history=history))
+        self._run_next()
 
     def answer(self, data: Json) -> None:
         self._approvals.answer(data)
 
     def cancel(self) -> None:
         """Ends the running turn; when none runs, or it is ending already, nothing happens."""
-        if self._turn is not None and self._stopping is None:
-            self._stopping = "cancelled"
-            self._turn.cancel()
+        self._interrupt("cancelled")
 
     async def stop(self) -> None:
         """Before the process ends: a turn that waits for a person stays open for the next one,
         any other ends."""
-        if self._worker is not None:
-            self._worker.cancel()  # no other turn starts
-        if self._turn is not None and self._stopping is None:
-            self._stopping = "waiting" if self._approvals.waiting else "stopped"
-            self._turn.cancel()
+        self._is_closed = True
+        self._interrupt("waiting" if self._approvals.waiting else "stopped")
         if self._turn is not None:
             await asyncio.wait({self._turn})
-        while not self._jobs.empty():
-            job = self._jobs.get_nowait()
+        while self._jobs:
+            job = self._jobs.popleft()
             self._refuse(job.turn_id, "SESSION_STOPPED", "The session was stopped.")
 
     async def kill(self) -> None:
         """Ends everything at once and tells nobody."""
-        tasks = {task for task in (self._worker, self._turn) if task is not None}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=limits.CANCEL_GRACE_S)
+        self._is_closed = True
+        if self._turn is not None:
+            self._turn.cancel()
+            await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
 
     # --- One turn ---
 
-    async def _work(self) -> None:
-        while True:
-            job = await self._jobs.get()
-            self._turn = asyncio.create_task(self._run(job))
-            await asyncio.wait({self._turn})
-            self._turn, self._stopping = None, None
+    def _run_next(self) -> None:
+        if self._turn is not None or self._is_closed or not self._jobs:
+            return
+        self._is_under_way, self._stopping = False, None
+        self._turn = asyncio.create_task(self._run(self._jobs.popleft()))
+        self._turn.add_done_callback(self._over)
+
+    def _over(self, turn: asyncio.Task[None]) -> None:
+        if not turn.cancelled() and (error := turn.exception()):
+            _log.error("turn without an end", session_id=self._context.session_id, exc_info=error)
+        self._turn = None
+        self._run_next()
+
+    def _interrupt(self, why: str) -> None:
+        if self._turn is None or self._stopping is not None:
+            return
+        self._stopping = why
+        if self._is_under_way:  # a task that is cancelled before it runs never says anything
+            self._turn.cancel()
 
     async def _run(self, job: _Job) -> None:
         context = self._context
         context.begin(job.turn_id)
+        self._is_under_way = True
         try:
+            if self._stopping is not None:
+                raise asyncio.CancelledError
             answer = await self._drive(job)
         except asyncio.CancelledError:
-            await self._end_from_outside()
+            await self._end_from_outside(job)
         except (TurnError, ModelError) as error:
-            await self._settle()
+            await self._settle(job)
             self._end_with_error(error.code, error.message)
         except Exception as error:
             _log.exception("turn failed", session_id=context.session_id)
-            await self._settle()
+            await self._settle(job)
             self._end_with_error("TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}")
         else:
+            self._new = False
             context.emit({"type": "execution_complete", "content": answer})
 
     async def _drive(self, job: _Job) -> str:
@@ -155,9 +170,7 @@ class Turns:
             await self._remember_shown()
             work: Work = Command(resume=await self._ask(job.interrupts))
         else:
-            history = from_wire(job.history) if self._new else []
-            self._new = False
-            work = new_turn(job.turn_id, [*history, Message(role="user", content=job.message)])
+            work = self._asked(job)
         left_s = self._context.settings.timeout_seconds
         now = asyncio.get_running_loop().time
         while True:
@@ -167,6 +180,10 @@ class Turns:
             if not output.interrupts:
                 return output.value["messages"][-1]["content"]
             work = Command(resume=await self._ask(output.interrupts))
+
+    def _asked(self, job: _Job) -> State:
+        history = from_wire(job.history) if self._new else []
+        return new_turn(job.turn_id, [*history, Message(role="user", content=job.message)])
 
     async def _remember_shown(self) -> None:
         """Tools that wait for a person have started, in another process: that was shown."""
@@ -216,25 +233,27 @@ class Turns:
 
     # --- How it ends ---
 
-    async def _end_from_outside(self) -> None:
+    async def _end_from_outside(self, job: _Job) -> None:
         if self._stopping == "cancelled":
             self._approvals.withdraw("cancelled")
-            await self._settle()
+            await self._settle(job)
             self._context.emit({"type": "execution_complete", "content": "", "cancelled": True})
         elif self._stopping == "stopped":
-            await self._settle()
+            await self._settle(job)
             self._end_with_error("SESSION_STOPPED", "The session was stopped in this turn.")
         else:
             raise asyncio.CancelledError
 
-    async def _settle(self) -> None:
+    async def _settle(self, job: _Job) -> None:
         """Keeps what was said and done so far; whatever goes wrong here, the turn has an end."""
         said = "".join(self._context.partial)
         self._context.partial.clear()
         try:
             if said:
                 await self._context.memory.save_message("assistant", said)
-            await finish_half_done(self._graph, self._config, partial=said)
+            asked = None if job.interrupts else self._asked(job)
+            await finish_half_done(self._graph, self._config, asked=asked, partial=said)
+            self._new = False
         except Exception:
             _log.exception("turn not saved", session_id=self._context.session_id)
 

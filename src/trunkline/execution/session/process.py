@@ -70,7 +70,10 @@ class SessionProcess:
     async def start(self, config: ipc.Start) -> ipc.Ready:
         """From nothing to `ready`. Raises StartFailed, and then nothing is left of it."""
         self._session_id = config.session_id
-        listening = await self._sockets.open()
+        try:
+            listening = await self._sockets.open()
+        except OSError as error:
+            raise StartFailed(f"no socket for the session's process: {error}") from error
         try:
             self._child = await self._launch(str(listening.path))
             self._watching = asyncio.create_task(self._watch(self._child), name="session process")

@@ -23,10 +23,14 @@ class SavedStart(msgspec.Struct, kw_only=True):
 
 
 def save(folder: Path, start: SavedStart) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     keyless = msgspec.structs.replace(start.config, api_keys={}, turn_id=None)
     kept = SavedStart(runtime_type=start.runtime_type, config=keyless)
-    write_atomic(folder / _NAME, msgspec.json.encode(kept))
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomic(folder / _NAME, msgspec.json.encode(kept))
+    except OSError as error:
+        # A full disk makes a restart forget; it must not end what runs.
+        _log.error("a session's start cannot be written", problem=str(error))
 
 
 def load(folder: Path) -> SavedStart | None:

@@ -184,6 +184,8 @@ class Session:
                 await self._carry_out(command)
             except StartFailed as error:
                 self._end_turns(Failure(code=START_FAILED, message=str(error)))
+            except Exception:
+                _log.exception("a command could not be carried out", session=self.id)
 
     def _needs_process(self, command: _Command) -> bool:
         match command:

@@ -51,8 +51,12 @@ class SessionSocket:
 
     async def open(self) -> None:
         end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        os.fchmod(end.fileno(), 0o600)  # before it has a name: there is no moment of a wider mode
-        end.bind(str(self.path))
+        try:
+            os.fchmod(end.fileno(), 0o600)  # before it has a name: no moment of a wider mode
+            end.bind(str(self.path))
+        except OSError:
+            end.close()
+            raise
         self._server = await asyncio.get_running_loop().create_unix_server(
             lambda: Lines(limits.IPC_LINE_BYTES_MAX, self._arrived.put_nowait), sock=end
         )

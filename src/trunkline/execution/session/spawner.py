@@ -62,6 +62,7 @@ class _Server:
         self._asked: dict[int, asyncio.Future[ForkedChild]] = {}
         self._children: dict[int, ForkedChild] = {}
         self._number = 0
+        self.has_served = False
         lines.listen(self)
 
     @classmethod
@@ -73,8 +74,8 @@ class _Server:
         when_lost: Callable[[], None],
     ) -> "_Server":
         ours, theirs = socket.socketpair()
-        with theirs:
-            ours.setblocking(False)
+        ours.setblocking(False)
+        try:
             process = await asyncio.create_subprocess_exec(
                 # -P: what an agent writes into its working folder is nothing to import.
                 *(sys.executable, "-P", "-m", fork_server.__name__),
@@ -85,6 +86,11 @@ class _Server:
                 cwd=folder,
                 start_new_session=True,
             )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         _, lines = await asyncio.get_running_loop().create_connection(
             lambda: Lines(limits.IPC_LINE_BYTES_MAX), sock=ours
         )
@@ -126,6 +132,7 @@ class _Server:
     def _spawned(self, number: int, pid: int) -> None:
         child = ForkedChild(pid, lambda: self._lines.send(fork_messages.line(Kill(pid=pid))))
         self._children[pid] = child
+        self.has_served = True
         asked = self._asked.get(number)
         if asked is not None and not asked.done():
             asked.set_result(child)
@@ -223,34 +230,44 @@ class Spawner:
             delays = limits.FORK_SERVER_DELAYS_S
             await asyncio.sleep(delays[min(failures, len(delays) - 1)])
             failures += 1
-            server = await _Server.launch(
-                self._arguments, self._env, self._folder, when_lost=self._renew
-            )
             try:
-                if await self._came_up(server):
-                    failures = 0
+                server = await _Server.launch(
+                    self._arguments, self._env, self._folder, when_lost=self._renew
+                )
+            except OSError as error:
+                self._failed(StartFailed(f"the fork server cannot be started: {error}"))
+                continue
+            try:
+                await self._came_up(server)
                 await server.ended()
             except asyncio.CancelledError:
                 await server.close()
                 raise
             _log.error("the fork server ended", status=server.process.returncode)
+            if server.has_served:
+                failures = 0
             self._renew()
             if self._after_death is not None:
                 await self._after_death()
             server.bury()
 
-    async def _came_up(self, server: _Server) -> bool:
+    def _failed(self, error: StartFailed) -> None:
+        """Tells those who wait for it; who asks from now on waits for the next try."""
+        assert self._server is not None
+        _log.error("the fork server did not start", problem=str(error))
+        self._server.set_exception(error)
+        self._renew()
+
+    async def _came_up(self, server: _Server) -> None:
         """Tells those who wait for it."""
         assert self._server is not None
         try:
             await asyncio.shield(server.is_ready)
         except StartFailed as error:
-            _log.error("the fork server did not start", problem=str(error))
-            self._server.set_exception(error)
-            return False
-        if not server.is_lost:  # it may be gone again by now
-            self._server.set_result(server)
-        return True
+            self._failed(error)
+        else:
+            if not server.is_lost:  # it may be gone again by now
+                self._server.set_result(server)
 
     async def close(self) -> None:
         """Ends the fork server and every process below it."""

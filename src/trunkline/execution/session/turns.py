@@ -95,8 +95,12 @@ class Turns:
             self._write()
 
     def _write(self) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomic(self._path, msgspec.json.encode(self._record))
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomic(self._path, msgspec.json.encode(self._record))
+        except OSError as error:
+            # A full disk makes a restart forget; it must not end what runs.
+            _log.error("a session's turns cannot be written", problem=str(error))
 
 
 def _read(path: Path) -> _Record:

@@ -40,7 +40,9 @@ def one_round(session_dir: Path, start: int, steps: int) -> int:
     os.close(told)
     seen = b""
     while len(seen) < 6 * steps:
-        seen += os.read(hears, 6)
+        news = os.read(hears, 6)
+        assert news, "the writer ended by itself"
+        seen += news
     # The writer is on its way to the next checkpoint: somewhere in its middle.
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -39,6 +39,51 @@ def test_the_newest_ten_stay_with_their_writes(local: LocalCheckpointer, session
     assert ids(LocalCheckpointer(session_dir)) == made[:-11:-1]
 
 
+def test_the_place_of_the_oldest_is_taken_by_the_newest(
+    local: LocalCheckpointer, session_dir: Path
+) -> None:
+    put_chain(local, 10)
+    folder = session_dir / "checkpoints"
+    before = {path.stat().st_ino for path in folder.iterdir()}
+    for number in range(10, 30):
+        # Shorter than what was there: nothing of the old file may be left behind it.
+        put(local, f"id-{number:03}", {"n": number})
+        local.put_writes(place(f"id-{number:03}"), [("n", number)], "t")
+    assert {path.stat().st_ino for path in folder.iterdir()} == before
+    again = LocalCheckpointer(session_dir)
+    for number in range(20, 30):
+        found = opened(again, place(f"id-{number:03}"))
+        assert found.checkpoint["channel_values"] == {"n": number}
+        assert found.pending_writes == [("t", "n", number)]
+
+
+def test_a_checkpoint_is_there_after_it_was_put_even_with_an_old_id(
+    local: LocalCheckpointer,
+) -> None:
+    put_chain(local, 10)
+    put(local, "early", {"n": 1})
+    assert opened(local, place("early")).checkpoint["channel_values"] == {"n": 1}
+    assert len(ids(local)) == 11
+
+
+def test_writes_to_a_checkpoint_that_is_gone_harm_no_other(local: LocalCheckpointer) -> None:
+    put_chain(local, 10)
+    put(local, "id-010")
+    local.put_writes(place("id-000"), [("n", "late")], "task")
+    local.put_writes(place("id-010"), [("n", "new")], "task")
+    assert opened(local).pending_writes == [("task", "n", "new")]
+    assert local.get_tuple(place("id-000")) is None
+
+
+def test_of_a_deleted_thread_nothing_is_left_on_disk(
+    local: LocalCheckpointer, session_dir: Path
+) -> None:
+    put_chain(local, 12)
+    put(local, "id-012")
+    local.delete_thread(SESSION)
+    assert names_in(session_dir) == []
+
+
 def test_each_namespace_and_thread_has_its_own_ten(local: LocalCheckpointer) -> None:
     made = put_chain(local, 12)
     put_chain(local, 12, ns="inner:1")

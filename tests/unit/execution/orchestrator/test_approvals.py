@@ -1,5 +1,7 @@
 """Questions to people: asked, answered, denied, timed out, and still there after a restart."""
 
+import pytest
+
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.session import ipc
@@ -158,15 +160,16 @@ async def test_time_goes_on_for_a_question_while_no_process_runs(
     assert (await timed.end(turn))["content"] == "too late"
 
 
+@pytest.mark.parametrize("open_turn", [None, "another"])
 async def test_a_question_of_a_turn_that_was_ended_elsewhere_is_not_asked_again(
-    daemon: Daemon, model: ModelServer
+    daemon: Daemon, model: ModelServer, open_turn: str | None
 ) -> None:
     model.script(Turn(tool_calls=[MAKE]), Turn(text="next"))
     await daemon.start(agent_config=ALWAYS)
     daemon.say("make it")
     await daemon.event("approval_request")
     await daemon.drop()
-    await daemon.start(agent_config=ALWAYS)
+    await daemon.start(agent_config=ALWAYS, turn_id=open_turn)
     assert (await daemon.ask("never mind"))["content"] == "next"
     assert len(daemon.of_type("approval_request")) == 1
     roles = [one["role"] for one in model.requests[1].messages if one["role"] != "system"]

@@ -142,3 +142,19 @@ async def test_a_cancelled_turn_is_saved_for_the_next_process(
     await daemon.ask("go on")
     said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
     assert said == ["go", "half", "go on"]
+
+
+async def test_cancel_right_behind_a_message_ends_its_turn_and_the_message_is_kept(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    model.script(Turn(text="yes"))
+    await daemon.start()
+    turns = []
+    for message in ("first", "second"):
+        turns.append(daemon.say(message))
+        daemon.send(ipc.Cancel())
+        assert (await daemon.end(turns[-1]))["cancelled"] is True
+    assert (await daemon.ask("third"))["content"] == "yes"
+    said = [one["content"] for one in model.requests[0].messages if one["role"] != "system"]
+    assert said == ["first", "second", "third"]
+    assert [len(daemon.ends(turn)) for turn in turns] == [1, 1]

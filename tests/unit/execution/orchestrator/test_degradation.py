@@ -2,10 +2,13 @@
 
 import asyncio
 
+import pytest
+
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
 
 
+@pytest.mark.proves("004-7.1-search-failed")
 async def test_a_control_plane_that_never_answers_does_not_hold_a_turn_for_long(
     daemon: Daemon, model: ModelServer
 ) -> None:

@@ -229,6 +229,14 @@ async def test_the_last_words_of_a_process_arrive_before_its_end(make: Make) -> 
 
 
 @pytest.mark.proves("004-4.5-unix-socket")
+async def test_a_socket_that_cannot_be_made_is_a_clear_error(
+    make: Make, sockets: SocketFolder
+) -> None:
+    sockets.path.rmdir()
+    with pytest.raises(StartFailed, match="no socket"):
+        await make().start(config())
+
+
 async def test_the_socket_is_private_and_gone_once_it_is_used(
     spawner: Spawner, sockets: SocketFolder
 ) -> None:

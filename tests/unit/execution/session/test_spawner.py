@@ -181,6 +181,15 @@ async def test_a_program_that_cannot_be_loaded_is_a_clear_error(
 
 
 @pytest.mark.proves("004-9-keys-in-memory-only")
+async def test_a_folder_that_is_gone_is_a_clear_error(tmp_path: Path, env: dict[str, str]) -> None:
+    async with asyncio.timeout(BOUND_S):
+        spawner = Spawner(env, tmp_path / "nowhere", TARGET)
+        await spawner.start()
+        with pytest.raises(StartFailed, match=r"cannot be started: .*nowhere"):
+            await spawner.spawn(str(tmp_path / "s.sock"))
+        await spawner.close()
+
+
 async def test_processes_get_the_environment_they_are_given_and_no_other(
     spawner: Spawner,
     hold: Hold,

@@ -77,6 +77,14 @@ def test_nothing_is_written_for_an_event_that_changes_nothing(tmp_path: Path) ->
     assert not (tmp_path / "turn.json").exists()
 
 
+def test_a_disk_that_takes_nothing_stops_no_session(tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    turns = Turns(tmp_path / "a file")  # no folder can be made there
+    assert turns.begin("t-1")
+    assert turns.saw(event("execution_complete", turn_id="t-1"))
+    assert turns.has_ended("t-1")
+
+
 def test_the_file_is_private(tmp_path: Path) -> None:
     Turns(tmp_path).begin("t-1")
     assert (tmp_path / "turn.json").stat().st_mode & 0o077 == 0

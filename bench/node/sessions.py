@@ -1,0 +1,115 @@
+"""Sessions without a line: the real fork server and session processes, and a socket to each.
+
+What is measured is what the daemon waits for: from the order to start to `ready`, and from a
+user's message to the event that ends its turn.
+"""
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from trunkline.execution.home import Home
+from trunkline.execution.session import ipc
+from trunkline.execution.session.failure import Failure
+from trunkline.execution.session.process import Patience, SessionProcess
+from trunkline.execution.session.sockets import SocketFolder
+from trunkline.execution.session.spawner import Spawner
+
+TURN_S_MAX = 30.0
+
+
+class BenchError(Exception):
+    """A session did not do what it was told."""
+
+
+@dataclass
+class Seen:
+    """What the sessions of a run showed."""
+
+    start_ms: list[float] = field(default_factory=list)
+    memory_mib: list[float] = field(default_factory=list)
+    """Memory of its own, per session, after a turn."""
+    turn_ms: list[float] = field(default_factory=list)
+
+
+class Session:
+    """One session's process, and the end of its running turn."""
+
+    def __init__(self, spawner: Spawner, sockets: SocketFolder) -> None:
+        self.process = SessionProcess(
+            spawner.spawn,
+            sockets,
+            on_message=self._take,
+            on_ended=self._ended,
+            patience=Patience(),
+        )
+        self._end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def _take(self, message: ipc.Up) -> None:
+        match message:
+            case ipc.SseEvent(data=data) if '"execution_' in data:
+                if not self._end.done():
+                    self._end.set_result(data)
+            case ipc.Request(id=number):
+                # A control plane with no memories, tools or skills.
+                self.process.send(ipc.Response(id=number, result={}))
+
+    def _ended(self, failure: Failure) -> None:
+        if not self._end.done():
+            self._end.set_exception(BenchError(failure.message))
+
+    async def turn(self, number: int) -> float:
+        """Milliseconds of a turn with one tool call."""
+        self._end = asyncio.get_running_loop().create_future()
+        started = time.perf_counter()
+        data = ipc.UserMessageData(message="tool please", turn_id=f"turn-{number}")
+        self.process.send(ipc.UserMessage(data=data))
+        async with asyncio.timeout(TURN_S_MAX):
+            end = await self._end
+        took_ms = (time.perf_counter() - started) * 1000
+        if msgspec.json.decode(end)["type"] != "execution_complete":
+            raise BenchError(end[:500])
+        return took_ms
+
+
+async def measure(folder: Path, model_url: str, sessions: int, turns: int) -> Seen:
+    home = Home(folder)
+    home.make()
+    (home.workspace / "bench.txt").write_text("a short file\n")
+    env = {"PATH": os.environ["PATH"]}
+    spawner, sockets = Spawner(env, home.workspace), SocketFolder(home.run)
+    seen = Seen()
+    opened: list[Session] = []
+    try:
+        await spawner.start()
+        await spawner.pid()  # warm from here on
+        for number in range(sessions):
+            start = ipc.Start(
+                session_id=f"bench-{number}",
+                home=str(folder),
+                agent_config={"model": "gpt-bench"},
+                api_keys={"openai": "none"},
+                llm_config={"providers": {"openai": {"base_url": model_url}}},
+            )
+            session = Session(spawner, sockets)
+            started = time.perf_counter()
+            await session.process.start(start)
+            seen.start_ms.append((time.perf_counter() - started) * 1000)
+            opened.append(session)
+        for session in opened:
+            await session.turn(0)
+        for session in opened:
+            assert session.process.pid is not None
+            own = psutil.Process(session.process.pid).memory_full_info().uss
+            seen.memory_mib.append(own / 2**20)
+        seen.turn_ms = [await opened[0].turn(number) for number in range(1, turns + 1)]
+    finally:
+        await asyncio.gather(*(one.process.stop("done") for one in opened))
+        await spawner.close()
+        sockets.close()
+    return seen

@@ -1,0 +1,37 @@
+"""The fork server with the real program: warm, alone in its process, and what sessions share."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from trunkline.execution.home import Home
+from trunkline.execution.session import ipc
+from trunkline.execution.session.process import Patience, SessionProcess
+from trunkline.execution.session.sockets import SocketFolder
+from trunkline.execution.session.spawner import Spawner
+
+BOUND_S = 120
+
+
+async def test_the_real_program_is_loaded_without_threads_and_starts_sessions(
+    home: Home, sockets: SocketFolder
+) -> None:
+    spawner = Spawner({"PATH": os.environ["PATH"]}, home.workspace)
+    await spawner.start()
+    process = SessionProcess(
+        spawner.spawn,
+        sockets,
+        on_message=lambda _message: None,
+        on_ended=lambda _failure: None,
+        patience=Patience(ready_s=BOUND_S),
+    )
+    try:
+        async with asyncio.timeout(BOUND_S):
+            # A fork copies one thread; a lock that another one holds would stay locked for ever.
+            server = await spawner.pid()
+            assert len(list(Path(f"/proc/{server}/task").iterdir())) == 1
+            await process.start(ipc.Start(session_id="s-1", home=str(home.root)))
+            assert process.alive
+            await process.stop("test")
+    finally:
+        await spawner.close()
