@@ -21,6 +21,15 @@ REPLAY_MS_MAX = 5.0
 # are only worth having if they cost no more than the database that LangGraph offers for this.
 CHECKPOINT_RATIO_TO_SQLITE_MAX = 1.0
 
+# A person who opens a session and types finds it ready; a fork of a warm process takes tens.
+SESSION_START_MS_MAX = 100.0
+# Twenty sessions, the daemon's default, then fit into 300 MiB beside what they share.
+SESSION_MIB_MAX = 15.0
+# Two processes and a committed log between the model and the reader, still less than one token.
+FIRST_WORD_MS_MAX = 10.0
+# Checkpoints on disk, memory, approvals, events and a process boundary may cost half a turn more.
+TURN_RATIO_TO_BARE_MAX = 1.5
+
 # --- Shape of the load ------------------------------------------------------------------------
 SESSIONS = 10  # one busy machine; more sessions change the batching little
 FANOUT_READERS = 10  # per session: a team that follows one agent
@@ -37,6 +46,10 @@ REPLAY_PUBLISHED = 700  # more than the ring, so that a replay starts inside it
 CHECKPOINT_MESSAGES_FIRST = 5  # a conversation as long as a question and its answer
 CHECKPOINT_MESSAGES_LAST = 50  # and as long as an afternoon's work
 CHECKPOINT_MESSAGE_CHARS = 400  # about what people and models write; tools write more
+
+NODE_SESSIONS = 20  # the daemon's default
+NODE_TURNS = 30
+NODE_FIRST_WORDS = 30
 
 # --- Time -------------------------------------------------------------------------------------
 ROUNDS = 5  # an odd number has a middle; five shows a spread

@@ -12,6 +12,7 @@ OURS = "trunkline"
 REFERENCE = "nchan"
 FASTEST = "nchan, silenced"
 CEILING = "pass-through"
+BARE = "bare LangGraph"
 SQLITE = "AsyncSqliteSaver"
 NO_FSYNC = "AsyncSqliteSaver, no fsync"
 
@@ -39,6 +40,11 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_most(results, Metric.IDLE_LINE, budgets.IDLE_KIB_PER_CONNECTION_MAX),
         _at_most(results, Metric.IDLE_READER, budgets.IDLE_KIB_PER_CONNECTION_MAX),
         _at_most(results, Metric.REPLAY, budgets.REPLAY_MS_MAX),
+        _at_most(results, Metric.SESSION_START, budgets.SESSION_START_MS_MAX),
+        _at_most(results, Metric.SESSION_READY_MEMORY, budgets.SESSION_MIB_MAX),
+        _at_most(results, Metric.SESSION_MEMORY, budgets.SESSION_MIB_MAX),
+        _at_most(results, Metric.FIRST_WORD, budgets.FIRST_WORD_MS_MAX),
+        _no_slower(results, Metric.TURN, budgets.TURN_RATIO_TO_BARE_MAX, BARE),
         _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, SQLITE),
         _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, NO_FSYNC),
     ]

@@ -20,6 +20,11 @@ class Metric(Enum):
     REPLAY = "replay of 500 events, ms"
     IDLE_LINE = "memory per idle line, KiB"
     IDLE_READER = "memory per idle reader, KiB"
+    SESSION_START = "start of a session, from the order to ready, ms"
+    SESSION_READY_MEMORY = "memory of a session's own when it is ready, MiB"
+    SESSION_MEMORY = "memory of a session's own after a turn, MiB"
+    FIRST_WORD = "from the model's first byte to the reader's first event, ms"
+    TURN = "a turn with a scripted model and one tool call, ms"
     CHECKPOINT = "checkpoint of a step with its writes, 5 to 50 messages, µs"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import checkpoints, scenarios
 from bench.generator.client import GeneratorClient, GeneratorError
+from bench.node.scenario import node
 from bench.processes import StartError
 from bench.results import Results
 from bench.scenarios import Sizes
@@ -30,8 +31,11 @@ IDLE_SCENARIOS: dict[str, Scenario] = {
     "idle-lines": scenarios.idle_lines,
     "idle-readers": scenarios.idle_readers,
 }
-# What runs in this process, with no server to start.
-LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {"checkpoints": checkpoints.checkpoints}
+# What needs no generator and no peer server.
+LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {
+    "checkpoints": checkpoints.checkpoints,
+    "node": node,
+}
 FAILURES = (GeneratorError, RestError, StartError, OSError)
 
 

@@ -21,6 +21,7 @@ from trunkline.execution.session.sockets import SocketFolder
 from trunkline.execution.session.spawner import Spawner
 
 TURN_S_MAX = 30.0
+FILE = "a short file\n"
 
 
 class BenchError(Exception):
@@ -32,8 +33,10 @@ class Seen:
     """What the sessions of a run showed."""
 
     start_ms: list[float] = field(default_factory=list)
+    ready_mib: list[float] = field(default_factory=list)
+    """Memory of its own, per session, when it is ready."""
     memory_mib: list[float] = field(default_factory=list)
-    """Memory of its own, per session, after a turn."""
+    """The same after a turn: what Python touches, it copies."""
     turn_ms: list[float] = field(default_factory=list)
 
 
@@ -63,6 +66,11 @@ class Session:
         if not self._end.done():
             self._end.set_exception(BenchError(failure.message))
 
+    def own_mib(self) -> float:
+        """Memory that no other process shares."""
+        assert self.process.pid is not None
+        return float(psutil.Process(self.process.pid).memory_full_info().uss) / 2**20
+
     async def turn(self, number: int) -> float:
         """Milliseconds of a turn with one tool call."""
         self._end = asyncio.get_running_loop().create_future()
@@ -80,7 +88,7 @@ class Session:
 async def measure(folder: Path, model_url: str, sessions: int, turns: int) -> Seen:
     home = Home(folder)
     home.make()
-    (home.workspace / "bench.txt").write_text("a short file\n")
+    (home.workspace / "bench.txt").write_text(FILE)
     env = {"PATH": os.environ["PATH"]}
     spawner, sockets = Spawner(env, home.workspace), SocketFolder(home.run)
     seen = Seen()
@@ -101,12 +109,10 @@ async def measure(folder: Path, model_url: str, sessions: int, turns: int) -> Se
             await session.process.start(start)
             seen.start_ms.append((time.perf_counter() - started) * 1000)
             opened.append(session)
+        seen.ready_mib = [session.own_mib() for session in opened]
         for session in opened:
             await session.turn(0)
-        for session in opened:
-            assert session.process.pid is not None
-            own = psutil.Process(session.process.pid).memory_full_info().uss
-            seen.memory_mib.append(own / 2**20)
+        seen.memory_mib = [session.own_mib() for session in opened]
         seen.turn_ms = [await opened[0].turn(number) for number in range(1, turns + 1)]
     finally:
         await asyncio.gather(*(one.process.stop("done") for one in opened))

@@ -26,8 +26,9 @@ SECRETS = {
 class ScriptedNode:
     """A daemon that can be killed, and started again with the same home."""
 
-    def __init__(self, user: TestUser, home: Path) -> None:
+    def __init__(self, user: TestUser, home: Path, ws_url: str | None = None) -> None:
         self.user = user
+        self._ws_url = ws_url
         self.home = home
         self.machine_id = ""
         self.credentials: list[str] = []
@@ -58,7 +59,7 @@ class ScriptedNode:
             "VM_USER_ID": self.user.id,
             "VM_TOKEN": made["token"],
             "VM_TICKET": made["ticket"],
-            "CONTROL_PLANE_WS": made["ws_url"],
+            "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
             "TRUNKLINE_NODE_HOME": str(self.home),
             "TRUNKLINE_LOG_LEVEL": "debug",
             **SECRETS,

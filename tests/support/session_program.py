@@ -117,6 +117,9 @@ class Program:
                 (memory / "memory").mkdir(parents=True, exist_ok=True)
                 (memory / "memory" / "scratchpad.md").write_text(rest)
                 self._end(content="remembered")
+            case "later":
+                self._event(type="thinking", content=f"until {rest}")
+                self._later = asyncio.create_task(self._wait_for(Path(rest)))
             case "wait":
                 self._event(type="thinking", content="waiting")
             case "who":
@@ -124,6 +127,11 @@ class Program:
             case _:
                 self._event(type="text_chunk", content=f"{word} {rest}".strip())
                 self._end(content=f"{word} {rest}".strip())
+
+    async def _wait_for(self, file: Path) -> None:
+        while not file.exists():
+            await asyncio.sleep(0.01)
+        self._end(content="it is now")
 
     def _about(self) -> Json:
         return {

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import msgspec
 import structlog
 
 from trunkline import limits
@@ -73,6 +74,12 @@ class Lifecycle:
         self, machine: Machine, log: SessionLog, event: events.Watched, line: str
     ) -> None:
         session_id = log.session_id
+        if event.type == "execution_error" and event.reason in events.NOT_STARTED:
+            self._refused(machine, session_id, event)
+            given = machine.ends.given(session_id)
+            if given and event.turn is None:
+                self._end_all(machine, log, event, given)
+                return
         late = machine.ends.late(session_id, event.turn)
         if late is not None:
             self._log.taken(log)
@@ -82,8 +89,6 @@ class Lifecycle:
         self._log.append(log, line)
         if turn_id is not None:
             self._after_commit(machine, log, self.record_end(session_id, event, turn_id))
-        if event.type == "execution_error" and event.reason in events.NOT_STARTED:
-            self._refused(machine, session_id, event)
 
     async def record_end(self, session_id: str, event: events.Watched, turn_id: str) -> None:
         """A turn's end that is in the log. Its questions first: who finds the turn ended after a
@@ -95,18 +100,23 @@ class Lifecycle:
         await self._turns.finish(turn_id, state, event.text)
 
     def _refused(self, machine: Machine, session_id: str, event: events.Watched) -> None:
-        """The machine cannot run this session, so that what it was told for it is in vain. The
-        next message tries again."""
+        """The machine cannot run this session. The next message tries again."""
         machine.starting.pop(session_id, None)
         if machine.running is not None:
             machine.running.discard(session_id)
         _log.warning("session refused", session=session_id, machine=machine.id, code=event.reason)
-        why = event.problem or "the session did not start"
-        for turn_id in machine.ends.given(session_id):
-            work = self.finish(
-                machine, session_id, "failed", turn_id, owed=True, error=why, code=event.reason
+
+    def _end_all(
+        self, machine: Machine, log: SessionLog, event: events.Watched, turn_ids: list[str]
+    ) -> None:
+        """What the machine was told for a session that it refuses is in vain: its one event is
+        the end of each of these turns."""
+        for turn_id in turn_ids:
+            line = events.make(
+                event.type, self._clock(), turn_id=turn_id, error=event.problem, code=event.reason
             )
-            self._tasks.spawn(work, "session refused")
+            named = msgspec.structs.replace(event, turn_id=turn_id)
+            self._append_end(machine, log, named, line)
 
     def _after_commit(self, machine: Machine, log: SessionLog, work: Work) -> None:
         log.marks.append(lambda: self._record(machine, work))

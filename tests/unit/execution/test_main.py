@@ -15,6 +15,7 @@ import pytest
 from tests.support import pids
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
+from tests.support.proxy import CuttableProxy
 from tests.support.scripted_node import SECRETS, ScriptedNode
 from tests.support.sse import SseReader
 
@@ -216,6 +217,36 @@ async def test_the_end_of_one_process_is_an_error_of_that_session_alone(
         assert end.get("exit_code") == 7 or end["signal"] == "SIGKILL"
         assert (await who(user, other))["pid"] == before["pid"]
         assert (await ask(user, one, "hello"))["content"] == "hello"
+
+
+async def test_while_the_line_is_cut_a_session_goes_on_and_its_reader_learns_of_it_later(
+    user: TestUser, tmp_path: Path
+) -> None:
+    port = int(user.ws_url.rsplit(":", 1)[1].split("/")[0])
+    async with asyncio.timeout(BOUND_S), CuttableProxy(port) as proxy:
+        url = f"ws://127.0.0.1:{proxy.port}/ws/vm"
+        node = await ScriptedNode(user, tmp_path / "home", url).start()
+        session_id = await user.session(machine_id=node.machine_id)
+        async with user.reader(session_id) as reader:
+            turn_id = await user.say(session_id, f"later {tmp_path / 'now'}")
+            await reader.until(
+                lambda _: any('"until' in one.data for one in reader.events), "the turn to run"
+            )
+            proxy.cut()
+
+            async def is_down() -> bool:
+                return "no line to the control plane" in node.log
+
+            await eventually(is_down)
+            (tmp_path / "now").touch()  # the turn ends while nobody can be told
+            proxy.mend()
+            assert (await end_of(reader, turn_id))["content"] == "it is now"
+            events = [one.json for one in reader.events if one.id is not None]
+            told = [one for one in events if "works" in one]
+            assert [one["machine"] for one in told][:1] == ["degraded"]
+            assert "models" in told[0]["works"]
+            assert "remote_mcp" in told[0]["degraded"]
+        await node.stop()
 
 
 @pytest.mark.proves("004-4.10-no-fallback", "004-5-runtime-type-unknown")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import structlog
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from trunkline import limits
 from trunkline.execution import logs
@@ -91,7 +92,10 @@ class Session:
             link.on_progress = lambda message: context.emit(
                 {"type": "thinking", "stage": "model", "content": message}
             )
-            turns = Turns(create_agent_graph(LocalCheckpointer(folder)), context, sleep=sleep)
+            # A snapshot comes from outside: it may name no class that is to be made here.
+            plain = JsonPlusSerializer(allowed_msgpack_modules=None)
+            graph = create_agent_graph(LocalCheckpointer(folder, serde=plain))
+            turns = Turns(graph, context, sleep=sleep)
             await turns.recover(start.turn_id)
             link.ready(context.new_problems())
             turns.start()

@@ -5,19 +5,18 @@ The line calls the handlers here and those of each session; runtimes are behind 
 
 import asyncio
 import shutil
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 import structlog
 
-from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc, saved
 from trunkline.execution.session.child import StartFailed
 from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.line import Line
+from trunkline.execution.session.refusals import Refusals, RefusedStart
 from trunkline.execution.session.requests import Local
 from trunkline.execution.session.runtime_adapter import Json
 from trunkline.execution.session.saved import SavedStart
@@ -53,14 +52,6 @@ class StartData(msgspec.Struct, kw_only=True):
     snapshot: Json | None = None
 
 
-class RefusedStart(Exception):
-    """A session that is not started, and why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.failure = Failure(code=code, message=message)
-
-
 class SessionManager:
     """Holds the sessions. One that failed to start is answered for, and not held."""
 
@@ -80,7 +71,7 @@ class SessionManager:
         self._sessions_max = sessions_max
         self._clock = clock
         self._local = local or {}
-        self._refused: OrderedDict[str, None] = OrderedDict()
+        self._refusals = Refusals(line, self._emit)
         self._left: dict[str, Turns] = {}
         """The turns of sessions that ran before this daemon's start."""
         self._init: Json = {}
@@ -138,11 +129,11 @@ class SessionManager:
         try:
             session = self._new(start)
         except RefusedStart as refused:
-            self._refuse(session_id, refused.failure)
+            self._refusals.add(session_id, refused.failure)
             return
         self.active_sessions[session_id] = session
         self._left.pop(session_id, None)
-        self._refused.pop(session_id, None)
+        self._refusals.remove(session_id)
         self._line.register_session(session_id, session.handlers())
         async with session.lock:
             try:
@@ -152,7 +143,7 @@ class SessionManager:
             except StartFailed as error:
                 del self.active_sessions[session_id]
                 failure = Failure(code=START_FAILED, message=str(error))
-                self._refuse(session_id, failure, session.turns)
+                self._refusals.add(session_id, failure, session.turns)
                 return
         _log.info("session started", session=session_id, runtime=start.runtime_type)
 
@@ -191,28 +182,6 @@ class SessionManager:
             # A session without its past is better than none, and the control plane keeps it.
             _log.warning("snapshot not restored", session=session.id, problem=str(error))
 
-    def _refuse(self, session_id: str, failure: Failure, turns: Turns | None = None) -> None:
-        """Says why, now and for every message that comes before the control plane has heard it."""
-        _log.error(
-            "session not started", session=session_id, code=failure.code, problem=failure.message
-        )
-
-        def answer(data: Json) -> None:
-            turn_id = data.get("turn_id")
-            named = {"turn_id": turn_id} if isinstance(turn_id, str) else {}
-            self._emit(session_id, "execution_error", **named, **failure.fields())
-
-        if turns is None or not turns.open:
-            answer({})
-        else:
-            for turn in turns.open:
-                answer({"turn_id": turn.turn_id})
-                turns.end(turn.turn_id)
-        self._line.register_session(session_id, {"user_message": answer})
-        self._refused[session_id] = None
-        if len(self._refused) > limits.SESSION_REFUSALS_MAX:
-            self._line.unregister_session(self._refused.popitem(last=False)[0])
-
     # --- Stop -----------------------------------------------------------------------------------
 
     async def stop_session(self, data: Json) -> None:
@@ -223,7 +192,7 @@ class SessionManager:
                 if self.active_sessions.get(session_id) is session:
                     await self._stop(session, reason, _CLOSED)
         self._line.unregister_session(session_id)
-        self._refused.pop(session_id, None)
+        self._refusals.remove(session_id)
         if reason in _CLEANED:
             self._left.pop(session_id, None)
             try:

@@ -18,18 +18,22 @@ class Coalescer:
         self._last_at: dict[str, float] = {}
         self.chars = 0
         self.is_urgent = False
-        """A session that was quiet has something to say: somebody may be waiting for it."""
+        """Somebody waits for it: the first words of a session that was quiet or begins a turn,
+        the end of a turn, a question."""
 
     def __bool__(self) -> bool:
         return bool(self._held)
 
     def add(self, session_id: str, data: str) -> None:
         now = self._clock()
-        if now - self._last_at.get(session_id, float("-inf")) > limits.SESSION_QUIET_S:
-            self.is_urgent = True
-        self._last_at[session_id] = now
-        self.chars += len(data)
         event = Event(data)
+        is_first = now - self._last_at.get(session_id, float("-inf")) > limits.SESSION_QUIET_S
+        self.is_urgent = self.is_urgent or is_first or event.is_kept
+        if event.is_kept:
+            self._last_at.pop(session_id, None)  # what follows an end is a beginning
+        else:
+            self._last_at[session_id] = now
+        self.chars += len(data)
         held = self._held.setdefault(session_id, [])
         if not (held and held[-1].join(event)):
             held.append(event)

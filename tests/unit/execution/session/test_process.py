@@ -19,9 +19,10 @@ from trunkline import limits
 from trunkline.execution.session import ipc
 from trunkline.execution.session.child import StartFailed
 from trunkline.execution.session.failure import Failure
+from trunkline.execution.session.fork_link import ForkedChild
 from trunkline.execution.session.process import Patience, SessionProcess
 from trunkline.execution.session.sockets import SocketFolder
-from trunkline.execution.session.spawner import ForkedChild, Spawner
+from trunkline.execution.session.spawner import Spawner
 
 BOUND_S = 30
 
@@ -228,7 +229,6 @@ async def test_the_last_words_of_a_process_arrive_before_its_end(make: Make) -> 
     assert len(process.said) == 2
 
 
-@pytest.mark.proves("004-4.5-unix-socket")
 async def test_a_socket_that_cannot_be_made_is_a_clear_error(
     make: Make, sockets: SocketFolder
 ) -> None:
@@ -237,6 +237,7 @@ async def test_a_socket_that_cannot_be_made_is_a_clear_error(
         await make().start(config())
 
 
+@pytest.mark.proves("004-4.5-unix-socket")
 async def test_the_socket_is_private_and_gone_once_it_is_used(
     spawner: Spawner, sockets: SocketFolder
 ) -> None:

@@ -14,7 +14,8 @@ from tests.support.eventually import eventually
 from tests.unit.execution.session.conftest import TARGET
 from trunkline.execution.session import ipc
 from trunkline.execution.session.child import Exit, StartFailed
-from trunkline.execution.session.spawner import ForkedChild, Spawner
+from trunkline.execution.session.fork_link import ForkedChild
+from trunkline.execution.session.spawner import Spawner
 
 BOUND_S = 30
 
@@ -180,7 +181,6 @@ async def test_a_program_that_cannot_be_loaded_is_a_clear_error(
         await spawner.close()
 
 
-@pytest.mark.proves("004-9-keys-in-memory-only")
 async def test_a_folder_that_is_gone_is_a_clear_error(tmp_path: Path, env: dict[str, str]) -> None:
     async with asyncio.timeout(BOUND_S):
         spawner = Spawner(env, tmp_path / "nowhere", TARGET)
@@ -190,6 +190,7 @@ async def test_a_folder_that_is_gone_is_a_clear_error(tmp_path: Path, env: dict[
         await spawner.close()
 
 
+@pytest.mark.proves("004-9-keys-in-memory-only")
 async def test_processes_get_the_environment_they_are_given_and_no_other(
     spawner: Spawner,
     hold: Hold,

@@ -201,6 +201,9 @@ async def test_a_machine_that_is_told_it_is_too_fast_still_delivers_everything(
             async with user.reader(session) as reader:
                 for number in range(300):
                     client.send_sse_event(session, text(f"{number} "))
+                    if number % 5 == 0:
+                        # Somebody waits for the answer to a question: it goes at once.
+                        client.send_sse_event(session, event("approval_resolved", request_id="q"))
                     await asyncio.sleep(0.001)
                 client.send_sse_event(session, event("execution_complete", turn_id="t-1"))
                 await complete(reader, 300)
