@@ -19,7 +19,7 @@ endif
 .PHONY: help install run test lint bench lock clean
 
 help:
-	@echo 'make run      install, then start the control plane on http://127.0.0.1:8080'
+	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
 	@echo 'make test     install, then every check: lint, types, tests'
 	@echo 'make install  set up .venv; the program is .venv/bin/trunkline'
 	@echo 'make lint     ruff and mypy'

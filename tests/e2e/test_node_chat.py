@@ -64,6 +64,11 @@ async def test_a_person_types_and_a_model_answers(world: World, name: str) -> No
     assert asked.prompt == "Hello?"
     assert "Be kind." in asked.system
     assert asked.provider == ("openai" if name.startswith("gpt") else "anthropic")
+    # The key came down in `init`; the daemon's own environment has none.
+    if asked.provider == "openai":
+        assert asked.headers["authorization"] == "Bearer key-of-openai"
+    else:
+        assert asked.headers["x-api-key"] == "key-of-anthropic"
 
 
 @pytest.mark.parametrize("name", ["gpt-scripted", "claude-scripted"])

@@ -23,6 +23,7 @@ class Terminal:
 
     def __init__(self, folder: Path) -> None:
         self.data = folder / "data"
+        self.log = folder / "up.log"
         env = {
             name: value
             for name, value in os.environ.items()
@@ -50,7 +51,7 @@ class Terminal:
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     folder = tmp_path_factory.mktemp("up")
     terminal = Terminal(folder)
-    with (folder / "up.log").open("wb") as log:
+    with terminal.log.open("wb") as log:
         server = subprocess.Popen(
             [PROGRAM, "up"], env=terminal.env, cwd=folder, stdout=subprocess.PIPE, stderr=log
         )
@@ -70,6 +71,16 @@ def test_a_chat_streams_shows_the_tool_and_ends(terminal: Terminal) -> None:
     assert done.returncode == 0, done.stderr
     assert re.search(r"→ (list_files|bash)", done.stdout)
     assert "plan.txt" in done.stdout
+
+
+def test_what_the_machine_logs_are_lines_of_the_one_log(terminal: Terminal) -> None:
+    assert terminal.run("chat", "help").returncode == 0
+    said = [line for line in terminal.log.read_text().splitlines() if "session started" in line]
+    assert said
+    for line in said:
+        # One time, its own level, its own fields.
+        assert re.match(r"\S+ \S+ info +session started session=\S+ machine=\S+ ", line)
+        assert "vm output" not in line
 
 
 def test_the_machine_is_on_the_list(terminal: Terminal) -> None:

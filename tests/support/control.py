@@ -14,6 +14,7 @@ import aiohttp
 
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
+from trunkline.control.clock import Clock, now_ms
 from trunkline.control.server import Server
 from trunkline.control.settings import Settings
 
@@ -167,9 +168,9 @@ class ControlProcess(Control):
 
 
 @contextlib.asynccontextmanager
-async def running(data: Path, **settings: Any) -> AsyncIterator[Control]:
+async def running(data: Path, clock: Clock = now_ms, **settings: Any) -> AsyncIterator[Control]:
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
-    server = Server(Settings(port=0, data=str(data), admin_token=ADMIN, **settings))
+    server = Server(Settings(port=0, data=str(data), admin_token=ADMIN, **settings), clock)
     info = await server.start()
     try:
         yield Control(info.url)

@@ -30,17 +30,23 @@ async def pids_in(file: Path, count: int) -> list[int]:
     return await eventually(look, lambda found: len(found) >= count)
 
 
-def below(pid: int) -> set[int]:
-    """Every process below that one."""
-    parents: dict[int, int] = {}
+def parents() -> dict[int, int]:
+    """Of every process."""
+    found: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         try:
             text = (entry / "stat").read_text(errors="replace")
-            parents[int(entry.name)] = int(text.rpartition(")")[2].split()[1])
+            found[int(entry.name)] = int(text.rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
+    return found
+
+
+def below(pid: int) -> set[int]:
+    """Every process below that one."""
+    everybody = parents()
     found = {pid}
-    while more := {one for one, parent in parents.items() if parent in found} - found:
+    while more := {one for one, parent in everybody.items() if parent in found} - found:
         found |= more
     return found - {pid}
 

@@ -81,8 +81,9 @@ class ScriptedNode:
         """Its process, once it is there."""
 
         async def look() -> list[int]:
-            below = pids.below(self.process.pid)
-            return [pid for pid in below if "fork_server" in pids.command_line(pid)][:1]
+            # Its sessions have the same command line; they are its children, not the daemon's.
+            children = [pid for pid, of in pids.parents().items() if of == self.process.pid]
+            return [pid for pid in children if "fork_server" in pids.command_line(pid)]
 
         return (await eventually(look))[0]
 

@@ -33,7 +33,7 @@ async def list_agents(client: "Client", limit: Limit = 50) -> Rows:
     return Rows(await taken(client.each("agents"), limit), columns)
 
 
-@remote(app, "create", example="trunkline agent create Coder --prompt @coder.md --tool shell")
+@remote(app, "create", example="trunkline agent create Coder --prompt @coder.md --tool bash")
 async def create(
     client: "Client",
     name: str,

@@ -91,10 +91,18 @@ async def _open(
         return await client.sessions.get(session_id)
     return await client.sessions.create(
         agent_id=agent,
-        agent_config=None if model is None else {"model": model},
+        agent_config=_agent_config(agent, model),
         machine_id=machine,
         runtime_type=runtime,
     )
+
+
+def _agent_config(agent: str | None, model: str | None) -> dict[str, str] | None:
+    """Without an agent that says otherwise, the person at the terminal is asked first."""
+    config = {} if agent is not None else {"confirm": "dangerous"}
+    if model is not None:
+        config["model"] = model
+    return config or None
 
 
 def _announce(session: "Session", *, is_new: bool) -> None:

@@ -46,7 +46,9 @@ async def schedule(
     ticket works once and for half a minute.
     """
     body = given(provider=provider, name=name)
-    return Record(await client.post("users", await user_of(client, user), "vm", body=body))
+    user_id = await user_of(client, user)
+    made = await client.post("users", user_id, "vm", body=body)
+    return Record({"user_id": user_id, **made})
 
 
 @remote(app, "token", example="trunkline machine token ID")

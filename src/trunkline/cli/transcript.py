@@ -52,8 +52,7 @@ class Transcript:
             case "plan":
                 return self._line(f"plan: {_short(data.get('content', data.get('steps')))}", "36")
             case "session_status":
-                said = data.get("message") or f"the machine is {data.get('machine')}"
-                return self._line(_text(said), "33")
+                return self._line(_status(data), "33")
             case "user_message":
                 return self._line(f"> {_text(data.get('content'))}", "1")
             case "resync":
@@ -94,6 +93,20 @@ class Transcript:
             return ""
         self._at_start = True
         return "\n"
+
+
+def _status(data: dict[str, Any]) -> str:
+    """What became of the machine, or what the session has to do without."""
+    if message := data.get("message"):
+        return _text(message)
+    problems = data.get("problems")
+    if isinstance(problems, list) and problems:
+        return "; ".join(_text(one) for one in problems)
+    said = f"the machine is {_text(data.get('machine') or 'there')}"
+    missing = data.get("degraded")
+    if isinstance(missing, list) and missing:
+        said += f"; without its line, not: {', '.join(_text(one) for one in missing)}"
+    return said
 
 
 def question(data: dict[str, Any]) -> str:

@@ -57,6 +57,9 @@ class Stop(msgspec.Struct, frozen=True):
     reason: str
 
 
+MOVED = "timeout"
+"""The reason for a session that goes on elsewhere: with this one, machines keep its files."""
+
 Command = Start | Say | Cancel | Configure | Answer | Stop
 
 NEEDS_SESSION = (Say, Configure, Answer)

@@ -6,12 +6,13 @@ from pathlib import Path
 from trunkline import limits
 from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
-from trunkline.control.clock import now_ms
+from trunkline.control.clock import Clock, now_ms
 from trunkline.control.door.door import TakeBack
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log
 from trunkline.control.machines import Machines
 from trunkline.control.metrics import Metrics
+from trunkline.control.moves import Moves
 from trunkline.control.questions import Questions
 from trunkline.control.records import Records
 from trunkline.control.recovery import Recovery
@@ -31,12 +32,18 @@ class Core:
     """Every part that is not an edge."""
 
     def __init__(
-        self, settings: Settings, store: Store, segments: SegmentStore, keys: Keys, admin: str
+        self,
+        settings: Settings,
+        store: Store,
+        segments: SegmentStore,
+        keys: Keys,
+        admin: str,
+        clock: Clock = now_ms,
     ) -> None:
-        clock = now_ms
         self.take_back: TakeBack
         """Set by the door: takes a connection that asks HTTP for what is not HTTP's."""
         self.settings = settings
+        self.clock = clock
         self.store = store
         self.segments = segments
         self.keys = keys
@@ -52,10 +59,10 @@ class Core:
         self.metrics.follow(self.log, self.machines, self.services.methods.refused)
         self.turns = Turns(store, clock)
         self.approvals = Approvals(store, clock)
-        session_records = SessionRecords(store, self.log, clock)
+        self.session_records = SessionRecords(store, self.log, clock)
         questions = Questions(self.approvals, self.log, self.machines.delivery, clock)
         self.lifecycle = Lifecycle(
-            session_records, self.turns, questions, self.log, self.machines, clock, self.tasks
+            self.session_records, self.turns, questions, self.log, self.machines, clock, self.tasks
         )
         self.recovery = Recovery(self.lifecycle, self.turns, self.log, self.machines, self.tasks)
         self.sessions = Sessions(
@@ -63,23 +70,33 @@ class Core:
             self.log,
             self.machines,
             self.services,
-            session_records,
+            self.session_records,
             self.turns,
             self.approvals,
             self.lifecycle,
             clock,
         )
+        self.moves = Moves(
+            self.session_records,
+            self.turns,
+            self.log,
+            self.machines,
+            self.lifecycle,
+            self.recovery,
+            self.services,
+        )
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
 
     @classmethod
-    async def open(cls, settings: Settings, admin_token: str) -> "Core":
+    async def open(cls, settings: Settings, admin_token: str, clock: Clock = now_ms) -> "Core":
         """Opens keys and databases, making them if this is the first start."""
         folder = settings.data_dir
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         keys = await asyncio.to_thread(Keys.open, folder / "keys")
         url = settings.database_url or sqlite_url(folder / "trunkline.db")
         store = await Store.open(url)
-        return cls(settings, store, await _segments(settings, folder, url), keys, admin_token)
+        segments = await _segments(settings, folder, url)
+        return cls(settings, store, segments, keys, admin_token, clock)
 
     async def close(self) -> None:
         await self.tasks.settle(limits.DRAIN_WORK_S)

@@ -79,6 +79,12 @@ class Delivery:
                 return True
         return False
 
+    def forget(self, machine: Machine, session_id: str) -> None:
+        """Takes back all that waits for a session, which is this machine's no more."""
+        kept = [one for one in machine.outbox if one.session_id != session_id]
+        machine.outbox.clear()
+        machine.outbox.extend(kept)
+
     async def _pump(self, machine: Machine) -> None:
         """Empties the outbox while the line is up."""
         try:
@@ -149,6 +155,7 @@ class Delivery:
             if machine.running is None:
                 machine.running = set()
             machine.running.add(command.session_id)
+            machine.stopping.discard(command.session_id)
             loop = asyncio.get_running_loop()
             machine.starting[command.session_id] = loop.time() + limits.SESSION_START_TIMEOUT_S
         elif isinstance(command, Say):
@@ -156,5 +163,7 @@ class Delivery:
             machine.turns_unrecorded.add(command.turn_id)
         elif isinstance(command, Stop):
             machine.stopping.add(command.session_id)
+            if machine.running is not None:
+                machine.running.discard(command.session_id)
         line.deliver(command)
         self.on_sent(machine, command)

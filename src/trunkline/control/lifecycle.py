@@ -13,7 +13,7 @@ import structlog
 from trunkline import limits
 from trunkline.control import events
 from trunkline.control.clock import Clock
-from trunkline.control.commands import Command, Say, Start, Stop
+from trunkline.control.commands import MOVED, Command, Say, Start, Stop
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
@@ -201,6 +201,15 @@ class Lifecycle:
             if log.readers:
                 self._log.append(log, line)
 
+    def moved(self, machine: Machine, log: SessionLog) -> None:
+        """The session is this machine's now."""
+        status = "online" if machine.line is not None else "offline"
+        if log.readers:
+            line = events.make(
+                "session_status", self._clock(), machine=status, machine_id=machine.id
+            )
+            self._log.append(log, line)
+
     def _machine_gone(self, machine: Machine, code: str, why: str) -> None:
         self._tasks.spawn(self._fail_all(machine, code, why), "machine gone")
 
@@ -225,12 +234,14 @@ class Lifecycle:
         self._log.append(log, line)
 
     def _strays(self, machine: Machine, session_ids: set[str]) -> None:
-        self._tasks.spawn(self._stop_closed(machine, session_ids), "stray sessions")
+        self._tasks.spawn(self._stop_strays(machine, session_ids), "stray sessions")
 
-    async def _stop_closed(self, machine: Machine, session_ids: set[str]) -> None:
-        """The machine runs what was closed while it was away."""
-        for session_id in await self._records.closed_on(machine.id, session_ids):
-            self._machines.delivery.send(machine, Stop(session_id, "user_closed"))
+    async def _stop_strays(self, machine: Machine, session_ids: set[str]) -> None:
+        """The machine runs what was closed, or moved to another one, while it was away."""
+        gone = await self._records.gone_from(machine.id, session_ids)
+        for session_id, status in gone.items():
+            reason = "user_closed" if status == "closed" else MOVED
+            self._machines.delivery.send(machine, Stop(session_id, reason))
 
     def _not_started(self, machine: Machine, session_id: str) -> None:
         _log.warning("session did not start", session=session_id, machine=machine.id)

@@ -90,6 +90,7 @@ class Machines:
     def adopt(self, machine: Machine, log: SessionLog) -> None:
         """Pins a session to this machine."""
         machine.logs[log.session_id] = log
+        machine.stopping.discard(log.session_id)  # it may have been here before
         if machine.line is not None and "seq" in machine.line.capabilities:
             log.on_safe = self._acknowledger(machine)
 

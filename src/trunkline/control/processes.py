@@ -1,7 +1,7 @@
 """Child processes that run a machine: started apart, watched, stopped with all they started.
 
 A child gets a process group of its own, an environment of known names only, and a leash: it ends
-when this process ends. What it prints goes to the log, line by line, with the machine's id.
+when this process ends. What it prints goes to the log, line by line (`output`).
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.errors import Unavailable
+from trunkline.control.output import note
 from trunkline.control.redaction import one_line, redact
 
 _log = structlog.get_logger()
@@ -143,16 +144,14 @@ class Child:
                 for line in lines:
                     self._note(line)
                 # A line without an end is cut, not gathered.
-                rest = rest[: limits.VM_OUTPUT_LINE_CHARS_MAX]
+                rest = rest[: limits.VM_OUTPUT_LINE_BYTES_MAX]
         finally:
             self._note(rest)
 
     def _note(self, line: bytes) -> None:
-        text = line[: limits.VM_OUTPUT_LINE_CHARS_MAX].decode("utf-8", "replace").strip()
-        if not text:
-            return
-        self._last.append(one_line(redact(text))[:200])
-        _log.info("vm output", machine=self._machine_id, text=text)
+        said = note(line, self._machine_id)
+        if said:
+            self._last.append(one_line(redact(said))[:200])
 
 
 async def _reader(readable: int) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:

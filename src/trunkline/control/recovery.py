@@ -9,7 +9,7 @@ from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
 from trunkline.control.tasks import Tasks
-from trunkline.control.turns import Turns, history_of, say
+from trunkline.control.turns import Turn, Turns, history_of, say
 
 _CATCH_UP_EVENTS = 5000
 _ANSWERS_AGAIN = 5  # of a session; to one that has its answer already, it means nothing
@@ -75,13 +75,16 @@ class Recovery:
         for turn in await self._turns.open_of(list(machine.logs)):
             lost = known_turns is not None and turn.state == "sent" and turn.id not in known_turns
             if (turn.state == "queued" or lost) and not machine.ends.has_ended(turn.id):
-                recent = await self._turns.recent(turn.session_id)
-                history = history_of([one for one in recent if one.id < turn.id])
-                self._machines.delivery.send(machine, say(turn, history))
+                await self.say_again(machine, turn)
         if known_turns:
             machine.turns_kept = frozenset(known_turns)
             if machine.lists_sessions:
                 self._listed(machine)
+
+    async def say_again(self, machine: Machine, turn: Turn) -> None:
+        recent = await self._turns.recent(turn.session_id)
+        history = history_of([one for one in recent if one.id < turn.id])
+        self._machines.delivery.send(machine, say(turn, history))
 
     def _listed(self, machine: Machine) -> None:
         """The machine has said which turns it kept and which sessions it runs."""

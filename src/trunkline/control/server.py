@@ -15,7 +15,7 @@ from sqlalchemy import delete
 
 from trunkline import limits
 from trunkline.control.api.http import HttpServer
-from trunkline.control.clock import now_ms
+from trunkline.control.clock import Clock, now_ms
 from trunkline.control.core import Core
 from trunkline.control.door.door import Door
 from trunkline.control.edges.sse import SseEdge
@@ -46,8 +46,9 @@ class ServerInfo(msgspec.Struct, frozen=True):
 class Server:
     """One control plane in this process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Clock = now_ms) -> None:
         self._settings = settings
+        self._clock = clock
         self._core: Core
         self._http: HttpServer
         self._door: Door
@@ -59,7 +60,7 @@ class Server:
     async def start(self) -> ServerInfo:
         settings = self._settings
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        core = self._core = await Core.open(settings, admin_token(settings))
+        core = self._core = await Core.open(settings, admin_token(settings), self._clock)
         try:
             return await self._start(core)
         except BaseException:
@@ -68,7 +69,7 @@ class Server:
 
     async def _start(self, core: Core) -> ServerInfo:
         settings = self._settings
-        owner = await first_user(core.store, now_ms)
+        owner = await first_user(core.store, self._clock)
         core.auth.set_first_user(owner)
         await core.recovery.recover()
         await self._open_door()
@@ -98,10 +99,11 @@ class Server:
             machines=core.machines,
             lifecycle=core.lifecycle,
             recovery=core.recovery,
-            requests=VmRequests(core.services, core.metrics, core.tasks),
+            requests=VmRequests(core.services, core.session_records, core.metrics, core.tasks),
             credentials=core.records.credentials,
             metrics=core.metrics,
             tasks=core.tasks,
+            clock=self._clock,
             rate_limit=settings.rate_limit_per_minute,
         )
         self._http = HttpServer(core)
@@ -148,7 +150,7 @@ class Server:
 
     async def _tidy(self) -> None:
         """Removes what has expired."""
-        now = now_ms()
+        now = self._clock()
         core = self._core
         core.log.tidy()
         await core.services.results.purge()

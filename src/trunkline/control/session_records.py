@@ -191,16 +191,43 @@ class SessionRecords:
         async with self._store.read() as connection:
             return list(await connection.scalars(select(table.c.id).where(and_(True, *wanted))))
 
-    async def closed_on(self, machine_id: str, session_ids: Iterable[str]) -> list[str]:
-        """Which of these are sessions of that machine that were closed."""
+    async def move(self, session: Session, machine_id: str) -> bool:
+        """Pins it to another machine; False if it is not open there any more where it was."""
         table = schema.sessions
-        some = [one for one in session_ids if is_id(one)][: limits.PAGE_MAX]
-        async with self._store.read() as connection:
-            found = await connection.scalars(
-                select(table.c.id).where(
-                    table.c.id.in_(some),
-                    table.c.machine_id == machine_id,
-                    table.c.status == "closed",
+        there = and_(
+            table.c.id == session.id,
+            table.c.machine_id == session.machine_id,
+            table.c.status == "active",
+        )
+        async with self._store.write() as connection:
+            query = select(table.c.left_machines).where(there).with_for_update()
+            row = (await connection.execute(query)).first()
+            if row is None:
+                return False
+            left = [*(row.left_machines or []), *filter(None, [session.machine_id])]
+            await connection.execute(
+                update(table)
+                .where(there)
+                .values(
+                    machine_id=machine_id,
+                    left_machines=left[-limits.SESSION_LEFT_MACHINES_MAX :],
+                    started_at=None,
+                    updated_at=self._clock(),
                 )
             )
-            return list(found)
+        return True
+
+    async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
+        """Which of these ran on that machine and do not belong there any more, with their status:
+        closed, or active on another machine."""
+        table = schema.sessions
+        some = [one for one in session_ids if is_id(one)][: limits.PAGE_MAX]
+        query = select(table.c.id, table.c.status, table.c.machine_id, table.c.left_machines)
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query.where(table.c.id.in_(some)))).all()
+        return {
+            row.id: row.status
+            for row in rows
+            if (row.machine_id == machine_id and row.status == "closed")
+            or (row.machine_id != machine_id and machine_id in (row.left_machines or []))
+        }

@@ -179,6 +179,8 @@ class Sessions:
             user_id=who.user_id,
         )
         await self._log.append_and_wait(log, said)
+        if session_id not in machine.logs:
+            _, machine = await self._running(who, session_id)  # it was moved meanwhile
         self._machines.delivery.send(machine, say(turn, history))
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn.id)
         return turn.id

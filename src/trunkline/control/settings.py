@@ -41,6 +41,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_level: str = "info"
     machine_away_s: float = limits.MACHINE_AWAY_S
     vm_connect_timeout_s: float = limits.VM_CONNECT_TIMEOUT_S
+    default_model: str | None = None
+    """The model of sessions that name none; by default one of a provider with a key."""
+    fallback_model: str | None = None
+    """The model that is asked when another one cannot answer."""
     local_machine: bool = False
     """Keep an execution plane for the first user as a child process; `trunkline up` does."""
     vm_command: str | None = None

@@ -244,6 +244,7 @@ class Vms:
             "VM_TICKET": ticket,
             "CONTROL_PLANE_WS": _ws_url(self._local_url),
             "TRUNKLINE_NODE_HOME": str(folder),
+            "TRUNKLINE_JSON_LOGS": "true",
         }
         return await Child.start(command, env, folder, machine_id)
 

@@ -101,6 +101,7 @@ class Node:
                     self._manager.snapshots.run(self._manager.active_sessions.values),
                     name="snapshots",
                 ),
+                asyncio.create_task(self._rest_idle(), name="idle sessions"),
                 asyncio.create_task(self._connect(), name="line"),
             ]
             await stop.wait()
@@ -116,6 +117,11 @@ class Node:
             await self._manager.recover()
         except Exception:
             _log.exception("sessions of an earlier run could not be taken up")
+
+    async def _rest_idle(self) -> None:
+        while True:
+            await asyncio.sleep(limits.SESSION_IDLE_CHECK_S)
+            self._manager.rest_idle()
 
     async def _close(self) -> None:
         _log.info("stopping", sessions=len(self._manager.active_sessions))

@@ -88,3 +88,19 @@ def test_odd_events_are_survived(event: dict[str, Any]) -> None:
 def test_a_question_names_the_tool_and_what_it_gets() -> None:
     asked = question({"tool_name": "shell", "tool_input": {"command": "rm x"}, "message": "Run?"})
     assert asked == 'Run? shell {"command": "rm x"}'
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"machine": "offline"}, "the machine is offline"),
+        ({"message": "gone for good", "machine": "gone"}, "gone for good"),
+        ({"problems": ["no clock", "no sums"]}, "no clock; no sums"),
+        ({"machine": "degraded", "degraded": ["memory"]}, "not: memory"),
+        ({}, "the machine is there"),
+        ({"problems": "x", "degraded": 7}, "the machine is there"),
+    ],
+)
+def test_a_status_says_what_is_missing(fields: dict[str, object], shown: str) -> None:
+    event = Event(id=1, data={"type": "session_status", **fields})
+    assert shown in Transcript().render(event)

@@ -195,8 +195,12 @@ async def test_no_orphan_survives_a_fork_server_that_is_killed_and_sessions_go_o
 ) -> None:
     async with asyncio.timeout(BOUND_S):
         session_id, below = await with_orphans(user, node, tmp_path)
-        os.kill(await node.fork_server(), signal.SIGKILL)
-        await pids.until_gone(*below)
+        async with user.reader(session_id) as reader:
+            os.kill(await node.fork_server(), signal.SIGKILL)
+            await pids.until_gone(*below)
+            await reader.until(
+                lambda _: any("SESSION_CRASHED" in one.data for one in reader.events), "the end"
+            )
         assert (await ask(user, session_id, "hello"))["content"] == "hello"
         assert node.process.returncode is None
 

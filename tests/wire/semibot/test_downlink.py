@@ -24,6 +24,8 @@ from trunkline.wire.semibot.messages import (
     StartSessionData,
     StopSession,
     StopSessionData,
+    Token,
+    TokenData,
     UserMessage,
     UserMessageData,
 )
@@ -214,6 +216,10 @@ ADDITIONS: list[tuple[Downlink, Any]] = [
         },
     ),
     (
+        Token(data=TokenData(token="eyJ...", expires_at=1_800_043_200_000)),
+        {"type": "token", "data": {"token": "eyJ...", "expires_at": 1_800_043_200_000}},
+    ),
+    (
         UserMessage(session_id="s", data=UserMessageData(message="hi", turn_id="t")),
         {
             "type": "user_message",
@@ -229,6 +235,7 @@ def test_the_additions_have_the_json_of_the_capabilities_page(
     message: Downlink, expected: Any
 ) -> None:
     assert _sent(message) == expected
+    assert decode_downlink(encode(message)) == message
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "not_found", "lost"])

@@ -44,7 +44,8 @@ def _with_defaults(shown: Any, sent: Any) -> Any:
 
 def test_there_are_examples_of_every_addition() -> None:
     shown = {msgspec.json.decode(parameter.values[0])["type"] for parameter in _examples()}
-    assert {"auth", "init", "ack", "batch", "resume", "error", "approval_response"} <= shown
+    additions = {"ack", "batch", "error", "approval_response", "token"}
+    assert {"auth", "init", "resume", *additions} <= shown
 
 
 def test_the_page_lists_every_close_code() -> None:

@@ -97,6 +97,9 @@ DOWNLINK: dict[type[Any], st.SearchStrategy[Any]] = {
     wire.Error: st.builds(wire.Error, error=ERROR, session_id=MAYBE | TEXT),
     wire.Ack: st.builds(wire.Ack, acked=POSITIONS),
     wire.ApprovalResponse: st.builds(wire.ApprovalResponse, session_id=TEXT, data=OBJECT),
+    wire.Token: st.builds(
+        wire.Token, data=st.builds(wire.TokenData, token=TEXT, expires_at=NUMBER)
+    ),
 }
 
 

@@ -10,6 +10,7 @@ from trunkline.control.auth import Auth
 from trunkline.control.door.door import TakeBack
 from trunkline.control.log import Log
 from trunkline.control.machines import Machines
+from trunkline.control.moves import Moves
 from trunkline.control.records import Records
 from trunkline.control.services import Services
 from trunkline.control.sessions import Sessions
@@ -38,6 +39,8 @@ class Core(Protocol):
     def services(self) -> Services: ...
     @property
     def sessions(self) -> Sessions: ...
+    @property
+    def moves(self) -> Moves: ...
     @property
     def log(self) -> Log: ...
     @property

@@ -13,6 +13,7 @@ from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from trunkline import limits
 from trunkline.control import events
+from trunkline.control.auth import VmClaims
 from trunkline.control.commands import Command
 from trunkline.control.door.head import Head
 from trunkline.control.door.websocket import adopt, send_close
@@ -70,6 +71,8 @@ class VmLine(WSListener):
         self.user_id = user_id
         self.ticket = ticket
         self.machine: Machine | None = None
+        self.claims: VmClaims | None = None
+        """What the newest token says that this line was opened with, or given since."""
         self.capabilities: frozenset[str] = frozenset()
         self.last_seen = host.now()
         self.was_active = True

@@ -5,6 +5,7 @@
 
 import asyncio
 import os
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import structlog
@@ -12,6 +13,7 @@ from sqlalchemy import select
 
 from trunkline import limits
 from trunkline.control.auth import Auth, VmClaims
+from trunkline.control.clock import Clock
 from trunkline.control.edges.vm_requests import VmRequests
 from trunkline.control.errors import Unauthorized
 from trunkline.control.ids import is_id
@@ -28,7 +30,14 @@ from trunkline.control.tasks import Tasks
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
-from trunkline.wire.semibot.messages import Init, InitData, Resume, ResumeResponse
+from trunkline.wire.semibot.messages import (
+    Init,
+    InitData,
+    Resume,
+    ResumeResponse,
+    Token,
+    TokenData,
+)
 
 if TYPE_CHECKING:
     from trunkline.control.edges.vm import VmLine
@@ -55,6 +64,7 @@ class VmHost:
         credentials: Credentials,
         metrics: Metrics,
         tasks: Tasks,
+        clock: Clock,
         rate_limit: int,
     ) -> None:
         self.log = log
@@ -70,6 +80,7 @@ class VmHost:
         self._recovery = recovery
         self._credentials = credentials
         self._tasks = tasks
+        self._clock = clock
 
     def unknown_lines(self) -> int:
         """Lines that have not shown a good token yet."""
@@ -122,6 +133,7 @@ class VmHost:
         except Unauthorized as error:
             _log.warning("line refused", user=line.user_id[:64], reason=error.message)
             raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed") from error
+        line.claims = claims
         return await self._active_vm(claims)
 
     async def _user_exists(self, user_id: str) -> bool:
@@ -213,7 +225,8 @@ class VmHost:
             self.machines.detach(line.machine, line)
 
     def sweep(self) -> None:
-        """Once a second: a line that was silent for too long is dead (4008)."""
+        """Once a second: a line that was silent for too long is dead (4008), and one that lives
+        for long gets a new token."""
         now = self.now()
         for line in list(self.lines):
             if self.log.is_stalled:
@@ -223,3 +236,22 @@ class VmHost:
                 line.last_seen = now
             elif now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
                 line.close(CloseCode.TIMEOUT, "no sign of life")
+        self._renew_tokens()
+
+    def _renew_tokens(self) -> None:
+        """A line outlives the token that opened it: the machine gets the one for its next line
+        in time, and the document's machines, which know no such message, do not."""
+        now_ms = self._clock()
+        due = (
+            (line, line.claims)
+            for line in self.lines
+            if line.machine is not None
+            and line.capabilities
+            and line.claims is not None
+            and line.claims.half_life_ms <= now_ms
+        )
+        for line, claims in list(islice(due, limits.VM_TOKENS_RENEWED_PER_S)):
+            token, line.claims = self._auth.renew_vm_token(claims)
+            data = TokenData(token=token, expires_at=line.claims.exp * 1000)
+            line.send(Token(data=data))
+            _log.info("token renewed", machine=claims.vm_id, user=line.user_id)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from trunkline import limits
-from trunkline.control.errors import TrunklineError
+from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.machine import Machine
 from trunkline.control.metrics import Metrics
 from trunkline.control.services import Services
 from trunkline.control.services.methods import Caller
+from trunkline.control.session_records import SessionRecords
 from trunkline.control.tasks import Serial, Tasks
 from trunkline.wire.semibot.messages import ErrorBody, FireAndForget, Request, Response
 
@@ -25,13 +26,17 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 _REPORTS_WAITING_MAX = 10_000
+_NO_SESSION = "no such session on this machine"
 
 
 class VmRequests:
     """What execution planes have asked for and not been answered yet."""
 
-    def __init__(self, services: Services, metrics: Metrics, tasks: Tasks) -> None:
+    def __init__(
+        self, services: Services, records: SessionRecords, metrics: Metrics, tasks: Tasks
+    ) -> None:
         self._services = services
+        self._records = records
         self._metrics = metrics
         self._tasks = tasks
         self._running: dict[tuple[str, str], VmLine] = {}
@@ -43,9 +48,10 @@ class VmRequests:
         self._reports: dict[str, Serial] = {}
 
     def request(self, line: "VmLine", request: Request) -> None:
-        caller = self._caller(line, request.session_id)
+        caller = self._caller(line, request.session_id, request.method)
         if caller is None:
-            self._answer(line, request.id, None, _no_session())
+            no_session = ErrorBody(code="SESSION_NOT_FOUND", message=_NO_SESSION)
+            self._answer(line, request.id, None, no_session)
             return
         key = (caller.machine_id, request.id)
         if key in self._running:
@@ -57,13 +63,15 @@ class VmRequests:
             return
         self._running[key] = line
         self._per_user[caller.user_id] = self._per_user.get(caller.user_id, 0) + 1
-        work = self._run(key, caller, request)
+        work = self._run(key, caller, request, is_late=self._is_late(line, caller))
         if request.method in self._services.methods.reports:
             self._queue(caller).add(work, "vm report")
         else:
             self._tasks.spawn(work, f"request {request.method[:40]}")
 
-    async def _run(self, key: tuple[str, str], caller: Caller, request: Request) -> None:
+    async def _run(
+        self, key: tuple[str, str], caller: Caller, request: Request, *, is_late: bool
+    ) -> None:
         started = time.perf_counter()
         result: Any = None
         error: ErrorBody | None = None
@@ -73,6 +81,8 @@ class VmRequests:
                 result, error = kept
             else:
                 try:
+                    if is_late:
+                        await self._check_ran(caller)
                     result = await self._services.methods.request(
                         caller, request.method, request.params
                     )
@@ -110,20 +120,28 @@ class VmRequests:
         line.send(Response(id=request_id, result=result, error=error))
 
     def report(self, line: "VmLine", message: FireAndForget) -> None:
-        caller = self._caller(line, message.session_id)
+        caller = self._caller(line, message.session_id, message.method)
         if caller is None:
-            line.complain(
-                "SESSION_NOT_FOUND", "no such session on this machine", message.session_id
-            )
+            line.complain("SESSION_NOT_FOUND", _NO_SESSION, message.session_id)
             return
         queue = self._queue(caller)
         if len(queue) >= _REPORTS_WAITING_MAX:
             _log.warning("too many reports wait; one is dropped", machine=caller.machine_id)
             self._services.methods.refused["too many"] += 1
             return
-        queue.add(
-            self._services.methods.notify(caller, message.method, message.params), "vm report"
-        )
+        is_late = self._is_late(line, caller)
+        queue.add(self._take(line, caller, message, is_late=is_late), "vm report")
+
+    async def _take(
+        self, line: "VmLine", caller: Caller, message: FireAndForget, *, is_late: bool
+    ) -> None:
+        if is_late:
+            try:
+                await self._check_ran(caller)
+            except NotFound as error:
+                line.complain(error.code, error.message, caller.session_id)
+                return
+        await self._services.methods.notify(caller, message.method, message.params)
 
     def _queue(self, caller: Caller) -> Serial:
         """Reports of one machine are taken one after the other, in their order."""
@@ -151,12 +169,20 @@ class VmRequests:
             self._promised |= running
         return await self._services.results.fetch(machine.user_id, ids)
 
-    def _caller(self, line: "VmLine", session_id: str) -> Caller | None:
+    def _caller(self, line: "VmLine", session_id: str, method: str) -> Caller | None:
+        """None for a session that is not this machine's. What was used, learnt or done before a
+        session ended is reported late and counts: whether it ran there is looked up then."""
         machine = line.machine
-        if machine is None or session_id not in machine.logs:
+        if machine is None:
+            return None
+        if session_id not in machine.logs and method not in self._services.methods.reports:
             return None
         return Caller(machine.user_id, machine.org_id, machine.id, session_id)
 
+    def _is_late(self, line: "VmLine", caller: Caller) -> bool:
+        return line.machine is None or caller.session_id not in line.machine.logs
 
-def _no_session() -> ErrorBody:
-    return ErrorBody(code="SESSION_NOT_FOUND", message="no such session on this machine")
+    async def _check_ran(self, caller: Caller) -> None:
+        """Raises unless the session was closed on this machine, or moved away from it."""
+        if not await self._records.gone_from(caller.machine_id, [caller.session_id]):
+            raise NotFound("session", caller.session_id)

@@ -137,7 +137,8 @@ sessions = Table(
     Column("session_config", JSON, nullable=False),
     Column("openclaw_config", JSON),
     Column("status", String(20), nullable=False),  # active | closed
-    Column("started_at", BigInteger),  # when a machine was first told to start it
+    Column("started_at", BigInteger),  # when its machine was last told to start it
+    Column("left_machines", JSON),  # ids of those that it was moved away from, oldest first
     Column("updated_at", BigInteger, nullable=False),
     _created(),
 )

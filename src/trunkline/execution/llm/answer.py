@@ -136,6 +136,11 @@ def count(value: object) -> int:
     return min(max(value, 0), limits.TOKENS_MAX)
 
 
+def fields(value: object) -> Json:
+    """The fields of what should be a JSON object; none of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
 class _Joiner:
     """Joins characters that a server cut in two.
 

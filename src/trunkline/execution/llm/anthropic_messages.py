@@ -6,7 +6,6 @@ temperature, so none is sent. Pure functions: no SDK, no network.
 """
 
 import re
-from typing import Any
 
 from trunkline import limits
 from trunkline.execution.llm.answer import count
@@ -62,16 +61,16 @@ def quirk_of(told: Refusal, body: Json, quirks: Quirks) -> str | None:
     return next((quirk for quirk in wanted if quirk not in quirks), None)
 
 
-def usage_of(start: Any, end: Any) -> Usage:
+def usage_of(start: Json, end: Json) -> Usage:
     """Tokens from the first and the last event that told them. Unlike the API's own number,
     `tokens_in` holds what was read from and written to the cache too."""
     read, written, fresh = (
-        max(count(getattr(start, name, 0)), count(getattr(end, name, 0)))
+        max(count(start.get(name)), count(end.get(name)))
         for name in ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
     )
     return Usage(
         tokens_in=fresh + read + written,
-        tokens_out=count(getattr(end, "output_tokens", 0)),
+        tokens_out=count(end.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
     )

@@ -5,9 +5,10 @@ from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import anthropic
+import msgspec
 
 from trunkline import limits
-from trunkline.execution.llm.answer import Answer, CallParts
+from trunkline.execution.llm.answer import Answer, CallParts, fields
 from trunkline.execution.llm.anthropic_messages import (
     THOUGHTS,
     Quirks,
@@ -28,6 +29,7 @@ from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.sdk_errors import as_model_error, told_by
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
+_Stream = anthropic.AsyncStream[object]
 _STOP_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -93,13 +95,13 @@ class AnthropicProvider(BaseLLMProvider):
             full = Refusal(status=400, message="context window exceeded")
             raise explained(self._service, call.model, full)
 
-    async def _open(self, call: Call) -> Any:
+    async def _open(self, call: Call) -> _Stream:
         """The stream. What a model refuses by name is left out, at once and from then on."""
         quirks = self._quirks.get(call.model, frozenset())
         for _ in range(limits.MODEL_REFUSALS_MAX):
             body = request(call, quirks)
             try:
-                return await self._sdk().messages.create(**body)
+                return await self._post(body)
             except anthropic.APIStatusError as error:
                 told = told_by(anthropic, error)
                 quirk = quirk_of(told, body, quirks) if told else None
@@ -108,6 +110,16 @@ class AnthropicProvider(BaseLLMProvider):
                 quirks |= {quirk}
                 self._quirks[call.model] = quirks
         raise broke_off(self._service, said=False)
+
+    async def _post(self, body: Json) -> _Stream:
+        """Plain JSON both ways: the SDK's typed method makes objects of every event."""
+        return await self._sdk().post(
+            "/v1/messages",
+            content=msgspec.json.encode(body),
+            cast_to=object,
+            stream=True,
+            stream_cls=_Stream,
+        )
 
     def _sdk(self) -> anthropic.AsyncAnthropic:
         if self._client is None:
@@ -124,29 +136,31 @@ class AnthropicProvider(BaseLLMProvider):
 
 
 class _Reading:
-    """Reads events. Fields may be missing or of any type: the SDK does not check them."""
+    """Reads events. Fields may be missing or of any type: nobody has checked them, and what
+    cannot be read raises."""
 
     def __init__(self, answer: Answer, model: str) -> None:
         self._answer = answer
         self._model = model
         self._blocks: dict[object, _Block] = {}
-        self._start: Any = None
+        self._start: Json = {}
         self.ended = False
 
     def take(self, event: Any) -> Iterator[Piece]:
-        if event.type == "message_start":
-            self._start = event.message.usage
-            self._answer.usage = usage_of(self._start, None)
-        elif event.type == "content_block_start":
-            yield from self._open_block(event.index, event.content_block)
-        elif event.type == "content_block_delta" and event.index in self._blocks:
-            yield from self._delta(self._blocks[event.index], event.delta)
-        elif event.type == "message_delta":
-            reason = event.delta.stop_reason
+        kind, index = event.get("type"), event.get("index")
+        if kind == "message_start":
+            self._start = fields(event["message"].get("usage"))
+            self._answer.usage = usage_of(self._start, {})
+        elif kind == "content_block_start":
+            yield from self._open_block(index, event["content_block"])
+        elif kind == "content_block_delta" and index in self._blocks:
+            yield from self._delta(self._blocks[index], event["delta"])
+        elif kind == "message_delta":
+            reason = event["delta"].get("stop_reason")
             if isinstance(reason, str):
                 self._answer.stop_reason = _STOP_REASONS.get(reason, reason)
-            self._answer.usage = usage_of(self._start, event.usage)
-        elif event.type == "message_stop":
+            self._answer.usage = usage_of(self._start, fields(event.get("usage")))
+        elif kind == "message_stop":
             self.ended = True
 
     def kept(self) -> Json | None:
@@ -158,32 +172,33 @@ class _Reading:
         return {"provider": "anthropic", "model": self._model, "blocks": blocks}
 
     def _open_block(self, index: object, started: Any) -> Iterator[Piece]:
-        block = self._blocks[index] = _Block(started.type)
-        if started.type == "tool_use":
+        block = self._blocks[index] = _Block(started["type"])
+        if block.kind == "tool_use":
             block.call = self._answer.call()
-            block.call.named(started.id, started.name)
-            if started.input:
-                block.call.arguments(started.input)
-        elif started.type == "text":
-            if text := self._answer.text(started.text):
+            block.call.named(started.get("id"), started.get("name"))
+            if given := started.get("input"):
+                block.call.arguments(given)
+        elif block.kind == "text":
+            if text := self._answer.text(started.get("text")):
                 block.parts.append(text.text)
                 yield text
-        elif started.type == "redacted_thinking":
-            block.parts.append(self._answer.measured(started.data))
+        elif block.kind == "redacted_thinking":
+            block.parts.append(self._answer.measured(started.get("data")))
 
     def _delta(self, block: "_Block", delta: Any) -> Iterator[Piece]:
-        if delta.type == "text_delta" and block.kind == "text":
-            if text := self._answer.text(delta.text):
+        kind = delta.get("type")
+        if kind == "text_delta" and block.kind == "text":
+            if text := self._answer.text(delta.get("text")):
                 block.parts.append(text.text)
                 yield text
-        elif delta.type == "thinking_delta" and block.kind == "thinking":
-            if thought := self._answer.thinking(delta.thinking):
+        elif kind == "thinking_delta" and block.kind == "thinking":
+            if thought := self._answer.thinking(delta.get("thinking")):
                 block.parts.append(thought.text)
                 yield thought
-        elif delta.type == "signature_delta":
-            block.signature += self._answer.measured(delta.signature)
-        elif delta.type == "input_json_delta" and block.call is not None:
-            block.call.arguments(delta.partial_json)
+        elif kind == "signature_delta":
+            block.signature += self._answer.measured(delta.get("signature"))
+        elif kind == "input_json_delta" and block.call is not None:
+            block.call.arguments(delta.get("partial_json"))
 
 
 class _Block:

@@ -5,11 +5,10 @@ are known already. Pure functions: no SDK, no network.
 """
 
 import re
-from typing import Any
 
 import msgspec
 
-from trunkline.execution.llm.answer import count
+from trunkline.execution.llm.answer import count, fields
 from trunkline.execution.llm.base import Call, Json, Message, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import flattened, repaired, safe_id, safe_name
@@ -76,14 +75,15 @@ def quirk_of(told: Refusal, body: Json, quirks: Quirks) -> str | None:
     return None
 
 
-def usage_of(usage: Any) -> Usage:
+def usage_of(told: object) -> Usage:
     """Tokens as the server counted them; what was read from a cache is part of `tokens_in`."""
-    details = getattr(usage, "prompt_tokens_details", None)
+    usage = fields(told)
+    details = fields(usage.get("prompt_tokens_details"))
     return Usage(
-        tokens_in=count(getattr(usage, "prompt_tokens", 0)),
-        tokens_out=count(getattr(usage, "completion_tokens", 0)),
-        cache_read_tokens=count(getattr(details, "cached_tokens", 0)),
-        cache_write_tokens=count(getattr(details, "cache_write_tokens", 0)),
+        tokens_in=count(usage.get("prompt_tokens")),
+        tokens_out=count(usage.get("completion_tokens")),
+        cache_read_tokens=count(details.get("cached_tokens")),
+        cache_write_tokens=count(details.get("cache_write_tokens")),
     )
 
 

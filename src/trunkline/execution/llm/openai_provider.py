@@ -4,10 +4,11 @@ import contextlib
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
+import msgspec
 import openai
 
 from trunkline import limits
-from trunkline.execution.llm.answer import Answer, CallParts
+from trunkline.execution.llm.answer import Answer, CallParts, fields
 from trunkline.execution.llm.base import BaseLLMProvider, Call, Json, Piece, Thinking
 from trunkline.execution.llm.errors import Service, broke_off, no_key, refused
 from trunkline.execution.llm.http_client import HttpClient
@@ -15,6 +16,7 @@ from trunkline.execution.llm.openai_messages import Quirks, quirk_of, request, u
 from trunkline.execution.llm.sdk_errors import as_model_error, told_by
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+_Stream = openai.AsyncStream[object]
 
 
 class OpenAIProvider(BaseLLMProvider):
@@ -70,13 +72,13 @@ class OpenAIProvider(BaseLLMProvider):
         if answer.empty and answer.stop_reason == "content_filter":
             raise refused(self._service)
 
-    async def _open(self, call: Call, quirks: Quirks) -> tuple[Any, Quirks]:
+    async def _open(self, call: Call, quirks: Quirks) -> tuple[_Stream, Quirks]:
         """The stream. A server that refuses a parameter by name is asked without it, at once
         and from then on."""
         for _ in range(limits.MODEL_REFUSALS_MAX):
             body = request(call, quirks, is_openai=self._is_openai, provider=self.name)
             try:
-                return await self._sdk().chat.completions.create(**body), quirks
+                return await self._post(body), quirks
             except openai.APIStatusError as error:
                 told = told_by(openai, error)
                 quirk = quirk_of(told, body, quirks) if told else None
@@ -85,6 +87,17 @@ class OpenAIProvider(BaseLLMProvider):
                 quirks |= {quirk}
                 self._quirks[call.model] = quirks
         raise broke_off(self._service, said=False)
+
+    async def _post(self, body: Json) -> _Stream:
+        """Plain JSON both ways: the SDK's typed method walks the whole conversation and makes
+        objects of every chunk, which takes longer than everything else in a turn."""
+        return await self._sdk().post(
+            "/chat/completions",
+            content=msgspec.json.encode(body),
+            cast_to=object,
+            stream=True,
+            stream_cls=_Stream,
+        )
 
     def _sdk(self) -> openai.AsyncOpenAI:
         if self._client is None:
@@ -98,7 +111,8 @@ class OpenAIProvider(BaseLLMProvider):
 
 
 class _Reading:
-    """Reads chunks. Fields may be missing or of any type: the SDK does not check them."""
+    """Reads chunks. Fields may be missing or of any type: nobody has checked them, and what
+    cannot be read raises."""
 
     def __init__(self, answer: Answer, provider: str, model: str) -> None:
         self._answer = answer
@@ -109,26 +123,27 @@ class _Reading:
         self.ended = False
 
     def take(self, chunk: Any) -> Iterator[Piece]:
-        if getattr(chunk, "usage", None) is not None:
-            self._answer.usage = usage_of(chunk.usage)
-            self.ended = self.ended or not chunk.choices
-        for choice in (chunk.choices or [])[:1]:
-            if choice.delta is not None:
-                yield from self._delta(choice.delta)
-            if isinstance(choice.finish_reason, str):
-                self._answer.stop_reason = choice.finish_reason
+        choices, usage = chunk.get("choices"), chunk.get("usage")
+        if usage is not None:
+            self._answer.usage = usage_of(usage)
+            self.ended = self.ended or not choices
+        for choice in (choices or [])[:1]:
+            if (delta := choice.get("delta")) is not None:
+                yield from self._delta(delta)
+            if isinstance(reason := choice.get("finish_reason"), str):
+                self._answer.stop_reason = reason
                 self.ended = True
 
     def _delta(self, delta: Any) -> Iterator[Piece]:
-        thought = getattr(delta, "reasoning_content", None)
+        thought = delta.get("reasoning_content")
         if isinstance(thought, str):
             self._thoughts.append(thought)
-        if shown := self._answer.thinking(thought or getattr(delta, "reasoning", None)):
+        if shown := self._answer.thinking(thought or delta.get("reasoning")):
             yield shown
-        for said in (delta.content, delta.refusal):
+        for said in (delta.get("content"), delta.get("refusal")):
             if text := self._answer.text(said):
                 yield text
-        for part in delta.tool_calls or []:
+        for part in delta.get("tool_calls") or []:
             self._tool_call(part)
 
     def blocks(self) -> Json | None:
@@ -139,11 +154,11 @@ class _Reading:
         return {"provider": self._provider, "model": self._model, "reasoning_content": thoughts}
 
     def _tool_call(self, part: Any) -> None:
-        index, call_id = part.index, part.id
+        index, call_id = part.get("index"), part.get("id")
         call = self._calls.get(index)
         # Some servers give every parallel call the index 0 and tell them apart by their ids.
         if call is None or (call_id and call.id and call.id != call_id):
             call = self._calls[index] = self._answer.call()
-        function = part.function
-        call.named(call_id, getattr(function, "name", None))
-        call.arguments(getattr(function, "arguments", None))
+        function = fields(part.get("function"))
+        call.named(call_id, function.get("name"))
+        call.arguments(function.get("arguments"))

@@ -1,6 +1,6 @@
 """The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond."""
 
-from functools import cache
+from copy import copy
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -18,9 +18,7 @@ STEPS_MAX = 4 * limits.MODEL_CALLS_PER_TURN_MAX + 10
 """LangGraph's own limit, out of the way of `max_turns`, which says what happened."""
 
 
-@cache
-def _builder() -> StateGraph[State, Context, State, State]:
-    """Made once, in the fork server: LangGraph reads its nodes' sources, which takes 11 MiB."""
+def _agent_graph() -> AgentGraph:
     builder = StateGraph(State, context_schema=Context)
     builder.add_node("start", nodes.start)
     builder.add_node("plan", nodes.plan)
@@ -37,16 +35,19 @@ def _builder() -> StateGraph[State, Context, State, State]:
     builder.add_edge("observe", "plan")
     builder.add_edge("reflect", "respond")
     builder.add_edge("respond", END)
-    return builder
+    return builder.compile()
 
 
-def create_agent_graph(checkpointer: BaseCheckpointSaver[str] | None) -> AgentGraph:
-    """The session's graph. Without a checkpointer: one that runs inside another and is saved
-    with it."""
-    return _builder().compile(checkpointer=checkpointer)
+# Made once, in the fork server: LangGraph reads its nodes' sources, which takes 13 MiB. Without
+# a checkpointer it runs inside another graph and is saved with that.
+_nested = _agent_graph()
 
 
-_nested = create_agent_graph(None)
+def create_agent_graph(checkpointer: BaseCheckpointSaver[str]) -> AgentGraph:
+    """The session's graph."""
+    graph = copy(_nested)
+    graph.checkpointer = checkpointer
+    return graph
 
 
 async def run_nested(state: State, context: Context) -> State:

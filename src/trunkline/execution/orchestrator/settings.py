@@ -19,7 +19,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: Annotated[str, Meta(max_length=limits.TEXT_CHARS_MAX)] = ""
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
-    thinking_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
+    thinking_tokens: Annotated[int, Meta(ge=0, le=limits.MODEL_TOKENS_MAX)] | None = None
     confirm: Literal["never", "dangerous", "always"] = "never"
     tools: Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)] = []
     """Empty: all of them."""

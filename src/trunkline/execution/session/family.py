@@ -16,7 +16,7 @@ IS_LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
-_OOM_SCORE = "300"
+_OOM_SCORE = b"300"
 
 
 def adopt_orphans() -> bool:
@@ -39,7 +39,7 @@ def be_first_to_go() -> None:
     """When memory runs out, a session's process is ended before the daemon that serves them all."""
     if IS_LINUX:
         with suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE, encoding="ascii")
+            Path("/proc/self/oom_score_adj").write_bytes(_OOM_SCORE)
 
 
 def children() -> set[int]:
@@ -65,7 +65,7 @@ def kill(pid: int) -> None:
 
 
 def end_strays(own: set[int]) -> bool:
-    """Kills and reaps every child but `own`; True while there are some left.
+    """Kills and reaps every child but `own`; True if there were any.
 
     What a stray leaves behind becomes our child in turn, so this is called until it says False.
     """

@@ -14,6 +14,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,6 +34,7 @@ from trunkline.execution.session.fork_messages import (
 
 DEFAULT_TARGET = "trunkline.execution.session.semigraph_process:main"
 _READ_BYTES = 64 * 1024
+_STRAYS_PAUSE_S = 0.005
 
 Target = Callable[[str], None]
 
@@ -103,6 +105,7 @@ class ForkServer:
             # What this session orphans stays with it, so that we know whose it is.
             family.adopt_orphans()
             family.be_first_to_go()
+            family.hide_memory()  # it will hold keys, and its tools run as the same user
             gc.enable()
             self._target(socket_path)
             status = 0
@@ -135,10 +138,9 @@ class ForkServer:
         signal.set_wakeup_fd(-1)
         for pid in self._sessions:
             family.kill(pid)
-        with suppress(ChildProcessError):
-            while True:
-                family.end_strays(set())
-                os.wait()  # until there is nobody left to wait for
+        # Looked at again and again: whoever ends may leave us others, at any moment.
+        while family.end_strays(set()):
+            time.sleep(_STRAYS_PAUSE_S)
 
 
 def _ended_children() -> list[tuple[int, int]]:

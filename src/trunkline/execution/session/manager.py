@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc, saved
 from trunkline.execution.session.child import StartFailed
@@ -155,11 +156,8 @@ class SessionManager:
                 f"this machine has no runtime {start.runtime_type[:100]!r};"
                 f" it has: {', '.join(sorted(self._runtimes))}",
             )
-        if len(self.active_sessions) >= self._sessions_max:
-            raise RefusedStart(
-                "SESSION_LIMIT",
-                f"this machine runs {self._sessions_max} sessions already; close one first",
-            )
+        if not self._has_room():
+            raise RefusedStart("SESSION_LIMIT", self._limit_reached())
         config = msgspec.structs.replace(
             start.config,
             api_keys=self._init.get("api_keys") or {},
@@ -172,8 +170,34 @@ class SessionManager:
             self._line,
             self._local,
             clock=self._clock,
+            admit=self._admit,
             on_turn_end=self.snapshots.soon,
         )
+
+    def _admit(self, session: Session) -> None:
+        """A session that rested wakes up."""
+        if not self._has_room(session):
+            raise StartFailed(self._limit_reached())
+
+    def _has_room(self, newcomer: Session | None = None) -> bool:
+        """Whether one more may have a process; one that was idle for a while makes room."""
+        awake = [one for one in self.active_sessions.values() if one.is_awake]
+        if len(awake) - (newcomer in awake) < self._sessions_max:
+            return True
+        idlest = max((one for one in awake if one is not newcomer), key=Session.idle_s)
+        if idlest.idle_s() < limits.SESSION_ROOM_S:
+            return False
+        idlest.rest()
+        return True
+
+    def _limit_reached(self) -> str:
+        return f"this machine runs {self._sessions_max} sessions already; close one first"
+
+    def rest_idle(self) -> None:
+        """Sessions that nobody has used for a while give their memory back."""
+        for session in self.active_sessions.values():
+            if session.is_awake and session.idle_s() >= limits.SESSION_IDLE_S:
+                session.rest()
 
     async def _restore(self, session: Session, snapshot: Json) -> None:
         try:

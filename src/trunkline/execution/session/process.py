@@ -65,7 +65,9 @@ class SessionProcess:
 
     @property
     def alive(self) -> bool:
-        return self._is_up() and self._watching is not None and not self._watching.done()
+        """Whether it can take messages; one without a socket cannot, though its end is not told
+        yet."""
+        return self._is_up() and not self._closed.is_set()
 
     async def start(self, config: ipc.Start) -> ipc.Ready:
         """From nothing to `ready`. Raises StartFailed, and then nothing is left of it."""

@@ -42,7 +42,7 @@ class RuntimeAdapter(ABC):
 
     @abstractmethod
     async def stop(self, reason: str) -> None:
-        """Lets it save and end. Returns when it is gone."""
+        """Lets it save and end. Returns when it is gone and its end was told."""
 
     @abstractmethod
     async def get_snapshot(self) -> Json:

@@ -1,12 +1,12 @@
 """One session on this machine: its runtime, its open turns, what travels between it and the line.
 
-It outlives its process: when that dies, the next message starts another one, whose checkpoint
-makes the conversation go on. Commands are taken at once and carried out in order.
+It outlives its process: when that dies or was idle for long, the next message starts another one,
+whose checkpoint makes the conversation go on. Commands are taken at once, carried out in order.
 """
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,12 @@ MakeAdapter = Callable[[Path, Callable[[ipc.Up], None], Callable[[Failure], None
 
 START_FAILED = "SESSION_START_FAILED"
 
-_Command = ipc.UserMessage | ipc.Cancel | ipc.ConfigUpdate | ipc.ApprovalResponse | None
+
+class _Rest:
+    """End the process, if nothing is going on."""
+
+
+_Command = ipc.UserMessage | ipc.Cancel | ipc.ConfigUpdate | ipc.ApprovalResponse | _Rest | None
 """None: bring the process up again, there is something for it to wait for."""
 
 
@@ -46,8 +51,10 @@ class Session:
         local: dict[str, Local],
         *,
         clock: Callable[[], float],
+        admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
+        """`admit` is asked before each start of a process; it raises StartFailed."""
         self.id = start.config.session_id
         self.runtime_type = start.runtime_type
         self.config = start.config
@@ -60,11 +67,18 @@ class Session:
         self._make_adapter = make_adapter
         self._line = line
         self._clock = clock
+        self._admit = admit
         self._on_turn_end = on_turn_end
+        self._active_at = clock()
+        self.is_awake = True
+        """Has a process, or is about to get one; False for one that rests."""
         self._requests = Requests(self.id, line, local, self._reply)
         self._inbox: asyncio.Queue[_Command] = asyncio.Queue(limits.SESSION_INBOX_MAX)
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
+        """The process is meant to end."""
+        self._given: set[str] = set()
+        """The turns that the present process was given: they end with it, others do not."""
         self._revivals = 0
         self.adapter = self._new_adapter()
 
@@ -80,7 +94,12 @@ class Session:
 
     async def start(self) -> None:
         """Raises StartFailed."""
-        await self._launch()
+        loop = asyncio.get_running_loop()
+        told = loop.call_later(limits.SESSION_START_TOLD_S, self._tell_start)
+        try:
+            await self._launch()
+        finally:
+            told.cancel()
         self._save()
         self._working = asyncio.create_task(self._work(), name=f"session {self.id}")
 
@@ -92,13 +111,39 @@ class Session:
             await asyncio.gather(self._working, return_exceptions=True)
         await self.adapter.stop(reason)
         self._requests.drop()
-        self._end_turns(why, but=self.turns.waiting)
+        running = {turn.turn_id for turn in self.turns.open if not turn.waiting}
+        self._end_turns(why, running)
+
+    def idle_s(self) -> float:
+        """For how long nothing has happened; zero while a turn is open or a message waits."""
+        is_busy = bool(self.turns.open) or not self._inbox.empty()
+        return 0.0 if is_busy else self._clock() - self._active_at
+
+    def rest(self) -> None:
+        """Ends the process, unless a turn begins first. In order with everything else."""
+        self.is_awake = not self._put(_Rest())
+
+    async def _end_process(self) -> None:
+        self.is_awake = bool(self.turns.open)
+        if self.is_awake:
+            return
+        _log.info("an idle session rests", session=self.id)
+        self._is_stopping = True
+        await self.adapter.stop("idle")
+        self._is_stopping = False
+
+    def _tell_start(self) -> None:
+        """Whoever waits learns that it takes a moment: the runtime is being loaded."""
+        self.emit("session_status", machine="online", message="the session is being started")
 
     async def _launch(self) -> None:
+        self._admit(self)
+        self.is_awake = True
+        await self.adapter.stop("replaced")
+        waiting = self.turns.waiting
+        self._given = {waiting} if waiting is not None else set()
         self.adapter = self._new_adapter()
-        ready = await self.adapter.start(
-            msgspec.structs.replace(self.config, turn_id=self.turns.waiting)
-        )
+        ready = await self.adapter.start(msgspec.structs.replace(self.config, turn_id=waiting))
         for problem in ready.problems:
             _log.warning("a session has to do without something", session=self.id, problem=problem)
         _log.info("session process ready", session=self.id)
@@ -116,18 +161,17 @@ class Session:
         _log.error(
             "session process ended", session=self.id, code=failure.code, problem=failure.message
         )
-        waiting = self.turns.waiting
+        lost, waiting = set(self._given), self.turns.waiting
         if waiting is not None and self._revivals < limits.PROCESS_REVIVALS_MAX:
             # What it waits for is in its checkpoint: a new process asks again.
             self._revivals += 1
-            self._end_turns(failure, but=waiting)
+            lost.discard(waiting)
             self._put(None)
-        else:
-            self._end_turns(failure)
+        self._end_turns(failure, lost)
 
-    def _end_turns(self, why: Failure, but: str | None = None) -> None:
+    def _end_turns(self, why: Failure, turn_ids: Collection[str]) -> None:
         for turn in self.turns.open:
-            if turn.turn_id != but:
+            if turn.turn_id in turn_ids:
                 self.emit("execution_error", turn_id=turn.turn_id, **why.fields())
 
     # --- From the control plane -----------------------------------------------------------------
@@ -164,6 +208,7 @@ class Session:
         self._put(ipc.ApprovalResponse(data=data))
 
     def _put(self, command: _Command) -> bool:
+        self._active_at = self._clock()
         try:
             self._inbox.put_nowait(command)
         except asyncio.QueueFull:
@@ -179,11 +224,15 @@ class Session:
         while True:
             command = await self._inbox.get()
             try:
+                if isinstance(command, _Rest):
+                    await self._end_process()
+                    continue
                 if self._needs_process(command) and not self.adapter.alive:
                     await self._launch()
                 await self._carry_out(command)
             except StartFailed as error:
-                self._end_turns(Failure(code=START_FAILED, message=str(error)))
+                failure = Failure(code=START_FAILED, message=str(error))
+                self._end_turns(failure, self._given | _turn_of(command))
             except Exception:
                 _log.exception("a command could not be carried out", session=self.id)
 
@@ -202,6 +251,7 @@ class Session:
         match command:
             case ipc.UserMessage():
                 self._revivals = 0
+                self._given |= _turn_of(command)
                 await self.adapter.send_message(command.data)
             case ipc.Cancel():
                 await self.adapter.cancel(command.reason)
@@ -230,6 +280,7 @@ class Session:
         # The outbox first: an end that is noted here but was never sent would be lost.
         self._line.send_sse_event(self.id, event)
         self.is_changed = True
+        self._active_at = self._clock()
         if self.turns.saw(event):
             self._on_turn_end(self)
 
@@ -240,3 +291,10 @@ class Session:
 
     def _reply(self, message: ipc.Response | ipc.Progress) -> None:
         self.adapter.reply(message)
+
+
+def _turn_of(command: _Command) -> set[str]:
+    """The turn that a command begins, if it does."""
+    if isinstance(command, ipc.UserMessage) and command.data.turn_id is not None:
+        return {command.data.turn_id}
+    return set()

@@ -19,7 +19,12 @@ _TERMINAL = ("execution_complete", "execution_error")
 
 class OpenTurn(msgspec.Struct, kw_only=True):
     turn_id: str
-    waiting: bool = False
+    questions: list[str] = []
+    """What a person was asked and has not answered."""
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self.questions)
 
 
 class _Record(msgspec.Struct, kw_only=True):
@@ -32,6 +37,7 @@ class _Event(msgspec.Struct):
 
     type: str = ""
     turn_id: str | None = None
+    request_id: str | None = None
 
 
 _decoder = msgspec.json.Decoder(_Event)
@@ -86,13 +92,11 @@ class Turns:
                 self.end(turn.turn_id)
             return bool(ended)
         for turn in named:
-            self._set_waiting(turn, seen.type == "approval_request")
+            questions = _questions(turn.questions, seen)
+            if questions != turn.questions:
+                turn.questions = questions
+                self._write()
         return False
-
-    def _set_waiting(self, turn: OpenTurn, waiting: bool) -> None:
-        if turn.waiting != waiting:
-            turn.waiting = waiting
-            self._write()
 
     def _write(self) -> None:
         try:
@@ -101,6 +105,18 @@ class Turns:
         except OSError as error:
             # A full disk makes a restart forget; it must not end what runs.
             _log.error("a session's turns cannot be written", problem=str(error))
+
+
+def _questions(open_: list[str], event: _Event) -> list[str]:
+    """What is left to be answered after that event. Whoever goes on waits for nothing."""
+    name = event.request_id or ""
+    match event.type:
+        case "approval_request":
+            return [*(one for one in open_ if one != name), name]
+        case "approval_resolved":
+            return [one for one in open_ if one != name]
+        case _:
+            return []
 
 
 def _read(path: Path) -> _Record:

@@ -16,6 +16,7 @@ import structlog
 from yarl import URL
 
 from trunkline import limits
+from trunkline.execution import logs
 from trunkline.execution.control_plane import RequestFailed
 from trunkline.execution.ws import downlink, frames
 from trunkline.execution.ws.calls import Calls
@@ -30,7 +31,7 @@ from trunkline.execution.ws.reports import Reports
 from trunkline.execution.ws.requests import Requests, timeout_s
 from trunkline.execution.ws.uplink import Uplink
 from trunkline.wire.errors import Malformed
-from trunkline.wire.semibot.messages import Ack, Error, Json, Response
+from trunkline.wire.semibot.messages import Ack, Error, Json, Response, Token
 
 _log = structlog.get_logger(__name__)
 
@@ -59,7 +60,6 @@ class ControlPlaneClient(Calls):
         self.on_init: Callable[[Json], None] = lambda _init: None
         """Told what every `init` says, also after a reconnect: keys may have changed."""
         self.online = False
-        self._token = token
         self._heartbeat_s = heartbeat_s
         self._requests = Requests()
         self._resumed_ids: list[str] = []
@@ -108,7 +108,7 @@ class ControlPlaneClient(Calls):
 
     async def _live(self, line: Line) -> None:
         """One line, from `init` to its end."""
-        init = opened(line.init, self._token)
+        init = opened(line.init, line.token)
         capabilities = frozenset(init["capabilities"])
         self._uplink.line_up(init["acked"], capabilities)
         is_first = self._first_init is not None and not self._first_init.done()
@@ -181,6 +181,9 @@ class ControlPlaneClient(Calls):
                 ids, self._resumed_ids = self._resumed_ids, []
                 for frame in self._requests.resumed(ids, message.results):
                     self._uplink.frame(frame)
+            case Token():
+                logs.hide([message.data.token])
+                self._keeper.token = message.data.token
             case Error():
                 self._complaint(message)
             case _:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trunkline import limits
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot import messages as wire
 from trunkline.wire.semibot.messages import Json
@@ -33,7 +34,14 @@ class Unknown(NamedTuple):
 
 
 Message = (
-    ForSession | ResumeResults | Unknown | wire.InitData | wire.Response | wire.Error | wire.Ack
+    ForSession
+    | ResumeResults
+    | Unknown
+    | wire.InitData
+    | wire.Response
+    | wire.Error
+    | wire.Ack
+    | wire.Token
 )
 
 
@@ -61,6 +69,11 @@ def _typed(kind: str, raw: Json) -> Message:
             return msgspec.convert(raw, ResumeResults)
         case "error":
             return msgspec.convert(raw, wire.Error)
+        case "token":
+            token = msgspec.convert(raw, wire.Token)
+            if not 0 < len(token.data.token) <= limits.VM_TOKEN_CHARS_MAX:
+                raise Malformed("token: too long or empty")
+            return token
         case "init":
             return msgspec.convert({**_INIT_DEFAULTS, **_data(raw)}, wire.InitData)
         case "start_session":

@@ -46,7 +46,8 @@ class LineKeeper:
         self._url = url
         self._ticket = ticket
         self._ticket_until = clock() + limits.TICKET_LIFE_S
-        self._token = token
+        self.token = token
+        """Shown on the next line."""
         self._pace = pace
         self._clock = clock
         self._sleep = sleep
@@ -70,7 +71,7 @@ class LineKeeper:
         ticket = self._ticket if self._clock() < self._ticket_until else None
         url = self._url if ticket is None else self._url.update_query(ticket=ticket)
         try:
-            line = await open_line(http, url, self._token)
+            line = await open_line(http, url, self.token)
         except NoLine as error:
             if error.was_reached:
                 self._ticket = None  # shown is used, whatever came of it

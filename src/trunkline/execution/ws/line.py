@@ -44,9 +44,11 @@ class NoLine(Exception):
 class Line:
     """An open line."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, init: InitData) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, init: InitData, token: str) -> None:
         self._socket = socket
         self.init = init
+        self.token = token
+        """The one that opened this line: keys in its `init` are encrypted with it."""
         self.end = End(_BROKEN, "the connection was lost")
 
     async def send(self, frame: bytes) -> None:
@@ -83,7 +85,7 @@ async def open_line(http: aiohttp.ClientSession, url: URL, token: str) -> Line:
                 timeout=aiohttp.ClientWSTimeout(ws_close=limits.CLOSE_GRACE_S),
             )
             await socket.send_frame(frames.auth(token, CAPABILITIES), WSMsgType.TEXT)
-            return Line(socket, await _init(socket))
+            return Line(socket, await _init(socket), token)
     except BaseException as error:
         if socket is not None:
             await socket.close()

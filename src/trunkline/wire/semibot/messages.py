@@ -219,6 +219,18 @@ class ApprovalResponse(_Down, tag="approval_response"):
     data: Json = field(default_factory=dict)
 
 
+class TokenData(msgspec.Struct, kw_only=True):
+    token: str
+    expires_at: int
+
+
+class Token(_Down, tag="token"):
+    """The machine's next token, for its next line; its end in Unix ms. Only for a machine that
+    named capabilities."""
+
+    data: TokenData
+
+
 DOWNLINK = (
     Init,
     StartSession,
@@ -231,6 +243,7 @@ DOWNLINK = (
     Error,
     Ack,
     ApprovalResponse,
+    Token,
 )
 Downlink = (
     Init
@@ -244,4 +257,5 @@ Downlink = (
     | Error
     | Ack
     | ApprovalResponse
+    | Token
 )

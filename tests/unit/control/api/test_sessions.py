@@ -159,3 +159,74 @@ def test_a_logged_text_is_shown_as_json_or_as_text(data: str, shown: bytes) -> N
 def test_a_logged_text_of_any_depth_is_shown() -> None:
     deep = "[" * 100_000
     assert bytes(read_events([LoggedEvent(1, deep)])[0].event) == f'"{deep}"'.encode()
+
+
+async def test_a_session_moves_only_to_a_machine_of_its_own_user(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    path = f"/sessions/{session_id}"
+    _, before = await api.call(ann, "GET", path)
+    theirs = await api.schedule(api.people.bob)
+    own = await api.schedule(ann)
+    for machine_id in (theirs, "01a1dd21-c738-7000-8000-000000000000", "x", "é" * 100):
+        status, answer = await api.call(ann, "PATCH", path, {"machine_id": machine_id})
+        assert (status, answer["error"]["code"]) == (404, "MACHINE_NOT_FOUND"), machine_id
+    # An administrator sees both, and yet may not hand one user's session to another.
+    status, answer = await api.call(api.people.ada, "PATCH", path, {"machine_id": theirs})
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+    # Somebody else's session is not there, whoever's machine is named.
+    for machine_id in (theirs, own):
+        status, answer = await api.call(api.people.bob, "PATCH", path, {"machine_id": machine_id})
+        assert (status, answer["error"]["code"]) == (404, "SESSION_NOT_FOUND")
+    assert (await api.call(ann, "GET", path))[1]["machine_id"] == before["machine_id"]
+    status, moved = await api.call(api.people.ada, "PATCH", path, {"machine_id": own})
+    assert (status, moved["machine_id"], moved["user_id"]) == (200, own, ann.user_id)
+
+
+async def test_a_session_is_changed_by_what_makes_sense_and_by_nothing_else(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    path = f"/sessions/{session_id}"
+    _, before = await api.call(ann, "GET", path)
+    bodies: list[Any] = [{}, [], {"machine_id": None}, {"machine_id": ""}, {"machine_id": 7}]
+    bodies += [
+        {"machine_id": "x" * 101},
+        {"machine_id": "\x00"},
+        {"machine_id": [before["machine_id"]]},
+        {"title": 7},
+    ]
+    for body in bodies:
+        status, answer = await api.call(ann, "PATCH", path, body)
+        assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST"), body
+    assert (await api.call(ann, "GET", path))[1] == before
+    other = await api.schedule(ann)
+    both = {"machine_id": other, "title": "moved"}
+    _, changed = await api.call(ann, "PATCH", path, both)
+    assert (changed["machine_id"], changed["title"]) == (other, "moved")
+    _, kept = await api.call(ann, "PATCH", path, {"machine_id": other})
+    assert (kept["machine_id"], kept["title"]) == (other, "moved")
+
+
+async def test_a_closed_session_and_a_machine_that_is_gone_are_no_place_to_move(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    path, other = f"/sessions/{session_id}", await api.schedule(ann)
+    gone = await api.schedule(ann)
+    assert (await api.call(ann, "DELETE", f"/machines/{gone}"))[0] == 204
+    status, answer = await api.call(ann, "PATCH", path, {"machine_id": gone})
+    assert (status, answer["error"]["code"]) == (503, "MACHINE_OFFLINE")
+    await api.call(ann, "DELETE", path)
+    status, answer = await api.call(ann, "PATCH", path, {"machine_id": other})
+    assert (status, answer["error"]["code"]) == (409, "SESSION_CLOSED")
+
+
+async def test_of_many_moves_at_once_the_session_is_on_one_machine(api: Api) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    machines = [await api.schedule(ann) for _ in range(4)]
+    answers = await asyncio.gather(
+        *(
+            api.call(ann, "PATCH", f"/sessions/{session_id}", {"machine_id": machine_id})
+            for machine_id in machines
+        )
+    )
+    assert {status for status, _ in answers} <= {200, 409}
+    _, session = await api.call(ann, "GET", f"/sessions/{session_id}")
+    holders = [one for one in machines if session_id in (await api.core.machines.get(one)).logs]
+    assert holders == [session["machine_id"]]

@@ -7,7 +7,7 @@ import pytest
 from tests.support.model_server import Failure, ModelServer, ToolUse, Turn
 from tests.support.models import BASH, MODELS, Session, call, collect, failing, reply_of, text_of
 from trunkline import limits
-from trunkline.execution.llm.base import ModelError
+from trunkline.execution.llm.base import ModelError, Usage
 
 PROVIDERS = sorted(MODELS)
 
@@ -72,6 +72,32 @@ async def test_a_model_that_refuses_and_says_nothing_is_an_error_without_a_retry
         await session.ask(MODELS[provider])
     assert failed.value.code == "MODEL_REFUSED"
     assert session.pauses == []
+
+
+@pytest.mark.parametrize("usage", [b"5", b"[1]", b'{"prompt_tokens": "many", "input_tokens": {}}'])
+@pytest.mark.parametrize(
+    ("provider", "answer"),
+    [
+        (
+            "openai",
+            b'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}], '
+            b'"usage": %s}\n\n',
+        ),
+        (
+            "anthropic",
+            b'event: message_start\ndata: {"type": "message_start", "message": {"usage": %s}}\n\n'
+            b'event: content_block_start\ndata: {"type": "content_block_start", "index": 0, '
+            b'"content_block": {"type": "text", "text": "Hi"}}\n\n'
+            b'event: message_stop\ndata: {"type": "message_stop"}\n\n',
+        ),
+    ],
+)
+async def test_a_usage_that_is_no_usage_counts_nothing_and_the_answer_stands(
+    server: ModelServer, session: Session, provider: str, answer: bytes, usage: bytes
+) -> None:
+    server.script(Turn(raw=answer % usage))
+    reply = reply_of(await session.ask(MODELS[provider]))
+    assert (reply.text, reply.usage) == ("Hi", Usage())
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

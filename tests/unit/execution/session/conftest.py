@@ -76,13 +76,15 @@ async def make_manager(
             spawner.spawn, sockets, folder, PATIENCE, on_message=on_message, on_ended=on_ended
         )
 
-    def make(sessions_max: int = 20, **more: Any) -> SessionManager:
+    def make(
+        sessions_max: int = 20, clock: Callable[[], float] = time.time, **more: Any
+    ) -> SessionManager:
         manager = SessionManager(
             line,
             home,
             {"semigraph": semigraph},
             sessions_max=sessions_max,
-            clock=time.time,
+            clock=clock,
             **more,
         )
         made.append(manager)

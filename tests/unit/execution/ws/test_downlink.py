@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from trunkline import limits
 from trunkline.execution.ws.downlink import ForSession, ResumeResults, Unknown, read
 from trunkline.wire.errors import Malformed
-from trunkline.wire.semibot.messages import Ack, Error, InitData, Response
+from trunkline.wire.semibot.messages import Ack, Error, InitData, Response, Token
 
 
 def of(**message: Any) -> Any:
@@ -20,6 +21,32 @@ def test_the_documented_messages_are_read() -> None:
     assert of(type="ack", acked={"s": 3}) == Ack(acked={"s": 3})
     assert isinstance(of(type="resume_response", results={"r": {"status": "x"}}), ResumeResults)
     assert isinstance(of(type="error", error={"code": "X", "message": "m"}), Error)
+
+
+def test_a_new_token_is_read() -> None:
+    message = of(type="token", data={"token": "t-2", "expires_at": 1})
+    assert isinstance(message, Token)
+    assert message.data.token == "t-2"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        "t-2",
+        {},
+        {"token": "t-2"},
+        {"token": "", "expires_at": 1},
+        {"token": 7, "expires_at": 1},
+        {"token": ["t-2"], "expires_at": 1},
+        {"token": "t-2", "expires_at": "soon"},
+        {"token": "x" * (limits.VM_TOKEN_CHARS_MAX + 1), "expires_at": 1},
+    ],
+)
+def test_a_token_that_is_none_is_malformed_and_not_shown(data: Any) -> None:
+    with pytest.raises(Malformed) as error:
+        of(type="token", data=data)
+    assert "t-2" not in str(error.value)
 
 
 def test_a_session_is_started_with_defaults_for_what_is_left_out() -> None:

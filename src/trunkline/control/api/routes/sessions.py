@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from aiohttp import web
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from trunkline import limits
 from trunkline.control.api.events import EventPage, ReadEvent, read_events
@@ -12,6 +12,7 @@ from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
 from trunkline.control.approvals import Approval
 from trunkline.control.auth import Principal
+from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.sessions import NewMessage, NewSession, Session
@@ -25,9 +26,12 @@ class SessionQuery(Paging, kw_only=True):
 
 
 class SessionPatch(msgspec.Struct, kw_only=True):
-    """Null takes the title away."""
+    """What is left out stays. Null takes the title away."""
 
-    title: Label | None
+    title: Label | UnsetType | None = UNSET
+    machine_id: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)] | UnsetType = (
+        UNSET
+    )
 
 
 class AcceptedMessage(msgspec.Struct, kw_only=True):
@@ -94,11 +98,21 @@ async def get_session(core: Core, who: Principal, session_id: str) -> Session:
 
 
 @routes.patch("/sessions/{session_id}")
-async def rename_session(
+async def change_session(
     core: Core, who: Principal, session_id: str, body: SessionPatch
 ) -> Session:
-    """Give a session a title."""
-    return await core.sessions.rename(who, session_id, body.title)
+    """Give a session a title, or move it to another machine of its user.
+
+    A move ends an open turn with `SESSION_MOVED`. The session goes on from the last state that its
+    machine has saved here.
+    """
+    if body.title is UNSET and body.machine_id is UNSET:
+        raise InvalidRequest("nothing to change")
+    if body.machine_id is not UNSET:
+        await core.moves.move(who, session_id, body.machine_id)
+    if body.title is not UNSET:
+        await core.sessions.rename(who, session_id, body.title)
+    return await core.sessions.get(who, session_id)
 
 
 @routes.delete("/sessions/{session_id}")

@@ -1,0 +1,98 @@
+"""A session played through in the fork server, before there is a real one.
+
+The first of everything loads, compiles and caches much in the libraries it goes through, and Python
+rewrites code that has run some times. What is done here is shared by every session that is forked;
+what is not, each would do again, in memory of its own. All of it is real but the model's words.
+Only `semigraph_preload` may call this.
+"""
+
+import asyncio
+import re
+import socket
+import tempfile
+from pathlib import Path
+
+import structlog
+
+from trunkline import limits
+from trunkline.execution.home import Home
+from trunkline.execution.session import ipc
+from trunkline.execution.session.semigraph_process import serve
+
+_log = structlog.get_logger(__name__)
+
+_TIMES = 10  # Python has rewritten by then what it will
+_FILE = "rehearsal.txt"
+_LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_CALL = (
+    b'{"tool_calls": [{"index": 0, "id": "x", "function": '
+    b'{"name": "read_file", "arguments": "{\\"path\\": \\"' + _FILE.encode() + b'\\"}"}}]}'
+)
+_WORDS = b'{"content": "x"}'
+
+
+def rehearse() -> None:
+    """Leaves nothing behind, no thread either. Not to be called inside an event loop."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+            for _ in range(_TIMES):
+                asyncio.run(_session(Path(folder)))
+    except Exception as error:
+        # Sessions work without it, and take a little more of everything.
+        _log.warning("no rehearsal", reason=repr(error))
+
+
+async def _session(folder: Path) -> None:
+    home = Home(folder)
+    home.make()
+    (home.workspace / _FILE).write_bytes(b"x")
+    ours, theirs = socket.socketpair()
+    daemon = await asyncio.open_connection(sock=ours, limit=limits.IPC_LINE_BYTES_MAX)
+    session = await asyncio.open_connection(sock=theirs, limit=limits.IPC_LINE_BYTES_MAX)
+    async with (
+        asyncio.timeout(limits.REHEARSAL_S_MAX),
+        await asyncio.start_server(_model, "127.0.0.1", 0) as model,
+        asyncio.TaskGroup() as tasks,
+    ):
+        url = f"http://127.0.0.1:{model.sockets[0].getsockname()[1]}/v1"
+        tasks.create_task(serve(*session, env={}))
+        tasks.create_task(_daemon(*daemon, folder, url))
+
+
+async def _daemon(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, folder: Path, url: str
+) -> None:
+    """Asks one question, and hangs up after the answer."""
+    start = ipc.Start(
+        session_id="rehearsal",
+        home=str(folder),
+        agent_config={"model": "gpt-rehearsal"},
+        llm_config={"providers": {"openai": {"base_url": url}}},
+    )
+    asked = ipc.UserMessage(data=ipc.UserMessageData(message="x"))
+    writer.write(ipc.line(start) + ipc.line(asked))
+    while line := await reader.readline():
+        match ipc.decode_up(line):
+            case ipc.Request(id=request_id):
+                writer.write(ipc.line(ipc.Response(id=request_id, result={})))
+            case ipc.SseEvent(data=data) if '"execution_complete"' in data:
+                writer.close()
+                return
+            case ipc.Error(message=message):
+                raise RuntimeError(message)
+            case ipc.SseEvent(data=data) if '"execution_error"' in data:
+                raise RuntimeError(data)
+
+
+async def _model(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A model server for the two calls of a turn."""
+    for delta, reason in ((_CALL, b"tool_calls"), (_WORDS, b"stop")):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = _LENGTH.search(head)
+        await reader.readexactly(int(length[1]) if length else 0)
+        chunk = b'{"choices": [{"index": 0, "delta": %s, "finish_reason": "%s"}]}' % (delta, reason)
+        text = b"data: %s\n\ndata: [DONE]\n\n" % chunk
+        writer.write(_HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
+    await reader.read()
+    writer.close()

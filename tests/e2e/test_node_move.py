@@ -1,0 +1,124 @@
+"""A session goes on where it was never before: another machine, an empty home, the same past."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import running
+from tests.support.eventually import eventually
+from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
+from tests.support.node import Node, Talk, World
+from trunkline.control.services.snapshots import Snapshots
+from trunkline.execution.home import Home
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def synced() -> AsyncIterator[dict[str, str]]:
+    """By session, the newest state that the control plane has, as text."""
+    newest: dict[str, str] = {}
+    sync = Snapshots.sync
+
+    async def watched(snapshots: Snapshots, session_id: str, data: dict[str, Any]) -> None:
+        await sync(snapshots, session_id, data)
+        newest[session_id] = str(data)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Snapshots, "sync", watched)
+        yield newest
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(
+    tmp_path_factory: pytest.TempPathFactory, synced: dict[str, str]
+) -> AsyncIterator[World]:
+    folder = tmp_path_factory.mktemp("move")
+    async with (
+        ModelServer() as model,
+        running(folder / "data") as control,
+        World(control, model, folder / "home") as world,
+    ):
+        yield world
+
+
+async def until_synced(synced: dict[str, str], talk: Talk, words: str) -> None:
+    async def state() -> str:
+        return synced.get(talk.id, "")
+
+    await eventually(state, lambda text: words in text)
+
+
+async def moved(world: World, talk: Talk, home: Path) -> Node:
+    """A machine of the same user with an empty home, and the session on it."""
+    node = await Node(world.user, home).start()
+    assert list(Home(home).sessions.iterdir()) == []
+    session = await world.user.ok("PATCH", f"/sessions/{talk.id}", {"machine_id": node.machine_id})
+    assert session["machine_id"] == node.machine_id
+    return node
+
+
+async def test_a_session_goes_on_on_a_new_machine_after_the_end_of_its_first(
+    world: World, synced: dict[str, str], tmp_path: Path
+) -> None:
+    world.node.workspace.joinpath("notes.txt").write_text("remember the milk")
+    world.model.script(
+        Turn(tool_calls=[ToolUse(name="bash", arguments={"command": "cat notes.txt"})]),
+        Turn(text="You wanted milk."),
+    )
+    async with await world.session() as talk:
+        assert (await talk.ask("What was it? I am Ada."))["content"] == "You wanted milk."
+        await until_synced(synced, talk, "You wanted milk.")
+        assert await world.node.stop() == 0
+        second = await moved(world, talk, tmp_path / "second")
+        try:
+            world.model.script(Turn(text="You are Ada."))
+            assert (await talk.ask("Who am I?"))["content"] == "You are Ada."
+        finally:
+            assert await second.stop() == 0
+            await world.node.start()
+    asked = world.model.requests[-1]
+    assert asked.prompt == "Who am I?"
+    seen = str(asked.messages)
+    assert "What was it? I am Ada." in seen
+    assert "You wanted milk." in seen
+    # A tool's result is in no history that the control plane sends: it came with the state.
+    assert "remember the milk" in seen
+
+
+async def test_a_session_leaves_a_machine_that_is_in_the_middle_of_a_turn(
+    world: World, synced: dict[str, str], tmp_path: Path
+) -> None:
+    gate = Gate()
+    world.model.script(Turn(text="Noted: seven."), Turn(chunks=["Let me ", gate, "see."]))
+    async with await world.session() as talk:
+        await talk.ask("Remember seven.")
+        await until_synced(synced, talk, "Noted: seven.")
+        turn_id = await talk.say("Think about it.")
+        await talk.reader.until(lambda _: bool(talk.text(turn_id)), "the first words")
+        second = await moved(world, talk, tmp_path / "third")
+        try:
+            end = await talk.end_of(turn_id)
+            assert (end["type"], end["code"]) == ("execution_error", "SESSION_MOVED")
+            # The machine that it has left ends the process, and keeps what it had.
+            processes = world.node.session_processes
+
+            async def running_there() -> int:
+                return await asyncio.to_thread(lambda: len(processes()))
+
+            await eventually(running_there, lambda count: count == 0)
+            gate.open()
+            world.model.script(Turn(text="Seven."))
+            assert (await talk.ask("Which number?"))["content"] == "Seven."
+            assert [one["type"] for one in talk.of(turn_id)].count("execution_error") == 1
+            assert talk.text(turn_id).startswith("Let me")
+        finally:
+            assert await second.stop() == 0
+    asked = world.model.requests[-1]
+    assert asked.prompt == "Which number?"
+    assert "Remember seven." in str(asked.messages)
+    assert Home(world.node.home).session(talk.id).is_dir()

@@ -1,0 +1,80 @@
+"""Sessions that nobody uses: they give their process back, and go on when they are spoken to."""
+
+from tests.support import pids
+from tests.support.eventually import eventually
+from tests.support.recording_line import RecordingLine
+from tests.unit.execution.session.conftest import MakeManager
+from tests.unit.execution.session.test_manager import about, start
+from trunkline import limits
+from trunkline.execution.session.spawner import Spawner
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def processes(spawner: Spawner, count: int) -> None:
+    server = await spawner.pid()
+
+    async def below() -> int:
+        return len(pids.below(server))
+
+    await eventually(below, lambda found: found == count)
+
+
+async def test_an_idle_session_has_no_process_and_still_answers(
+    make_manager: MakeManager, line: RecordingLine, spawner: Spawner
+) -> None:
+    clock = Clock()
+    manager = make_manager(clock=clock)
+    await manager.start_session(start("s-1"))
+    before = await about(line, "s-1", "t-1")
+    clock.now += limits.SESSION_IDLE_S
+    manager.rest_idle()
+    await processes(spawner, 0)
+    assert manager.names() == ["s-1"]  # it is still this machine's
+    after = await about(line, "s-1", "t-2")
+    assert before["pid"] != after["pid"]
+    assert line.events("s-1", "execution_error") == []
+
+
+async def test_a_session_in_a_turn_does_not_rest(
+    make_manager: MakeManager, line: RecordingLine, spawner: Spawner
+) -> None:
+    clock = Clock()
+    manager = make_manager(clock=clock)
+    await manager.start_session(start("s-1"))
+    line.say("s-1", "ask", "t-1")
+    await line.until("s-1", "approval_request")
+    clock.now += 10 * limits.SESSION_IDLE_S
+    manager.rest_idle()
+    line.tell("s-1", "approval_response", request_id="q-1", confirmed=True)
+    assert (await line.end_of("s-1", "t-1"))["content"] == "confirmed: True"
+
+
+async def test_a_session_that_was_idle_for_a_while_makes_room_for_another(
+    make_manager: MakeManager, line: RecordingLine, spawner: Spawner
+) -> None:
+    clock = Clock()
+    manager = make_manager(sessions_max=2, clock=clock)
+    await manager.start_session(start("s-1"))
+    await manager.start_session(start("s-2"))
+    clock.now += limits.SESSION_ROOM_S
+    line.say("s-2", "hello")
+    await line.end_of("s-2")
+    await manager.start_session(start("s-3"))
+    line.say("s-3", "hello")
+    assert (await line.end_of("s-3"))["content"] == "hello"
+    await processes(spawner, 2)
+    # The one that rested comes back as soon as there is room, and says so when there is none.
+    line.say("s-1", "hello", "t-2")
+    end = await line.end_of("s-1", "t-2")
+    assert end["code"] == "SESSION_START_FAILED"
+    assert "2 sessions already" in end["error"]
+    clock.now += limits.SESSION_ROOM_S
+    line.say("s-1", "hello", "t-3")
+    assert (await line.end_of("s-1", "t-3"))["content"] == "hello"

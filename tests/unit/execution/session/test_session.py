@@ -1,0 +1,148 @@
+"""A session between two processes: what the first one had is lost, what waits is not."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.eventually import eventually
+from tests.support.recording_line import RecordingLine
+from trunkline import limits
+from trunkline.execution.session import ipc
+from trunkline.execution.session.failure import Failure
+from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.saved import SavedStart
+from trunkline.execution.session.session import Session
+
+CRASH = Failure(code="SESSION_CRASHED", message="gone")
+
+
+class SlowEnd(RuntimeAdapter):
+    """A runtime whose end takes as long as the test wants."""
+
+    def __init__(self, on_ended: Callable[[Failure], None]) -> None:
+        self._on_ended = on_ended
+        self._alive = False
+        self._gone = asyncio.Event()
+        self.is_stopping = False
+        self.messages: list[str] = []
+
+    @property
+    def alive(self) -> bool:
+        return self._alive
+
+    async def start(self, config: ipc.Start) -> ipc.Ready:
+        self._alive = True
+        return ipc.Ready()
+
+    async def send_message(self, data: ipc.UserMessageData) -> None:
+        self.messages.append(data.message)
+
+    async def cancel(self, reason: str) -> None:
+        self.messages.append(f"cancel {reason}")
+
+    async def configure(self, patch: Json) -> None:
+        raise NotImplementedError
+
+    async def answer(self, data: Json) -> None:
+        raise NotImplementedError
+
+    def reply(self, message: ipc.Response | ipc.Progress) -> None:
+        raise NotImplementedError
+
+    async def stop(self, reason: str) -> None:
+        if self._alive or self.messages:
+            self.is_stopping = True
+            await self._gone.wait()
+
+    async def get_snapshot(self) -> Json:
+        return {}
+
+    async def restore(self, snapshot: Json) -> None:
+        raise NotImplementedError
+
+    def lose_socket(self) -> None:
+        self._alive = False
+
+    def end(self) -> None:
+        self._alive = False
+        self._on_ended(CRASH)
+        self._gone.set()
+
+
+async def opened(folder: Path, line: RecordingLine) -> tuple[Session, list[SlowEnd]]:
+    made: list[SlowEnd] = []
+
+    def make(
+        _folder: Path, _on_message: Callable[[ipc.Up], None], on_ended: Callable[[Failure], None]
+    ) -> RuntimeAdapter:
+        made.append(SlowEnd(on_ended))
+        return made[-1]
+
+    config = ipc.Start(session_id="s-1", home=str(folder))
+    start = SavedStart(runtime_type="slow", config=config)
+    session = Session(start, folder, make, line, {}, clock=time.time)
+    line.register_session("s-1", session.handlers())
+    await session.start()
+    return session, made
+
+
+async def closed(session: Session, runtime: SlowEnd) -> None:
+    runtime.end()
+    await session.stop("test", why=CRASH)
+
+
+async def test_a_message_that_comes_while_a_process_ends_waits_for_the_next_one(
+    tmp_path: Path,
+) -> None:
+    line = RecordingLine()
+    session, made = await opened(tmp_path, line)
+    first = made[-1]
+    line.say("s-1", "one", "t-1")
+
+    async def taken() -> list[str]:
+        return first.messages
+
+    assert await eventually(taken) == ["one"]
+    first.lose_socket()
+    line.say("s-1", "two", "t-2")
+
+    async def waits() -> bool:
+        return first.is_stopping
+
+    await eventually(waits)
+    first.end()
+
+    async def given() -> list[str]:
+        return made[-1].messages
+
+    assert await eventually(given, lambda found: found == ["two"])
+    assert made[-1] is not first
+    ended = [event["turn_id"] for event in line.events("s-1", "execution_error")]
+    assert ended == ["t-1"]
+    await closed(session, made[-1])
+
+
+async def test_more_messages_than_can_wait_are_answered_with_an_error(tmp_path: Path) -> None:
+    line = RecordingLine()
+    session, made = await opened(tmp_path, line)
+    first = made[-1]
+    line.say("s-1", "one", "t-one")
+
+    async def taken() -> list[str]:
+        return first.messages
+
+    await eventually(taken)
+    first.lose_socket()
+    line.say("s-1", "held", "t-held")
+
+    async def waits() -> bool:
+        return first.is_stopping
+
+    await eventually(waits)
+    for number in range(limits.SESSION_INBOX_MAX + 1):
+        line.say("s-1", "more", f"t-{number}")
+    [event] = line.events("s-1", "execution_error")
+    assert (event["turn_id"], event["code"]) == (f"t-{limits.SESSION_INBOX_MAX}", "SESSION_BUSY")
+    first.end()
+    await closed(session, made[-1])

@@ -1,0 +1,98 @@
+"""A token that comes down the line is the one that opens the next line."""
+
+from pathlib import Path
+
+import structlog
+
+from tests.support.control import running
+from tests.support.eventually import eventually
+from tests.unit.control.conftest import FakeClock
+from tests.unit.execution.ws.machine import Naps, connected, make_client
+from tests.unit.execution.ws.proxy import Proxy
+from tests.unit.execution.ws.scripted_control import ScriptedControl
+from trunkline import limits
+from trunkline.execution import logs
+from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
+from trunkline.wire.semibot.messages import Json
+
+
+def token_message(token: object) -> Json:
+    return {"type": "token", "data": {"token": token, "expires_at": 1_800_043_200_000}}
+
+
+async def test_the_next_line_shows_the_new_token(
+    server: ScriptedControl, tmp_path: Path, naps: Naps
+) -> None:
+    with structlog.testing.capture_logs() as entries:
+        async with connected(make_client(server.url, tmp_path, naps)):
+            first = server.last
+            await first.send(token_message("token-2"), token_message(""), token_message(7))
+            await first.socket.close(code=1001)
+            again = await server.connected(2)
+            assert [one.received[0]["token"] for one in (first, again)] == ["token-1", "token-2"]
+            again.drop()
+            third = await server.connected(3)
+            assert third.received[0]["token"] == "token-2"
+    assert "token-2" not in str(entries)
+
+
+async def test_what_is_logged_shows_no_token_that_came_down_the_line(
+    server: ScriptedControl, tmp_path: Path, naps: Naps
+) -> None:
+    async with connected(make_client(server.url, tmp_path, naps)):
+        await server.last.send(token_message("a-token-nobody-sees"))
+        await server.last.socket.close(code=1001)
+        await server.connected(2)
+    assert logs._cleaned("auth a-token-nobody-sees") == "auth ***"
+
+
+async def test_keys_are_opened_with_the_token_of_their_own_line(
+    server: ScriptedControl, tmp_path: Path, naps: Naps
+) -> None:
+    def sealed(token: str) -> Json:
+        key = encrypt_key("sk-1", token, bytes(NONCE_BYTES))
+        return {"alg": key.alg, "iv": key.iv, "tag": key.tag, "ciphertext": key.ciphertext}
+
+    client = make_client(server.url, tmp_path, naps)
+    keys: list[Json] = []
+    client.on_init = lambda init: keys.append(init["api_keys"])
+    server.init["api_keys"] = {"openai": sealed("token-1")}
+    async with connected(client):
+        server.init["api_keys"] = {"openai": sealed("token-2")}
+        await server.last.send(token_message("token-2"))
+        await server.last.socket.close(code=1001)
+        await (await server.connected(2)).expect("heartbeat")
+    assert keys == [{"openai": "sk-1"}] * 2
+
+
+async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has_ended(
+    tmp_path: Path,
+) -> None:
+    clock, naps = FakeClock(), Naps()
+    async with running(tmp_path / "data", clock) as control:
+        user = await control.user()
+        path = f"/users/{user.id}/credentials/openai"
+        await user.ok("PUT", path, {"api_key": "sk-of-ada-0123456789"})
+        made = await user.schedule()
+        options = {"user_id": user.id, "ticket": made["ticket"], "token": made["token"]}
+        async with Proxy(user.ws_url).listen() as proxy:
+            client = make_client(proxy.url, tmp_path / "out", naps, **options)
+            keys: list[Json] = []
+            client.on_init = lambda init: keys.append(init["api_keys"])
+            async with connected(client):
+                first = client._keeper.token
+                clock.advance(limits.VM_TOKEN_LIFE_S / 2 + 1)
+
+                async def token() -> str:
+                    return client._keeper.token
+
+                await eventually(token, lambda now: now != first)
+                clock.advance(limits.VM_TOKEN_LIFE_S / 2)
+                proxy.cut()
+
+                async def lines() -> int:
+                    return len(keys)
+
+                await eventually(lines, lambda count: count == 2)
+                assert limits.LINE_REFUSED_DELAY_S not in naps.taken
+    assert keys == [{"openai": "sk-of-ada-0123456789"}] * 2
