@@ -24,7 +24,7 @@ from trunkline.control.edges.vm_host import VmHost
 from trunkline.control.edges.vm_requests import VmRequests
 from trunkline.control.errors import Unavailable
 from trunkline.control.first_start import admin_token, first_user
-from trunkline.control.model_access import from_environment
+from trunkline.control.model_access import ModelAccess, from_environment
 from trunkline.control.secrets import write_private
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
@@ -100,7 +100,7 @@ class Server:
             lifecycle=core.lifecycle,
             recovery=core.recovery,
             requests=VmRequests(core.services, core.session_records, core.metrics, core.tasks),
-            credentials=core.records.credentials,
+            models=ModelAccess(core.records.credentials, settings),
             metrics=core.metrics,
             tasks=core.tasks,
             clock=self._clock,

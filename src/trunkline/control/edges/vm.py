@@ -298,6 +298,11 @@ class VmLine(WSListener):
         return self.capabilities
 
     @property
+    def token(self) -> str:
+        """The one that it showed; what is encrypted for this line is encrypted with it."""
+        return self._connection.auth.token if self._connection.auth is not None else ""
+
+    @property
     def is_open(self) -> bool:
         return self._connection.state is not State.CLOSED
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec import UNSET
 from sqlalchemy import select
 
 from trunkline import limits
@@ -22,7 +23,7 @@ from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
 from trunkline.control.metrics import Metrics
-from trunkline.control.records.credentials import Credentials
+from trunkline.control.model_access import ModelAccess
 from trunkline.control.recovery import Recovery
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -61,7 +62,7 @@ class VmHost:
         lifecycle: Lifecycle,
         recovery: Recovery,
         requests: VmRequests,
-        credentials: Credentials,
+        models: ModelAccess,
         metrics: Metrics,
         tasks: Tasks,
         clock: Clock,
@@ -78,7 +79,8 @@ class VmHost:
         self._auth = auth
         self._lifecycle = lifecycle
         self._recovery = recovery
-        self._credentials = credentials
+        self._models = models
+        models.credentials.on_change = self._keys_changed
         self._tasks = tasks
         self._clock = clock
 
@@ -160,21 +162,9 @@ class VmHost:
 
     async def _init(self, line: "VmLine", machine: Machine, token: str) -> Init:
         """000 §5.1. A machine that named capabilities also learns which are in force."""
-        keys = await self._credentials.reveal(machine.user_id)
+        data = await self._access(machine, token)
         if not line.is_open:
             raise CloseLine(CloseCode.OK, "")
-        data = InitData(
-            user_id=machine.user_id,
-            org_id=machine.org_id,
-            api_keys={
-                key.provider: encrypt_key(key.api_key, token, os.urandom(NONCE_BYTES))
-                for key in keys
-                if key.api_key
-            },
-        )
-        urls = {key.provider: {"base_url": key.base_url} for key in keys if key.base_url}
-        if urls:
-            data.llm_config = {"providers": urls}
         if line.accepted():
             data.capabilities = sorted(line.capabilities)
         if "seq" in line.capabilities:
@@ -184,6 +174,27 @@ class VmHost:
                 if log.safe_seq is not None
             }
         return Init(data=data)
+
+    async def _access(self, machine: Machine, token: str) -> InitData:
+        access = await self._models.of(machine.user_id)
+        return InitData(
+            user_id=machine.user_id,
+            org_id=machine.org_id,
+            api_keys={
+                provider: encrypt_key(key, token, os.urandom(NONCE_BYTES))
+                for provider, key in access.api_keys.items()
+            },
+            llm_config=access.llm_config or UNSET,
+        )
+
+    def _keys_changed(self, user_id: str) -> None:
+        """Machines that speak our additions get another `init`; others when they return."""
+        for line in self.lines:
+            if line.user_id == user_id and line.machine is not None and line.capabilities:
+                self._tasks.spawn(self._tell_keys(line, line.machine), "keys changed")
+
+    async def _tell_keys(self, line: "VmLine", machine: Machine) -> None:
+        line.send(Init(data=await self._access(machine, line.token)))
 
     # --- After authentication -----------------------------------------------------------------
 

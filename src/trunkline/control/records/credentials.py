@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Callable
 
 import msgspec
 import structlog
@@ -62,6 +63,8 @@ class Credentials:
         self._keys = keys
         self._clock = clock
         self._lent: dict[str, list[Revealed]] = {}
+        self.on_change: Callable[[str], None] = lambda _user_id: None
+        """Told whose keys are others now."""
 
     def lend(self, user_id: str, keys: list[Revealed]) -> None:
         """Keys that are not stored here, for providers of which the user has none."""
@@ -92,6 +95,7 @@ class Credentials:
                 raise LimitReached(
                     f"a user has at most {limits.CREDENTIALS_PER_USER_MAX} credentials"
                 )
+        self.on_change(user_id)
         return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
 
     async def get(self, user_id: str, provider: str) -> Credential:
@@ -112,6 +116,7 @@ class Credentials:
             gone = await connection.execute(delete(_credentials).where(_is(user_id, provider)))
         if not gone.rowcount:
             raise NotFound("credential", provider)
+        self.on_change(user_id)
 
     async def reveal(self, user_id: str) -> list[Revealed]:
         """Every key of the user, opened. One that cannot be opened is logged and left out."""

@@ -97,7 +97,7 @@ class Session:
             graph = create_agent_graph(LocalCheckpointer(folder, serde=plain))
             turns = Turns(graph, context, sleep=sleep)
             await turns.recover(start.turn_id)
-            link.ready(context.new_problems())
+            link.ready(list(problems))
             turns.start()
             return cls(context, turns, opened.pop_all())
 

@@ -88,8 +88,13 @@ class SessionManager:
         }
 
     def initialized(self, data: Json) -> None:
-        """`init`: keys and addresses for the sessions that start from now on. Memory only."""
+        """`init`: keys and addresses for every session. Memory only."""
         self._init = data
+        for session in self.active_sessions.values():
+            session.rekey(*self._access())
+
+    def _access(self) -> tuple[dict[str, str], Json]:
+        return self._init.get("api_keys") or {}, self._init.get("llm_config") or {}
 
     def names(self) -> list[str]:
         return list(self.active_sessions)
@@ -158,11 +163,8 @@ class SessionManager:
             )
         if not self._has_room():
             raise RefusedStart("SESSION_LIMIT", self._limit_reached())
-        config = msgspec.structs.replace(
-            start.config,
-            api_keys=self._init.get("api_keys") or {},
-            llm_config=self._init.get("llm_config") or {},
-        )
+        api_keys, llm_config = self._access()
+        config = msgspec.structs.replace(start.config, api_keys=api_keys, llm_config=llm_config)
         return Session(
             SavedStart(runtime_type=start.runtime_type, config=config),
             self._home.session(config.session_id),

@@ -70,6 +70,8 @@ class Session:
         self._admit = admit
         self._on_turn_end = on_turn_end
         self._active_at = clock()
+        self._is_stale = False
+        """The process has keys that were replaced."""
         self.is_awake = True
         """Has a process, or is about to get one; False for one that rests."""
         self._requests = Requests(self.id, line, local, self._reply)
@@ -123,6 +125,14 @@ class Session:
         """Ends the process, unless a turn begins first. In order with everything else."""
         self.is_awake = not self._put(_Rest())
 
+    def rekey(self, api_keys: dict[str, str], llm_config: Json) -> None:
+        """Other keys or addresses: they hold from the next turn on, in a new process."""
+        if (api_keys, llm_config) == (self.config.api_keys, self.config.llm_config):
+            return
+        self.config = msgspec.structs.replace(self.config, api_keys=api_keys, llm_config=llm_config)
+        self._is_stale = True
+        self.rest()
+
     async def _end_process(self) -> None:
         self.is_awake = bool(self.turns.open)
         if self.is_awake:
@@ -138,7 +148,7 @@ class Session:
 
     async def _launch(self) -> None:
         self._admit(self)
-        self.is_awake = True
+        self.is_awake, self._is_stale = True, False
         await self.adapter.stop("replaced")
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
@@ -283,6 +293,8 @@ class Session:
         self._active_at = self._clock()
         if self.turns.saw(event):
             self._on_turn_end(self)
+            if self._is_stale:
+                self.rest()
 
     def emit(self, kind: str, **fields: Any) -> None:
         """An event of the daemon's own."""

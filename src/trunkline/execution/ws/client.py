@@ -31,7 +31,7 @@ from trunkline.execution.ws.reports import Reports
 from trunkline.execution.ws.requests import Requests, timeout_s
 from trunkline.execution.ws.uplink import Uplink
 from trunkline.wire.errors import Malformed
-from trunkline.wire.semibot.messages import Ack, Error, Json, Response, Token
+from trunkline.wire.semibot.messages import Ack, Error, InitData, Json, Response, Token
 
 _log = structlog.get_logger(__name__)
 
@@ -159,7 +159,11 @@ class ControlPlaneClient(Calls):
     async def _read(self, line: Line) -> None:
         async for text in line.texts():
             try:
-                self._take(downlink.read(text))
+                message = downlink.read(text)
+                if isinstance(message, InitData):
+                    self.on_init(opened(message, line.token))  # keys or addresses have changed
+                else:
+                    self._take(message)
             except Malformed as error:
                 _log.warning("malformed message from the control plane", problem=str(error))
 

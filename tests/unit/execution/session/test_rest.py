@@ -78,3 +78,28 @@ async def test_a_session_that_was_idle_for_a_while_makes_room_for_another(
     clock.now += limits.SESSION_ROOM_S
     line.say("s-1", "hello", "t-3")
     assert (await line.end_of("s-1", "t-3"))["content"] == "hello"
+
+
+async def test_other_keys_hold_from_the_next_turn_on(
+    make_manager: MakeManager, line: RecordingLine
+) -> None:
+    manager = make_manager()
+    manager.initialized({"api_keys": {"openai": "old"}})
+    await manager.start_session(start("s-1"))
+    line.say("s-1", "ask", "t-1")
+    await line.until("s-1", "approval_request")
+    manager.initialized({"api_keys": {"openai": "new"}})
+    line.tell("s-1", "approval_response", request_id="q-1", confirmed=True)
+    await line.end_of("s-1", "t-1")  # the running turn is left alone
+    assert (await about(line, "s-1", "t-2"))["keys"] == {"openai": "new"}
+
+
+async def test_the_same_keys_again_change_nothing(
+    make_manager: MakeManager, line: RecordingLine
+) -> None:
+    manager = make_manager()
+    manager.initialized({"api_keys": {"openai": "old"}})
+    await manager.start_session(start("s-1"))
+    before = await about(line, "s-1", "t-1")
+    manager.initialized({"api_keys": {"openai": "old"}})
+    assert (await about(line, "s-1", "t-2"))["pid"] == before["pid"]
