@@ -68,7 +68,7 @@ run: install
 
 test: install
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: install
 	@$(BIN)/ruff check .

@@ -65,8 +65,10 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
 
 def test_a_chat_streams_shows_the_tool_and_ends(terminal: Terminal) -> None:
     """Right after the start: what is said before the machine is up waits for it."""
-    written = terminal.run("chat", "write plan.txt: to do")
-    assert written.returncode == 0, written.stderr
+    first = terminal.run("chat", "list the files here")
+    assert first.returncode == 0, first.stderr
+    [workspace] = terminal.data.glob("vms/*/workspace")
+    (workspace / "plan.txt").write_text("to do")
     done = terminal.run("chat", "list the files here")
     assert done.returncode == 0, done.stderr
     assert re.search(r"→ (list_files|bash)", done.stdout)

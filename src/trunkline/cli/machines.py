@@ -54,7 +54,9 @@ async def schedule(
 @remote(app, "token", example="trunkline machine token ID")
 async def token(client: "Client", machine_id: str) -> Record:
     """Print a new token and ticket for an execution plane that is scheduled already."""
-    return Record(await client.post("machines", machine_id, "token"))
+    machine = await client.get("machines", machine_id)
+    made = await client.post("machines", machine_id, "token")
+    return Record({"user_id": machine["user_id"], **made})
 
 
 @remote(app, "terminate", example="trunkline machine terminate ID")

@@ -138,7 +138,8 @@ async def test_a_process_that_left_the_group_does_not_keep_the_end_waiting(
         escaped = await held.pid()
         try:
             await child.stop()
-            assert await child.ended() == "exited with 0"
+            # Its own end may come before our signal, or just after it.
+            assert await child.ended() in ("exited with 0", "was ended by SIGTERM")
             os.kill(escaped, 0)  # it lives, and its output is still the child's pipe
         finally:
             os.kill(escaped, signal.SIGKILL)

@@ -11,6 +11,7 @@ JWT = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1c2VyX2lkIjoiMSJ9.c2lnbmF0dXJl"
 @pytest.mark.parametrize(
     "secret",
     [new_secret("tl"), new_secret("tk"), JWT, JWT[:30], "sk-ant-api03-abcdefghijk"],
+    ids=["admin token", "token", "JWT", "half a JWT", "a provider's key"],
 )
 @pytest.mark.parametrize("text", ["{}", "before {} after", "'{}'", '{{"x": "{}"}}', "ws/{}/x"])
 def test_a_secret_is_taken_out_wherever_it_stands(secret: str, text: str) -> None:
