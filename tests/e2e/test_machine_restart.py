@@ -68,10 +68,11 @@ async def test_a_kept_turn_whose_session_does_not_run_goes_on_after_a_restart_of
     if lists_first:
         await again.heartbeat(other)
     await again.send({"type": "resume", "pending_ids": [], "turns": [turn]})
-    await said(again, "lost")  # and so `resume` has been dealt with
+    await again.expect("resume_response")
     if not lists_first:
         assert again.of_type("start_session") == []
         await again.heartbeat(other)
+    await said(again, "lost")
     assert (await started(again, session))["acked"] == 1
     await again.event(session, seq=2, type="approval_request", request_id="q", turn_id=turn)
     await user.ok("POST", "/approvals/q", {"confirmed": True})

@@ -71,6 +71,7 @@ async def test_the_late_end_of_a_turn_that_was_ended_before_a_restart_is_not_sho
     assert [end.get("code") for end in await ends(user, session)] == ["MACHINE_OFFLINE"]
     if "seq" in capabilities:
         await again.expect("ack", lambda message: message["acked"] == {session: 2})
+        await again.heartbeat(session)
     # What it owed it has paid: the next message's end is its own.
     await user.say(session, "two")
     await said(again, "two")

@@ -20,6 +20,9 @@ from trunkline.control.tasks import Tasks
 _log = structlog.get_logger(__name__)
 
 _RETRY_S = 1.0
+_LISTS_SOON_S = 1.0
+# The first heartbeat of a machine that counts comes behind its backlog, the second one does not.
+_LISTS_LATE_S = limits.HEARTBEAT_INTERVAL_S + _LISTS_SOON_S
 
 
 class Delivery:
@@ -91,7 +94,7 @@ class Delivery:
             while machine.outbox and (line := machine.line) is not None:
                 command = machine.outbox[0]
                 try:
-                    start = await self._start_first(machine, command)
+                    start = await self._start_first(machine, line, command)
                 except Exception:
                     _log.exception("a command cannot be delivered yet", machine=machine.id)
                     await asyncio.sleep(_RETRY_S)
@@ -109,38 +112,34 @@ class Delivery:
             machine.pump = None
         self.wake(machine)
 
-    async def _start_first(self, machine: Machine, command: Command) -> Start | None:
-        if not isinstance(command, NEEDS_SESSION):
+    async def _start_first(self, machine: Machine, line: Line, command: Command) -> Start | None:
+        if not isinstance(command, NEEDS_SESSION) or _runs(machine, command.session_id):
             return None
         if machine.running is None:
-            await self._learn_running(machine)
-        assert machine.running is not None
-        if command.session_id in machine.running:
+            await self._learn_running(machine, line)
+        if machine.line is not line or _runs(machine, command.session_id):
             return None
-        if machine.line is not None and "seq" not in machine.line.capabilities:
+        if "seq" not in line.capabilities:
             await self.before_restart(machine, command.session_id)
         return await self.starter(command.session_id)
 
     def _makes_sense(self, machine: Machine, command: Command) -> bool:
-        is_running = machine.running is not None and command.session_id in machine.running
+        is_running = _runs(machine, command.session_id)
         if isinstance(command, Say) and machine.ends.has_ended(command.turn_id):
             return False
         if isinstance(command, NEEDS_SESSION):
             return is_running
         return not (is_running and isinstance(command, Start))
 
-    async def _learn_running(self, machine: Machine) -> None:
-        """After a restart of ours: the first heartbeat says what runs there, or our records."""
-        deadline = asyncio.get_running_loop().time() + 1.0
-        while machine.running is None and machine.line is not None:
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0:
-                break
-            try:
-                await asyncio.wait_for(machine.changed.wait(), left)
-            except TimeoutError:
-                break
-        if machine.running is None:
+    async def _learn_running(self, machine: Machine, line: Line) -> None:
+        """After a restart of either side: the first heartbeat says what runs there, or our
+        records, which may be wrong: `Recovery` looks again at the heartbeat that comes late."""
+        wait_s = _LISTS_LATE_S if "seq" in line.capabilities else _LISTS_SOON_S
+        try:
+            async with asyncio.timeout(wait_s):
+                while machine.running is None and machine.line is line:
+                    await machine.changed.wait()
+        except TimeoutError:
             table = schema.sessions
             async with self._store.read() as connection:
                 started = await connection.scalars(
@@ -148,22 +147,36 @@ class Delivery:
                         and_(table.c.machine_id == machine.id, table.c.started_at.is_not(None))
                     )
                 )
-                machine.running = set(started)
+                found = set(started)
+            if machine.running is None and machine.line is line:
+                machine.running = found | set(machine.starting)
 
     def _deliver(self, machine: Machine, line: Line, command: Command) -> None:
         if isinstance(command, Start):
-            if machine.running is None:
-                machine.running = set()
-            machine.running.add(command.session_id)
+            if machine.running is not None:
+                machine.running.add(command.session_id)
+            machine.carried.discard(command.session_id)
             machine.stopping.discard(command.session_id)
             loop = asyncio.get_running_loop()
             machine.starting[command.session_id] = loop.time() + limits.SESSION_START_TIMEOUT_S
         elif isinstance(command, Say):
             machine.turns_sent.add(command.turn_id)
             machine.turns_unrecorded.add(command.turn_id)
+            if "seq" in line.capabilities:
+                log = machine.logs.get(command.session_id)
+                seq = log.machine_seq if log is not None else None
+                machine.turns_unheard[command.turn_id] = command.session_id, seq
         elif isinstance(command, Stop):
             machine.stopping.add(command.session_id)
             if machine.running is not None:
                 machine.running.discard(command.session_id)
         line.deliver(command)
         self.on_sent(machine, command)
+
+
+def _runs(machine: Machine, session_id: str) -> bool:
+    """As far as we know. Before the machine has listed its sessions: those that this line was
+    told to start."""
+    if machine.running is None:
+        return session_id in machine.starting and session_id not in machine.carried
+    return session_id in machine.running

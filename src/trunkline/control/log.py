@@ -152,19 +152,20 @@ class Log:
     def append(self, session: SessionLog, line: str) -> None:
         """Adds an event. The hot path runs through here."""
         if not session.pending:
-            self._dirty.append(session)
-            if not self._writing:
-                self._writing = True
-                self._idle.clear()
-                asyncio.get_running_loop().call_soon(self._start_writing)
+            self._has_news(session)
         session.pending.append(line)
 
     def taken(self, session: SessionLog) -> None:
-        """An event was taken and not written: the machine need not keep it for that."""
-        if session.tail_id == session.last_id and not session.pending:
-            session.safe_seq = session.machine_seq
-            if session.on_safe is not None and session.safe_seq is not None:
-                session.on_safe(session.session_id, session.safe_seq)
+        """An event was taken and is not to be written: its number is, and acknowledged then."""
+        if not session.pending and session.machine_seq != session.safe_seq:
+            self._has_news(session)
+
+    def _has_news(self, session: SessionLog) -> None:
+        self._dirty.append(session)
+        if not self._writing:
+            self._writing = True
+            self._idle.clear()
+            asyncio.get_running_loop().call_soon(self._start_writing)
 
     async def append_and_wait(self, session: SessionLog, line: str) -> int:
         """Adds an event, waits until it is committed and delivered, and returns its id."""
@@ -185,7 +186,7 @@ class Log:
     async def _write(self) -> None:
         """One transaction after the other until nothing is left; the next gathers meanwhile."""
         while self._dirty:
-            dirty, self._dirty = self._dirty, []
+            dirty, self._dirty = list(dict.fromkeys(self._dirty)), []
             segments = [self._segment(session) for session in dirty]
             marks = [mark for session in dirty for mark in session.marks]
             for session in dirty:
@@ -244,7 +245,7 @@ class Log:
             _trim(session.ring)  # only large events can make a large ring
         session.last_id += len(lines)
         self.events_total += len(lines)
-        if session.readers:
+        if lines and session.readers:
             batch = Batch(segment.first_id, lines)
             for reader in session.readers:
                 _guarded(reader.deliver, batch)

@@ -51,6 +51,9 @@ class Machine:
         """The turns that went out on the present line."""
         self.turns_unrecorded: set[str] = set()
         """Those of them whose record does not say so yet."""
+        self.turns_unheard: dict[str, tuple[str, int | None]] = {}
+        """Those that nothing came after yet, where the machine counts: their session, and its
+        number when they went out."""
         self.turns_kept: frozenset[str] = frozenset()
         """The turns that it named in `resume`, until it has listed the sessions that it runs."""
         self.ends = Ends()

@@ -148,6 +148,8 @@ class Machines:
         if fresh:
             machine.running = set()
             machine.starting.clear()
+        elif "seq" in line.capabilities:
+            machine.running = None  # it may be another process: its heartbeat says what runs
         deadline = asyncio.get_running_loop().time() + limits.SESSION_START_TIMEOUT_S
         for session_id in machine.starting:
             machine.starting[session_id] = deadline
@@ -160,6 +162,7 @@ class Machines:
         machine.turns_sent &= machine.turns_unrecorded
         machine.lists_sessions = False
         machine.turns_kept = frozenset()
+        machine.turns_unheard.clear()
         machine.is_held = not fresh
         if machine.is_held:
             loop = asyncio.get_running_loop()

@@ -91,6 +91,9 @@ class Recovery:
         if machine.turns_kept:
             kept, machine.turns_kept = machine.turns_kept, frozenset()
             self._tasks.spawn(self._start_again(machine, kept), "turns that go on")
+        missed = _missed(machine)
+        if missed:
+            self._tasks.spawn(self._say_missed(machine, missed), "turns that were missed")
 
     async def _start_again(self, machine: Machine, kept: frozenset[str]) -> None:
         """A machine that was restarted kept its turns that wait for a person: they go on when
@@ -98,3 +101,25 @@ class Recovery:
         for turn in await self._turns.open_of(list(machine.logs)):
             if turn.id in kept and not machine.ends.has_ended(turn.id):
                 await self._machines.delivery.ensure_started(machine, turn.session_id)
+
+    async def _say_missed(self, machine: Machine, missed: set[str]) -> None:
+        """Messages to sessions that do not run after all: they go out again behind a start."""
+        for turn in await self._turns.open_of(list(machine.logs)):
+            if turn.id in missed & machine.turns_sent and not machine.ends.has_ended(turn.id):
+                machine.turns_sent.discard(turn.id)
+                await self.say_again(machine, turn)
+
+
+def _missed(machine: Machine) -> set[str]:
+    """The turns whose session the machine does not list, and has not spoken of since they went
+    out. Each is looked at once: a session that was listed later has its message."""
+    missed: set[str] = set()
+    for turn_id, (session_id, seq) in list(machine.turns_unheard.items()):
+        if session_id in machine.starting:
+            continue  # its start is on its way
+        del machine.turns_unheard[turn_id]
+        log = machine.logs.get(session_id)
+        runs = machine.running is None or session_id in machine.running
+        if log is not None and log.machine_seq == seq and not runs:
+            missed.add(turn_id)
+    return missed

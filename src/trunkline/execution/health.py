@@ -45,12 +45,13 @@ class Health:
     def __init__(
         self,
         runtimes: Collection[str],
-        sessions: Callable[[], int],
+        sessions: Callable[[], dict[str, int]],
         sessions_max: int,
         *,
         version_of: Callable[[str], Awaitable[str | None]] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        """`sessions` counts them, those with a process and those without apart."""
         self._runtimes = runtimes
         self._sessions = sessions
         self._sessions_max = sessions_max
@@ -68,7 +69,7 @@ class Health:
         return {
             **self._seen,
             "runtimes": sorted(self._runtimes),
-            "sessions": {"running": self._sessions(), "max": self._sessions_max},
+            "sessions": {**self._sessions(), "max": self._sessions_max},
             "degradation": {"without_line": {"works": list(WORKS), "degraded": DEGRADED}},
         }
 

@@ -53,7 +53,8 @@ class Node:
         self._spawner = Spawner(
             scrubbed(
                 os.environ,
-                keep=settings.passed_names,
+                # The router's, which may hold a login; tools are not given them then.
+                keep=[*settings.passed_names, "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"],
                 secrets=[settings.token, settings.ticket or "", *settings.api_keys.values()],
             ),
             home.workspace,
@@ -79,9 +80,7 @@ class Node:
             clock=time.time,
             local=local,
         )
-        self._health = Health(
-            runtimes, lambda: len(self._manager.active_sessions), settings.sessions_max
-        )
+        self._health = Health(runtimes, self._manager.counts, settings.sessions_max)
         self._client.message_handlers[MACHINE] = self._manager.handlers()
         self._client.active_sessions = self._manager.names
         self._client.open_turns = self._manager.turns
@@ -159,12 +158,16 @@ class Node:
         keys = self._settings.api_keys | (init.get("api_keys") or {})
         logs.hide(keys.values())
         self._manager.initialized({**init, "api_keys": keys})
-        self._home.write_config(
-            user_id=init.get("user_id") or self._settings.user_id,
-            org_id=init.get("org_id"),
-            control_plane=self._settings.control_plane_url,
-            sessions_max=self._settings.sessions_max,
-        )
+        try:
+            self._home.write_config(
+                user_id=init.get("user_id") or self._settings.user_id,
+                org_id=init.get("org_id"),
+                control_plane=self._settings.control_plane_url,
+                sessions_max=self._settings.sessions_max,
+            )
+        except OSError as error:
+            # It is there to be looked at; a full disk must not cost the line.
+            _log.error("config.json cannot be written", problem=str(error))
 
     def _line_changed(self, is_up: bool) -> None:
         self._manager.line_changed(is_up, *degradation(is_up))

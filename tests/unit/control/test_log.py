@@ -288,3 +288,46 @@ async def test_readers_that_come_and_go_at_random_see_each_event_once(
         if not reader.resyncs:
             assert first == start + 1
     assert len(session.ring) <= limits.RING_EVENTS
+
+
+async def test_a_number_is_acknowledged_when_it_is_stored_though_its_event_is_not(
+    disk: SqliteSegments,
+) -> None:
+    log = Log(disk, now_ms)
+    session, reader = await log.open("s1"), Collector()
+    await log.append_and_wait(session, "a")
+    await log.follow(session, reader, 1)
+    acked: list[int] = []
+    session.on_safe = lambda _session, seq: acked.append(seq)
+    session.machine_seq = 7
+    log.taken(session)
+    assert acked == []
+    await log.flushed()
+    assert acked == [7]
+    assert (session.last_id, reader.events) == (1, [])
+    reopened = await Log(disk, now_ms).open("s1")
+    assert (reopened.last_id, reopened.machine_seq) == (1, 7)
+
+
+async def test_a_number_without_an_event_in_the_middle_of_others_is_committed_with_them() -> None:
+    store = GatedStore()
+    log = Log(store, now_ms)
+    session = await log.open("s1")
+    log.append(session, "a")
+    await store.called.wait()
+    for seq in (1, 2):
+        session.machine_seq = seq
+        log.taken(session)
+    log.append(session, "b")
+    store.gate.release()
+    store.gate.release()
+    await log.flushed()
+    assert [(one.lines, one.machine_seq) for one in store.committed] == [(["a"], None), (["b"], 2)]
+
+
+async def test_without_numbers_there_is_nothing_to_store_of_an_event_that_is_not_shown() -> None:
+    store = GatedStore()
+    log = Log(store, now_ms)
+    log.taken(await log.open("s1"))
+    await log.flushed()
+    assert store.calls == 0

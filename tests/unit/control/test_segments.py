@@ -52,6 +52,20 @@ async def test_heads_say_where_each_log_ends(segments: SegmentStore) -> None:
     assert heads == {"s1": Head(3, 4), "s2": Head(1, 7)}
 
 
+async def test_a_number_without_an_event_is_kept_and_is_no_event(segments: SegmentStore) -> None:
+    await segments.append([segment("s1", 1, ["a"], 10, 4)])
+    for again in (False, True):
+        batch = [segment("s1", 2, [], 11, 5), segment("s2", 1, [], 11, 1)]
+        await segments.append([*batch, segment("s3", 1, ["x"], 11, 1)], again=again)
+    heads = await segments.heads(["s1", "s2", "s3"])
+    assert heads == {"s1": Head(1, 5), "s2": Head(0, 1), "s3": Head(1, 1)}
+    assert await segments.read("s1", 0, 10) == [(1, "a")]
+    assert await segments.read("s2", 0, 10) == []
+    await segments.append([segment("s1", 2, ["b"], 12, 6), segment("s2", 1, ["y"], 12, 2)])
+    assert await segments.heads(["s1", "s2"]) == {"s1": Head(2, 6), "s2": Head(1, 2)}
+    assert await segments.read("s2", 0, 10) == [(1, "y")]
+
+
 async def test_a_batch_is_written_whole_or_not_at_all(segments: SegmentStore) -> None:
     await segments.append([segment("s1", 1, ["a"], 10, None)])
     clash = [segment("s2", 1, ["x"], 10, None), segment("s1", 1, ["again"], 10, None)]

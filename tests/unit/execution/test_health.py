@@ -14,7 +14,7 @@ def made(*runtimes: str, **versions: str | None) -> Health:
     async def version_of(name: str) -> str | None:
         return versions.get(name)
 
-    return Health(runtimes, lambda: 3, 20, version_of=version_of)
+    return Health(runtimes, lambda: {"running": 3, "resting": 2}, 20, version_of=version_of)
 
 
 async def test_before_the_first_look_nothing_is_claimed() -> None:
@@ -53,7 +53,7 @@ async def test_openclaw_is_available_when_everything_is_there() -> None:
     assert report["openclaw_reason"] is None
     assert report["node_available"] is True
     assert report["runtimes"] == ["openclaw", "semigraph"]
-    assert report["sessions"] == {"running": 3, "max": 20}
+    assert report["sessions"] == {"running": 3, "resting": 2, "max": 20}
 
 
 async def test_a_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ async def test_a_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch
             again.set()
             await asyncio.Event().wait()
 
-    checked = Health([], lambda: 0, 1, version_of=version_of, sleep=sleep)
+    checked = Health([], dict, 1, version_of=version_of, sleep=sleep)
     looking = asyncio.create_task(checked.run())
     await asyncio.wait_for(again.wait(), 15)
     looking.cancel()

@@ -95,6 +95,18 @@ async def test_a_session_answers_and_the_machine_says_how_it_is(
         assert seen["sessions"]["max"] == 20
 
 
+async def test_a_home_that_cannot_be_written_does_not_cost_the_line(
+    user: TestUser, tmp_path: Path
+) -> None:
+    (tmp_path / "home" / ".semibot" / "config.json").mkdir(parents=True)  # as good as a full disk
+    async with asyncio.timeout(BOUND_S):
+        node = await ScriptedNode(user, tmp_path / "home").start()
+        session_id = await user.session(machine_id=node.machine_id)
+        assert (await ask(user, session_id, "hello"))["content"] == "hello"
+        assert "config.json cannot be written" in node.log
+        await node.stop()
+
+
 @pytest.mark.proves(
     "000-9-api-keys-in-memory-only",
     "004-9-keys-in-memory-only",

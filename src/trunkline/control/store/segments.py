@@ -26,6 +26,7 @@ _T = TypeVar("_T")
 _VALUES = "segments (session_id, last_id, first_id, at, machine_seq, body) VALUES (?,?,?,?,?,?)"
 _INSERT = f"INSERT INTO {_VALUES}"
 _INSERT_AGAIN = f"INSERT OR IGNORE INTO {_VALUES}"
+_COUNT = f"{_INSERT} ON CONFLICT DO UPDATE SET machine_seq = excluded.machine_seq"
 
 
 class Head(NamedTuple):
@@ -36,7 +37,8 @@ class Head(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """Consecutive events of one session."""
+    """Consecutive events of one session. Without any, the machine's number is all that is new,
+    and goes to the row before."""
 
     session_id: str
     first_id: int
@@ -134,13 +136,15 @@ class SqliteSegments:
 
     def _append(self, segments: list[Segment], again: bool) -> None:
         connection = self._connection
-        rows = [segment.row() for segment in segments]
+        rows = [segment.row() for segment in segments if segment.lines]
+        counts = [segment.row() for segment in segments if not segment.lines]
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.executemany(
                 _INSERT_AGAIN if again else _INSERT,
                 rows,
             )
+            connection.executemany(_COUNT, counts)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:  # a full disk may have ended it already
@@ -172,6 +176,11 @@ class SqliteSegments:
         self._connection.execute("DELETE FROM segments WHERE session_id = ?", (session_id,))
 
 
+def _values(segment: Segment) -> dict[str, object]:
+    columns = (column.name for column in schema.segments.columns)
+    return dict(zip(columns, segment.row(), strict=True))
+
+
 class SqlSegments:
     """The same in PostgreSQL."""
 
@@ -185,13 +194,20 @@ class SqlSegments:
         return cls(engine)
 
     async def append(self, segments: list[Segment], *, again: bool = False) -> None:
-        columns = [column.name for column in schema.segments.columns]
-        rows = [dict(zip(columns, segment.row(), strict=True)) for segment in segments]
+        rows = [_values(segment) for segment in segments if segment.lines]
+        counts = [_values(segment) for segment in segments if not segment.lines]
         statement = insert(schema.segments)
+        keys = [column.name for column in schema.segments.primary_key]
+        count = statement.on_conflict_do_update(
+            index_elements=keys, set_={"machine_seq": statement.excluded.machine_seq}
+        )
         async with self._engine.begin() as connection:
-            await connection.execute(
-                statement.on_conflict_do_nothing() if again else statement, rows
-            )
+            if rows:
+                await connection.execute(
+                    statement.on_conflict_do_nothing() if again else statement, rows
+                )
+            if counts:
+                await connection.execute(count, counts)
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
         table = schema.segments

@@ -195,12 +195,17 @@ class Shelf:
         )
 
     def _retire_lines_before(self, new: Line) -> None:
-        """Every run of a subgraph has a namespace of its own; the oldest of them go."""
+        """Every run of a subgraph has a namespace of its own; the oldest of them go. As many again
+        may stay where a person was asked: older ones are of turns that were ended."""
         lines = self.lines(new.thread_id)
         inner = [line for line in lines if line.checkpoint_ns and line is not new]
         inner.sort(key=lambda line: max(line.entries, default=""), reverse=True)
-        for line in inner[limits.CHECKPOINT_NAMESPACES_MAX - 1 :]:
-            self.drop_line(line)
+        old = inner[limits.CHECKPOINT_NAMESPACES_MAX - 1 :]
+        waiting = [line for line in old if line.waiting()]
+        kept = {line.key for line in waiting[: limits.CHECKPOINT_NAMESPACES_MAX]}
+        for line in old:
+            if line.key not in kept:
+                self.drop_line(line)
 
     def _remember_writes(self, line: Line, checkpoint_id: str, found: Iterable[Writes]) -> None:
         line.writes.add(checkpoint_id)

@@ -16,7 +16,7 @@ from trunkline.execution.llm.anthropic_messages import (
     request,
     usage_of,
 )
-from trunkline.execution.llm.base import BaseLLMProvider, Call, Json, Piece
+from trunkline.execution.llm.base import BaseLLMProvider, Call, Json, Piece, Usage
 from trunkline.execution.llm.errors import (
     Refusal,
     Service,
@@ -54,7 +54,7 @@ class AnthropicProvider(BaseLLMProvider):
         self._quirks: dict[str, Quirks] = {}
         self._service = Service.at(name, self._base_url)
 
-    async def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
+    async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
         if not self._key and not self._is_gateway:
             raise no_key(self._service)
         answer = Answer(self._service, call.model)
@@ -80,7 +80,7 @@ class AnthropicProvider(BaseLLMProvider):
     def _is_gateway(self) -> bool:
         return self._base_url != DEFAULT_BASE_URL
 
-    async def _pieces(self, call: Call, answer: Answer) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, call: Call, answer: Answer) -> AsyncGenerator[Piece | Usage, None]:
         reading = _Reading(answer, call.model)
         async with await self._open(call) as stream:
             async for event in stream:
@@ -146,11 +146,12 @@ class _Reading:
         self._start: Json = {}
         self.ended = False
 
-    def take(self, event: Any) -> Iterator[Piece]:
+    def take(self, event: Any) -> Iterator[Piece | Usage]:
         kind, index = event.get("type"), event.get("index")
         if kind == "message_start":
             self._start = fields(event["message"].get("usage"))
             self._answer.usage = usage_of(self._start, {})
+            yield self._answer.usage
         elif kind == "content_block_start":
             yield from self._open_block(index, event["content_block"])
         elif kind == "content_block_delta" and index in self._blocks:

@@ -45,6 +45,8 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
+    """What a call took."""
+
     tokens_in: int = 0
     tokens_out: int = 0
     cache_read_tokens: int = 0
@@ -116,8 +118,9 @@ class BaseLLMProvider(ABC):
     name: str
 
     @abstractmethod
-    def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
-        """Pieces as they come, then one Reply. Raises ModelError, retries nothing."""
+    def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
+        """Pieces as they come, then one Reply. Raises ModelError, retries nothing. A Usage on the
+        way says what the call has taken so far, should it never get to its Reply."""
 
     @abstractmethod
     async def close(self) -> None:

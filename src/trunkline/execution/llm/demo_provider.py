@@ -17,6 +17,7 @@ from trunkline.execution.llm.base import (
     Text,
     Thinking,
     ToolCall,
+    Usage,
 )
 from trunkline.execution.llm.demo_commands import is_chinese, wants_help, wishes
 
@@ -35,7 +36,7 @@ class DemoProvider(BaseLLMProvider):
         self._local = local
         self._introduced = False
 
-    async def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
+    async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
         asked = _asked(call.messages)
         chinese = is_chinese(asked)
         if not self._introduced:
@@ -71,7 +72,7 @@ class DemoProvider(BaseLLMProvider):
     async def close(self) -> None:
         await self._local.close()
 
-    async def _free_text(self, call: Call, chinese: bool) -> AsyncGenerator[Piece, None]:
+    async def _free_text(self, call: Call, chinese: bool) -> AsyncGenerator[Piece | Usage, None]:
         yield Thinking(_LOCAL_ZH if chinese else _LOCAL, "model")
         said = False
         try:

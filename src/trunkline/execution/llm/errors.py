@@ -10,7 +10,6 @@ import ssl
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -24,9 +23,16 @@ _CONTEXT_FULL = re.compile(
     r"request_too_large|exceeds? (?:the|this) .{0,30}context",
     re.IGNORECASE,
 )
-_NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing|payment", re.IGNORECASE)
+# Messages of other errors speak of billing too; only these say that there is nothing left.
+_NO_CREDIT_CODES = ("insufficient_quota", "billing_error", "billing_hard_limit_reached")
+_NO_CREDIT = re.compile(r"credit balance|exceeded your current quota", re.IGNORECASE)
 _NO_SUCH_MODEL = re.compile(
     r"model_not_found|model\b.{0,120}(?:not (?:be )?found|does not exist)|unknown model|^model: ",
+    re.IGNORECASE,
+)
+# People forget the scheme. Of what fits nowhere nothing is shown: it may hold a password.
+_ADDRESS = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://)?(?:[^/?#]*@)?(?P<host>(?:[\w.-]+|\[[\w:.%]+\])(?::\d+)?)(?:[/?#].*)?",
     re.IGNORECASE,
 )
 
@@ -39,11 +45,8 @@ class Service(msgspec.Struct, frozen=True):
 
     @classmethod
     def at(cls, name: str, base_url: str) -> "Service":
-        try:
-            host = urlsplit(base_url).netloc.rpartition("@")[2]
-        except ValueError:
-            host = ""
-        return cls(name, host or base_url)
+        found = _ADDRESS.fullmatch(base_url.strip())
+        return cls(name, found["host"] if found else "an address that is no URL")
 
     def __str__(self) -> str:
         return f"{_TITLES.get(self.name, self.name)} ({self.host})"
@@ -62,6 +65,11 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         return f"{self.kind} {self.code} {self.message}"
+
+    @property
+    def has_no_credit(self) -> bool:
+        said = self.kind in _NO_CREDIT_CODES or self.code in _NO_CREDIT_CODES
+        return said or _NO_CREDIT.search(self.message) is not None
 
 
 def refusal(status: int, body: object, headers: Mapping[str, str]) -> Refusal:
@@ -90,7 +98,9 @@ def explained(service: Service, model: str, told: Refusal, key: str = "") -> Mod
             "MODEL_KEY_REFUSED",
             f"{service} refused the API key. Check that it is complete and still valid.",
         )
-    if _NO_CREDIT.search(words) or status == 402:
+    if told.code == "rate_limit_exceeded":
+        return _rate_limited(service, told)
+    if status == 402 or told.has_no_credit:
         return ModelError(
             "MODEL_RATE_LIMITED",
             f"The account at {service} has no credit left, or has reached its spending limit.",
@@ -106,7 +116,7 @@ def explained(service: Service, model: str, told: Refusal, key: str = "") -> Mod
             f"The conversation is too long for the model “{_short(model)}”. Start a new session, "
             "or choose a model with a larger context.",
         )
-    if status == 429 or "rate_limit" in words:
+    if status == 429 or "rate_limit" in told.kind + told.code:
         return _rate_limited(service, told)
     if status in (503, 529) or "overloaded" in told.kind:
         return ModelError(

@@ -24,6 +24,7 @@ from trunkline.execution.llm.base import (
     Reply,
     Text,
     Thinking,
+    Usage,
 )
 from trunkline.execution.llm.demo_provider import DemoProvider
 from trunkline.execution.llm.http_client import HttpClient
@@ -117,14 +118,26 @@ class Router:
         route = self._routes.find(name)
         asked = msgspec.structs.replace(call, model=route.model)
         started = self._clock()
+        spent = Usage()
         stream = self._provider(route).stream(asked)
-        async with contextlib.aclosing(stream) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, Reply):
-                    latency_ms = round((self._clock() - started) * 1000)
-                    piece = msgspec.structs.replace(piece, latency_ms=latency_ms)
-                    self._report(piece)
-                yield piece
+        try:
+            async with contextlib.aclosing(stream) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Usage):
+                        spent = piece
+                        continue
+                    if isinstance(piece, Reply):
+                        spent = Usage()
+                        piece = msgspec.structs.replace(piece, latency_ms=self._since_ms(started))
+                        self._report(piece)
+                    yield piece
+        finally:
+            if spent != Usage():  # closed, or broken off: it has its price all the same
+                latency_ms = self._since_ms(started)
+                self._report(Reply(model=route.model, text="", usage=spent, latency_ms=latency_ms))
+
+    def _since_ms(self, started: float) -> int:
+        return round((self._clock() - started) * 1000)
 
     def _provider(self, route: Route) -> BaseLLMProvider:
         if route.provider not in self._providers:

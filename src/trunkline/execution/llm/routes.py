@@ -1,7 +1,8 @@
 """Which provider serves a model, by the model's name and what is configured.
 
 Names: `gpt-…`, `o3…` go to OpenAI, `claude-…` to Anthropic, `provider/model` to the provider it
-names; `demo` and `local` need no key. Any other name goes to OpenAI's base URL, if one is set.
+names, if that is set up; `demo` and `local` need no key. Any other name goes to OpenAI's base URL,
+if one is set.
 """
 
 import re
@@ -11,11 +12,12 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.llm.errors import no_base_url, unknown_model
+from trunkline.execution.llm.errors import Service, no_base_url, unknown_model
 
 DEMO, LOCAL = "demo", "local"
 _OPENAI = re.compile(r"(?:gpt-|chatgpt-|codex-|o\d)", re.IGNORECASE)
 _ANTHROPIC = re.compile(r"claude", re.IGNORECASE)
+_OPENAI_HOST = "api.openai.com"
 _DEFAULT_MODELS = {"openai": "gpt-5.4-mini", "anthropic": "claude-sonnet-5-5"}
 
 
@@ -64,12 +66,14 @@ class Routes:
             return Route(provider=DEMO, model=DEMO, api=DEMO)
         if LOCAL in (name, named):
             return Route(provider=LOCAL, model=LOCAL, api=LOCAL)
-        if rest and self._is_provider(named):
-            return self._route(named, rest)
+        if rest and self._is_set_up(named):
+            return self._route(named, name if self._is_gateway(named) else rest)
         if _ANTHROPIC.match(name):
             return self._route("anthropic", name)
         if _OPENAI.match(name) or self.base_url("openai"):
             return self._route("openai", name)
+        if rest and named in _DEFAULT_MODELS:
+            return self._route(named, rest)  # the provider says what it lacks: a key
         raise unknown_model(name)
 
     def _route(self, provider: str, model: str) -> Route:
@@ -81,8 +85,13 @@ class Routes:
         api = spoken if spoken in _DEFAULT_MODELS else usual
         return Route(provider=provider, model=model, api=api, base_url=url)
 
-    def _is_provider(self, name: str) -> bool:
-        return name in _DEFAULT_MODELS or name in self._keys or bool(self._provider(name))
+    def _is_set_up(self, name: str) -> bool:
+        return bool(self._keys.get(name) or self.base_url(name) or self._provider(name))
+
+    def _is_gateway(self, name: str) -> bool:
+        """Whether OpenAI's calls go to another server: one with models of many, by full names."""
+        url = self.base_url(name)
+        return name == "openai" and bool(url) and Service.at(name, url).host != _OPENAI_HOST
 
     def _provider(self, name: str) -> Mapping[str, Any]:
         providers = self._config.get("providers")

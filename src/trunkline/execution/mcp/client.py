@@ -35,12 +35,14 @@ class LocalMcp:
 
     async def tools(self) -> list[Json]:
         """What the server offers, as MCP describes tools. Raises ToolError."""
-        return await self._bounded(_listed(await self._client()))
+        run = await self._running()
+        return await self._bounded(run, _listed(await run.client()))
 
     async def call(self, tool: str, arguments: Json) -> Any:
         """The tool's result, as JSON. A call that may have run is never made twice."""
-        client = await self._client()
-        result = await self._bounded(client.call_tool(tool, arguments))
+        run = await self._running()
+        client = await run.client()
+        result = await self._bounded(run, client.call_tool(tool, arguments))
         return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     async def close(self) -> None:
@@ -48,19 +50,25 @@ class LocalMcp:
         if self._run is not None:
             await self._run.close()
 
-    async def _client(self) -> Client:
+    async def _running(self) -> "_Run":
+        last = self._run
+        if last is not None and last.is_over:
+            await last.ended()  # never two of one server
+            if self._run is last:
+                self._run = None
         if self._closed:
             raise ToolError(f"the MCP server {self.name!r} is closed")
-        if self._run is None or self._run.is_over:
+        if self._run is None:
             self._run = _Run(self._server, self._env, self._cwd)
-        return await self._run.client()
+        return self._run
 
-    async def _bounded(self, work: Awaitable[T]) -> T:
+    async def _bounded(self, run: "_Run", work: Awaitable[T]) -> T:
         """Waits for an answer no longer than this server may take; failures come in words."""
         try:
             async with asyncio.timeout(self._server.timeout_s):
                 return await work
         except TimeoutError as error:
+            run.end()  # it hangs, or floods us: the next call gets a fresh one
             reason = f"did not answer within {self._server.timeout_s:g} s"
             raise ToolError(f"the MCP server {self.name!r} {reason}") from error
         except Exception as error:  # the SDK's, pydantic's, anyio's
@@ -102,7 +110,13 @@ class _Run:
         """Ends the server politely; one that has not greeted yet, at once."""
         if not self._ready.done():
             self._task.cancel()
+        self.end()
+        await self.ended()
+
+    def end(self) -> None:
         self._over.set()
+
+    async def ended(self) -> None:
         await asyncio.wait({self._task})
 
     async def _hold(self, env: Mapping[str, str], cwd: Path) -> None:

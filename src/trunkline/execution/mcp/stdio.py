@@ -20,6 +20,7 @@ from mcp_types import jsonrpc_message_adapter
 from trunkline import limits
 from trunkline.execution.mcp.servers import LocalServer
 from trunkline.execution.tools.excerpt import shortened
+from trunkline.execution.tools.process_children import children
 from trunkline.execution.tools.process_group import kill_group
 
 _log = structlog.get_logger()
@@ -31,7 +32,7 @@ async def stdio_transport(
 ) -> AsyncIterator[TransportStreams]:
     """Starts the server; `on_end` is told when it stops talking, whyever. Raises OSError when it
     cannot be started."""
-    process = await asyncio.create_subprocess_exec(
+    process = await children.start(
         server.command,
         *server.args,
         stdin=PIPE,
@@ -105,7 +106,7 @@ async def _write(process: Process, messages: MemoryObjectReceiveStream[SessionMe
 
 async def _log_errors(process: Process, name: str) -> None:
     assert process.stderr is not None
-    while True:
+    for _ in range(limits.MCP_LOG_LINES_MAX):
         try:
             line = await process.stderr.readline()
         except ValueError:  # a line without end; what was read of it is dropped
@@ -114,6 +115,9 @@ async def _log_errors(process: Process, name: str) -> None:
             return
         text = line.decode(errors="replace").rstrip()
         _log.info("mcp server says", server=name, text=shortened(text, limits.LOG_VALUE_CHARS_MAX))
+    _log.warning("mcp server says too much; the rest is not logged", server=name)
+    while await process.stderr.read(limits.MIB):
+        pass  # a full pipe would hold the server up
 
 
 async def _leave(process: Process) -> None:

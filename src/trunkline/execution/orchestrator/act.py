@@ -29,7 +29,7 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
     try:
         result = await _result(context, state, shown)
     except asyncio.CancelledError:
-        shown.complete(ToolResult(content="cancelled", is_error=True))
+        shown.cancelled()
         raise
     content = cut(readable(result.content), limits.MESSAGE_RESULT_CHARS_MAX)
     shown.complete(ToolResult(content=content, is_error=result.is_error, details=result.details))
@@ -51,9 +51,13 @@ class Shown:
     def start(self) -> None:
         if self._call["id"] in self._context.turn.shown:
             return
-        self._context.turn.shown.add(self._call["id"])
+        self.remember()
         given = clipped(self._call["arguments"])
         self._context.emit({"type": "tool_call_start", **self._about, "tool_input": given})
+
+    def remember(self) -> None:
+        """Its start was seen: it is owed an end."""
+        self._context.turn.shown[self._call["id"]] = self.cancelled
 
     def progress(self, text: str) -> None:
         self._context.emit({"type": "tool_call_progress", **self._about, "content": text})
@@ -61,8 +65,13 @@ class Shown:
     def event(self, event: Json) -> None:
         self._context.emit({**event, "tool_call_id": self._call["id"]})
 
+    def cancelled(self) -> None:
+        self.complete(ToolResult(content="cancelled", is_error=True))
+
     def complete(self, result: ToolResult) -> None:
         context = self._context
+        if context.turn.shown.pop(self._call["id"], None) is None:
+            return  # a step that would not end, after its turn
         told: Json = {
             "type": "tool_call_complete",
             **self._about,
@@ -101,7 +110,7 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         workspace=context.workspace,
         progress=shown.progress,
         event=shown.event,
-        ask_agent=partial(ask_agent, context),
+        ask_agent=partial(ask_agent, context, call),
     )
     try:
         return await tool.run(call["arguments"], run)

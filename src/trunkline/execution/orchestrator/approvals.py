@@ -17,6 +17,8 @@ from trunkline.execution.orchestrator.state import Answer, Json, Question
 
 _log = structlog.get_logger(__name__)
 
+_OURS = ("expires_at", "above")
+
 
 class _Given(msgspec.Struct):
     request_id: str
@@ -36,17 +38,23 @@ class Approvals:
     def waiting(self) -> bool:
         return bool(self._waiting)
 
-    async def ask(self, questions: Sequence[Question]) -> dict[str, Answer]:
-        """Answers by request id, when there is one for each. Asked again after a restart, a
-        question keeps its id and its time."""
+    def expect(self, questions: Sequence[Question]) -> None:
+        """Takes answers from now on, those that come before `ask` as well."""
         loop = asyncio.get_running_loop()
         for question in questions:
-            self._waiting[question["request_id"]] = loop.create_future()
+            self._waiting.setdefault(question["request_id"], loop.create_future())
+
+    async def ask(self, questions: Sequence[Question], least_s: float = 0.0) -> dict[str, Answer]:
+        """Answers by request id, when there is one for each. Asked again after a restart, a
+        question keeps its id and its time, but waits for `least_s`: who answered it while nobody
+        listened says so again."""
+        self.expect(questions)
         for question in questions:
-            shown: Json = {name: value for name, value in question.items() if name != "expires_at"}
+            shown: Json = {name: value for name, value in question.items() if name not in _OURS}
             self._context.emit({"type": "approval_request", **shown})
         # Kept when the turn is cancelled here: `withdraw` tells readers about them.
-        answers = await asyncio.gather(*(self._answer_to(question) for question in questions))
+        waits = (self._answer_to(question, least_s) for question in questions)
+        answers = await asyncio.gather(*waits)
         self._waiting.clear()
         return {one["request_id"]: answer for one, answer in zip(questions, answers, strict=True)}
 
@@ -70,9 +78,9 @@ class Approvals:
                 self._resolved(request_id, reason)
         self._waiting.clear()
 
-    async def _answer_to(self, question: Question) -> Answer:
+    async def _answer_to(self, question: Question, least_s: float) -> Answer:
         answered = self._waiting[question["request_id"]]
-        left = max(0.0, question["expires_at"] - self._context.clock())
+        left = max(least_s, question["expires_at"] - self._context.clock())
         patience = asyncio.ensure_future(self._sleep(left))
         either: set[asyncio.Future[Any]] = {answered, patience}
         try:

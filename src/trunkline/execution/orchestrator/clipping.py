@@ -37,7 +37,12 @@ def _clip(value: Any, room: list[int], depth: int) -> Any:
                 small[name] = _clip(one, room, depth - 1)
             return small
         case list() | tuple():
-            return [_clip(one, room, depth - 1) for one in value[: room[0]]]
+            some: list[Any] = []
+            for one in value:
+                if room[0] <= 0:
+                    break
+                some.append(_clip(one, room, depth - 1))
+            return some
         case _:
             room[0] -= 1
             return value

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 from trunkline import limits
 from trunkline.execution.control_plane import ControlPlane
-from trunkline.execution.llm.base import Reply, ToolSpec
+from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
-from trunkline.execution.orchestrator.settings import Settings
-from trunkline.execution.orchestrator.state import State
+from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
+from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.ask_user import AskUser
 from trunkline.execution.tools.base import Tool
@@ -43,8 +43,13 @@ class LiveTurn:
     turn_id: str = ""
     usage: dict[str, Json] = field(default_factory=dict)
     """By model, of all agents of the turn."""
-    shown: set[str] = field(default_factory=set)
-    """Tool calls whose start readers have seen: a call that waited is started twice."""
+    shown: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """Tool calls that readers have seen start and not yet end, with how to end each as cancelled.
+    A call that waited for a person is started twice."""
+    taken: set[str] = field(default_factory=set)
+    """Ids of tool calls, of all agents of the turn."""
+    noted: set[int] = field(default_factory=set)
+    """Parts of the turn that are in `conversation.md`."""
 
     def count(self, reply: Reply) -> None:
         """Adds one model call."""
@@ -55,6 +60,14 @@ class LiveTurn:
         if reply.usage.cache_read_tokens:
             read = used.get("cache_read_tokens", 0) + reply.usage.cache_read_tokens
             used["cache_read_tokens"] = read
+
+    def totals(self) -> Json:
+        """What the turn took so far, as the `usage` event tells it."""
+        summed = {
+            name: sum(of_model[name] for of_model in self.usage.values())
+            for name in ("calls", "tokens_in", "tokens_out")
+        }
+        return {**summed, "models": self.usage}
 
 
 @dataclass(kw_only=True)
@@ -75,9 +88,15 @@ class Context:
     agent: str = ""
     """The sub-agent's name; empty for the session's own agent."""
     depth: int = 0
+    above: tuple[Above, ...] = ()
+    """The tool calls that led to this agent."""
+    root: "Context | None" = None
+    """The context of the session's own agent; None for that itself."""
     turn: LiveTurn = field(default_factory=LiveTurn)
     partial: list[str] = field(default_factory=list)
-    """Text of the model call that runs: kept when the turn ends in the middle of it."""
+    """Text of the newest model call: kept when the turn ends before it is in the state."""
+    partial_of: int = 0
+    """The number of that call in its turn, from 1."""
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
@@ -93,9 +112,18 @@ class Context:
     def begin(self, turn_id: str) -> None:
         self.turn = LiveTurn(turn_id=turn_id)
         self.partial.clear()
+        self.partial_of = 0
 
-    def sub_agent(self, name: str, settings: Settings) -> "Context":
-        return replace(self, agent=name, settings=settings, depth=self.depth + 1, partial=[])
+    def sub_agent(self, name: str, settings: Settings, call: ToolCall) -> "Context":
+        return replace(
+            self,
+            agent=name,
+            settings=settings,
+            depth=self.depth + 1,
+            above=(*self.above, Above(call=call, agent=self.agent)),
+            root=self.root or self,
+            partial=[],
+        )
 
     def new_problems(self) -> list[str]:
         """Those that nobody was told of yet."""
@@ -105,6 +133,12 @@ class Context:
     @property
     def model(self) -> str:
         return self.settings.model or self.router.default_model()
+
+    @property
+    def confirm(self) -> Confirm:
+        """How careful to be: what people change in a running session holds for every agent."""
+        session = (self.root or self).settings
+        return stricter(self.settings.confirm, session.confirm)
 
     def offers(self, name: str) -> bool:
         """Whether this agent may use the tool of that name."""

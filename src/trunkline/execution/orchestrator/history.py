@@ -37,6 +37,11 @@ def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
     return []
 
 
+def call_ids(messages: Iterable[Message]) -> set[str]:
+    """The ids of all tool calls."""
+    return {call["id"] for message in messages for call in message.get("tool_calls", [])}
+
+
 def newest_results(messages: Sequence[Message]) -> list[Message]:
     """Results of the newest step."""
     start = len(messages)

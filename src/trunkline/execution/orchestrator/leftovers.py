@@ -12,21 +12,28 @@ NOT_FINISHED = "not finished: the turn was ended before this tool was done"
 
 
 async def finish_half_done(
-    graph: AgentGraph, config: RunnableConfig, *, asked: State | None = None, partial: str = ""
+    graph: AgentGraph,
+    config: RunnableConfig,
+    *,
+    asked: State | None = None,
+    partial: str = "",
+    partial_of: int = 0,
 ) -> None:
     """Keeps finished results, answers the calls that have none, keeps text that was half said.
-    `asked` is what the turn began with, in case it ended before that was saved."""
+    `asked` is what the turn began with, in case it ended before that was saved; `partial` is
+    what model call `partial_of` said, in case that was not."""
     state = await graph.aget_state(config)
     # The state's values include results of tasks whose step never ended.
     messages: list[Message] = list(state.values.get("messages", []))
+    calls_saved = state.values.get("model_calls", 0)
     if asked is not None and state.values.get("turn_id") != asked["turn_id"]:
         messages += asked["messages"]
+        calls_saved = 0
     elif not state.next:
         return
-    if partial:
+    if partial and partial_of > calls_saved:
         messages.append(Message(role="assistant", content=partial))
-    else:
-        messages.extend(_unfinished(call["id"]) for call in unanswered(messages))
+    messages.extend([_unfinished(call["id"]) for call in unanswered(messages)])
     changes = {"messages": Overwrite(messages), "questions": [], "verdicts": {}}
     await graph.aupdate_state(config, changes, as_node="respond")
 

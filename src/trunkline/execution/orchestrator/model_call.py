@@ -15,9 +15,17 @@ from trunkline.execution.llm.base import (
     ToolCall,
 )
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import trimmed
+from trunkline.execution.orchestrator.history import call_ids, trimmed
 from trunkline.execution.orchestrator.prompt import system_prompt
 from trunkline.execution.orchestrator.state import State
+
+NO_ANSWER = "The model gave no answer."
+
+_CUT_OFF = {
+    "length": "The model's answer ends here because it reached its limit of length (max_tokens).",
+    "content_filter": "The model's answer was cut off by its provider's content filter.",
+    "model_context_window_exceeded": "The model's answer ends here because its context is full.",
+}
 
 
 async def call_model(context: Context, state: State) -> Reply:
@@ -59,6 +67,7 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
         thinking_tokens=settings.thinking_tokens,
     )
     context.partial.clear()
+    context.partial_of = state["model_calls"] + 1
     # A turn that is cancelled between two pieces has to close the stream as well.
     async with aclosing(context.router.stream(call)) as stream:
         async for piece in stream:
@@ -70,24 +79,28 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
                     context.emit({"type": "thinking", "content": text, "stage": stage})
                 case Reply():
                     context.turn.count(piece)
+                    if how := _CUT_OFF.get(piece.stop_reason):
+                        context.emit({"type": "thinking", "content": how, "stage": "model"})
                     return piece
             await context.outlet.flush()
     raise ModelError("MODEL_ERROR", "the model's answer ended too early")
 
 
-def message_of(reply: Reply, messages: Sequence[Message]) -> Message:
-    """The reply as the conversation keeps it. Ids of tool calls are made unique: some models
-    count from one in every answer."""
+def message_of(reply: Reply, messages: Sequence[Message], taken: set[str]) -> Message:
+    """The reply as the conversation keeps it. Ids of tool calls are made unique, there and among
+    those `taken` by the turn's other agents: some models count from one in every answer."""
     message = Message(role="assistant", content=reply.text)
     if reply.tool_calls:
-        message["tool_calls"] = _unique(reply.tool_calls, messages)
+        taken |= call_ids(messages)
+        message["tool_calls"] = _unique(reply.tool_calls, taken)
+    elif not reply.text.strip():
+        message["content"] = NO_ANSWER
     if reply.provider_blocks:
         message["provider_blocks"] = reply.provider_blocks
     return message
 
 
-def _unique(calls: Sequence[ToolCall], messages: Sequence[Message]) -> list[ToolCall]:
-    taken = {call["id"] for message in messages for call in message.get("tool_calls", [])}
+def _unique(calls: Sequence[ToolCall], taken: set[str]) -> list[ToolCall]:
     unique: list[ToolCall] = []
     for call in calls:
         call_id = call["id"]

@@ -5,7 +5,6 @@ them; nothing else calls them.
 """
 
 import asyncio
-from collections.abc import Awaitable
 
 import msgspec
 import structlog
@@ -18,6 +17,7 @@ from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.evolution import candidate
 from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
 from trunkline.execution.orchestrator.model_call import call_model, message_of
+from trunkline.execution.orchestrator.notes import QUESTION, note_said, noted
 from trunkline.execution.orchestrator.review import review, verdicts_of
 from trunkline.execution.orchestrator.state import Json, State, TurnError
 
@@ -37,8 +37,7 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     that still start a moment."""
     context = runtime.context
     asked = state["messages"][-1]["content"]
-    if context.depth == 0:
-        await noted(context, context.memory.save_message("user", asked))
+    await note_said(context, "user", asked, QUESTION)
     memories, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
     if problems := context.new_problems():
         context.emit({"type": "session_status", "problems": problems})
@@ -74,9 +73,9 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     if state["model_calls"] >= (most := context.settings.max_turns):
         raise TurnError("TURN_LIMIT", f"The turn was ended after {most} model calls (max_turns).")
     reply = await call_model(context, state)
-    message = message_of(reply, state["messages"])
+    message = message_of(reply, state["messages"], context.turn.taken)
+    await note_said(context, "assistant", message["content"], context.partial_of)
     verdicts, questions = review(context, message.get("tool_calls", []), state["tool_calls"])
-    context.partial.clear()  # it is in the state from here on
     return {
         "messages": [message],
         "model_calls": state["model_calls"] + 1,
@@ -137,28 +136,9 @@ async def reflect(state: State, runtime: Runtime[Context]) -> Json:
     return {}
 
 
-async def respond(state: State, runtime: Runtime[Context]) -> Json:
-    """Tells what the turn took. Its end is told by `turns`, after everything is on disk."""
-    context = runtime.context
-    if context.depth:
-        return {}
-    answer = state["messages"][-1]["content"]
-    await noted(context, context.memory.save_message("assistant", answer))
-    used = context.turn.usage
-    totals = {
-        name: sum(of_model[name] for of_model in used.values())
-        for name in ("calls", "tokens_in", "tokens_out")
-    }
-    context.emit({"type": "usage", **totals, "models": used})
+async def respond(state: State) -> Json:
+    """The last step: the newest message is the answer. `turns` tells it, when it is on disk."""
     return {}
-
-
-async def noted(context: Context, saving: Awaitable[None]) -> None:
-    """Files for people are a convenience: a full disk does not end a turn because of them."""
-    try:
-        await saving
-    except (OSError, ValueError) as error:
-        _log.warning("memory not written", session_id=context.session_id, reason=str(error))
 
 
 def _outcome(is_error: bool | None) -> str:

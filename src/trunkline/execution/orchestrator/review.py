@@ -59,7 +59,7 @@ def _verdict(question: Question, answer: Answer) -> Verdict:
 def _needs_a_person(context: Context, tool: Tool, call: ToolCall) -> bool:
     if isinstance(tool, AskUser):
         return True
-    match context.settings.confirm:
+    match context.confirm:
         case "always":
             return True
         case "dangerous":
@@ -86,6 +86,7 @@ def _question(context: Context, call: ToolCall) -> Question:
         question["options"] = options
     if context.agent:
         question["agent"] = context.agent
+        question["above"] = list(context.above)
     return question
 
 

@@ -59,7 +59,9 @@ class Session:
         folder = home.session(start.session_id)
         settings, problems = read_settings(start.agent_config, start.session_config)
         async with AsyncExitStack() as opened:
-            skills = SkillRegistry(start.skill_index, home, link, env)
+            skills = SkillRegistry(
+                start.skill_index, home, link, env, secrets=start.api_keys.values()
+            )
             problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
             toolbox = await open_toolbox(
                 start,

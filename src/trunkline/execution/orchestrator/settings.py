@@ -1,6 +1,6 @@
 """What an agent's configuration says about turns, and how `config_update` changes it."""
 
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -8,6 +8,7 @@ from msgspec import Meta
 from trunkline import limits
 
 Json = dict[str, Any]
+Confirm = Literal["never", "dangerous", "always"]
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
 
 
@@ -20,7 +21,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
     thinking_tokens: Annotated[int, Meta(ge=0, le=limits.MODEL_TOKENS_MAX)] | None = None
-    confirm: Literal["never", "dangerous", "always"] = "never"
+    confirm: Confirm = "never"
     tools: Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)] = []
     """Empty: all of them."""
     evolution: bool = False
@@ -59,6 +60,11 @@ def read_settings(agent_config: Json, session_config: Json) -> tuple[Settings, l
     settings, problems = Settings().changed(agent_config)
     settings, more = settings.changed(session_config)
     return settings, problems + more
+
+
+def stricter(one: Confirm, other: Confirm) -> Confirm:
+    """The one that asks more often."""
+    return max(one, other, key=get_args(Confirm).index)
 
 
 def unknown_names(patch: Json) -> list[str]:

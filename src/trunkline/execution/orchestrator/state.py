@@ -11,8 +11,16 @@ from trunkline.execution.llm.base import Message, ToolCall
 Json = dict[str, Any]
 
 
+class Above(TypedDict):
+    """A tool call of `agent` that gave a sub-agent its task."""
+
+    call: ToolCall
+    agent: str
+
+
 class Question(TypedDict):
-    """What a person is asked; becomes an `approval_request`. `expires_at` is in Unix seconds."""
+    """What a person is asked; becomes an `approval_request`. `expires_at` is in Unix seconds.
+    `above`: the calls that wait with it, outermost first."""
 
     request_id: str
     tool_call_id: str
@@ -24,6 +32,7 @@ class Question(TypedDict):
     agent: NotRequired[str]
     timeout_seconds: float
     expires_at: float
+    above: NotRequired[list[Above]]
 
 
 class Answer(TypedDict):

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from trunkline.execution.control_plane import RequestFailed
-from trunkline.execution.llm.base import Message
+from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.orchestrator.settings import Settings, stricter
 from trunkline.execution.orchestrator.state import new_turn
 from trunkline.execution.tools.base import ToolError
 
@@ -20,9 +20,9 @@ class _Config(msgspec.Struct):
     config: dict[str, Any]
 
 
-async def ask_agent(context: Context, agent_id: str, name: str, task: str) -> str:
-    """The sub-agent's answer. Raises ToolError when it cannot be asked."""
-    nested = context.sub_agent(name, await _settings(context, agent_id, name))
+async def ask_agent(context: Context, call: ToolCall, agent_id: str, name: str, task: str) -> str:
+    """The sub-agent's answer to the task of `call`. Raises ToolError when it cannot be asked."""
+    nested = context.sub_agent(name, await _settings(context, agent_id, name), call)
     asked = new_turn(context.turn.turn_id, [Message(role="user", content=task)])
     done = await context.run_nested(asked, nested)
     return done["messages"][-1]["content"]
@@ -43,9 +43,6 @@ async def _settings(context: Context, agent_id: str, name: str) -> Settings:
         "approval_timeout_seconds": context.settings.approval_timeout_seconds,
     }
     settings = Settings().changed(config)[0].changed(limits_of_session)[0]
-    stricter = max(settings.confirm, context.settings.confirm, key=_CAREFUL.index)
+    confirm = stricter(settings.confirm, context.confirm)
     model = settings.model or context.settings.model
-    return msgspec.structs.replace(settings, confirm=stricter, model=model)
-
-
-_CAREFUL = ("never", "dangerous", "always")
+    return msgspec.structs.replace(settings, confirm=confirm, model=model)

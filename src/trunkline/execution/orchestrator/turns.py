@@ -7,6 +7,7 @@ every turn ended, after its state is on disk. What a turn left half-way is made 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,11 +17,13 @@ from langgraph.types import Command, GraphOutput, Interrupt
 
 from trunkline import limits
 from trunkline.execution.llm.base import Message, ModelError
+from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.approvals import Approvals
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, AgentGraph
-from trunkline.execution.orchestrator.history import from_wire, unanswered
+from trunkline.execution.orchestrator.history import call_ids, from_wire
 from trunkline.execution.orchestrator.leftovers import finish_half_done
+from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.state import (
     Answer,
     Json,
@@ -77,6 +80,7 @@ class Turns:
         self._new = not state.values.get("messages")
         if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
             self._jobs.append(_Job(turn_id=open_turn, interrupts=state.interrupts))
+            self._approvals.expect(_questions(state.interrupts))
             return
         if state.next:
             await finish_half_done(self._graph, self._config)
@@ -155,20 +159,24 @@ class Turns:
             await self._end_from_outside(job)
         except (TurnError, ModelError) as error:
             await self._settle(job)
+            self._tell_usage()
             self._end_with_error(error.code, error.message)
         except Exception as error:
             _log.exception("turn failed", session_id=context.session_id)
             await self._settle(job)
+            self._tell_usage()
             self._end_with_error("TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}")
         else:
             self._new = False
+            self._tell_usage()
             context.emit({"type": "execution_complete", "content": answer})
 
     async def _drive(self, job: _Job) -> str:
         """The graph, again and again until nobody has to be asked."""
         if job.interrupts:
-            await self._remember_shown()
-            work: Work = Command(resume=await self._ask(job.interrupts))
+            await self._remember_calls()
+            again_s = limits.APPROVAL_AGAIN_S
+            work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
             work = self._asked(job)
         left_s = self._context.settings.timeout_seconds
@@ -185,12 +193,14 @@ class Turns:
         history = from_wire(job.history) if self._new else []
         return new_turn(job.turn_id, [*history, Message(role="user", content=job.message)])
 
-    async def _remember_shown(self) -> None:
-        """Tools that wait for a person have started, in another process: that was shown."""
+    async def _remember_calls(self) -> None:
+        """Sub-agents' tasks that wait for a person have started, in another process: that was
+        shown."""
         state = await self._graph.aget_state(self._config)
-        if "act" in state.next:
-            waiting = unanswered(state.values["messages"])
-            self._context.turn.shown.update(call["id"] for call in waiting)
+        self._context.turn.taken.update(call_ids(state.values["messages"]))
+        for question in _questions(state.interrupts):
+            for above in question.get("above", []):
+                Shown(replace(self._context, agent=above["agent"]), above["call"]).remember()
 
     async def _run_graph(self, work: Work, left_s: float) -> GraphOutput[State]:
         run = asyncio.ensure_future(
@@ -222,10 +232,11 @@ class Turns:
         elif not run.cancelled():
             run.exception()
 
-    async def _ask(self, interrupts: Sequence[Interrupt]) -> dict[str, dict[str, Answer]]:
+    async def _ask(
+        self, interrupts: Sequence[Interrupt], least_s: float = 0.0
+    ) -> dict[str, dict[str, Answer]]:
         """Every question of every interrupt; each interrupt gets its own answers back."""
-        questions: list[Question] = [one for stop in interrupts for one in stop.value]
-        answers = await self._approvals.ask(questions)
+        answers = await self._approvals.ask(_questions(interrupts), least_s)
         return {
             stop.id: {one["request_id"]: answers[one["request_id"]] for one in stop.value}
             for stop in interrupts
@@ -237,25 +248,40 @@ class Turns:
         if self._stopping == "cancelled":
             self._approvals.withdraw("cancelled")
             await self._settle(job)
+            self._tell_usage()
             self._context.emit({"type": "execution_complete", "content": "", "cancelled": True})
         elif self._stopping == "stopped":
             await self._settle(job)
+            self._tell_usage()
             self._end_with_error("SESSION_STOPPED", "The session was stopped in this turn.")
         else:
             raise asyncio.CancelledError
 
     async def _settle(self, job: _Job) -> None:
         """Keeps what was said and done so far; whatever goes wrong here, the turn has an end."""
-        said = "".join(self._context.partial)
-        self._context.partial.clear()
+        self._is_under_way = False  # it is ending: a cancel that comes now changes nothing
+        context = self._context
+        said = "".join(context.partial)
+        for cancelled in [*context.turn.shown.values()]:
+            cancelled()
         try:
-            if said:
-                await self._context.memory.save_message("assistant", said)
-            asked = None if job.interrupts else self._asked(job)
-            await finish_half_done(self._graph, self._config, asked=asked, partial=said)
+            if not job.interrupts:
+                await note_said(context, "user", job.message, QUESTION)
+            await note_said(context, "assistant", said, context.partial_of)
+            await finish_half_done(
+                self._graph,
+                self._config,
+                asked=None if job.interrupts else self._asked(job),
+                partial=said,
+                partial_of=context.partial_of,
+            )
             self._new = False
         except Exception:
             _log.exception("turn not saved", session_id=self._context.session_id)
+
+    def _tell_usage(self) -> None:
+        """What the turn took, before its end, whichever that is."""
+        self._context.emit({"type": "usage", **self._context.turn.totals()})
 
     def _refuse(self, turn_id: str, code: str, message: str) -> None:
         """Ends a turn that never ran, beside the one that runs."""
@@ -264,3 +290,7 @@ class Turns:
 
     def _end_with_error(self, code: str, message: str) -> None:
         self._context.emit({"type": "execution_error", "code": code, "error": message})
+
+
+def _questions(interrupts: Sequence[Interrupt]) -> list[Question]:
+    return [one for stop in interrupts for one in stop.value]

@@ -1,7 +1,7 @@
 """A process and those below it: who belongs to whom, and how nobody is left behind.
 
-Used by the daemon and by the fork server. Linux only; elsewhere each function says so by its
-result and the families are held together by process groups alone.
+Used by the daemon, by the fork server and by sessions' tools. Linux only; elsewhere each function
+says so by its result and the families are held together by process groups alone.
 """
 
 import ctypes

@@ -155,6 +155,11 @@ class ForkLink:
         await self._lost.wait()
         await self.process.wait()
 
+    def kill(self) -> None:
+        """One that does not answer; its processes die with it."""
+        if self.process.returncode is None:
+            self.process.kill()
+
     def bury(self) -> None:
         """Tells whoever has a process of this server that it is over."""
         for child in self._children.values():
@@ -168,7 +173,7 @@ class ForkLink:
             async with asyncio.timeout(limits.PROCESS_DRAIN_S):
                 await self.process.wait()
         except TimeoutError:
-            self.process.kill()
+            self.kill()
             await self.process.wait()
         self.bury()
 

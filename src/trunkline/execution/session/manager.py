@@ -5,6 +5,7 @@ The line calls the handlers here and those of each session; runtimes are behind 
 
 import asyncio
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -64,6 +65,7 @@ class SessionManager:
         *,
         sessions_max: int,
         clock: Callable[[], float],
+        monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
     ) -> None:
         self._line = line
@@ -71,6 +73,7 @@ class SessionManager:
         self._runtimes = runtimes
         self._sessions_max = sessions_max
         self._clock = clock
+        self._monotonic = monotonic
         self._local = local or {}
         self._refusals = Refusals(line, self._emit)
         self._left: dict[str, Turns] = {}
@@ -98,6 +101,11 @@ class SessionManager:
 
     def names(self) -> list[str]:
         return list(self.active_sessions)
+
+    def counts(self) -> dict[str, int]:
+        """How many have a process, and how many are without one until they are spoken to."""
+        awake = sum(session.is_awake for session in self.active_sessions.values())
+        return {"running": awake, "resting": len(self.active_sessions) - awake}
 
     def turns(self) -> list[str]:
         """The turns that came to this machine and have not ended, for `resume`."""
@@ -132,6 +140,7 @@ class SessionManager:
 
     async def _start(self, start: SavedStart, snapshot: Json | None = None) -> None:
         session_id = start.config.session_id
+        self._end_left(session_id)
         try:
             session = self._new(start)
         except RefusedStart as refused:
@@ -172,6 +181,7 @@ class SessionManager:
             self._line,
             self._local,
             clock=self._clock,
+            monotonic=self._monotonic,
             admit=self._admit,
             on_turn_end=self.snapshots.soon,
         )
@@ -263,16 +273,28 @@ class SessionManager:
 
     async def recover(self) -> None:
         """After the first `init`: turns that ran have ended, those that wait for a person go on."""
-        for session_id, turns in list(self._left.items()):
+        starts: dict[str, SavedStart] = {}
+        for session_id, turns in self._left.items():
             start = saved.load(self._home.session(session_id)) if turns.waiting else None
-            for turn in turns.open:
-                if start is None or turn.turn_id != turns.waiting:
-                    self._emit(
-                        session_id, "execution_error", turn_id=turn.turn_id, **_RESTARTED.fields()
-                    )
-                    turns.end(turn.turn_id)
-            if start is not None and session_id not in self.active_sessions:
+            self._end_left(session_id, with_waiting=start is None)
+            if start is not None:
+                starts[session_id] = start
+        for session_id, start in starts.items():
+            # While one starts, the control plane may have started or closed the next.
+            if session_id in self._left:
                 await self._start(start)
+
+    def _end_left(self, session_id: str, *, with_waiting: bool = False) -> None:
+        """Ends what an earlier daemon ran in that session, if it was there."""
+        turns = self._left.get(session_id)
+        if turns is None:
+            return
+        for turn in turns.open:
+            if with_waiting or not turn.waiting:
+                self._emit(
+                    session_id, "execution_error", turn_id=turn.turn_id, **_RESTARTED.fields()
+                )
+                turns.end(turn.turn_id)
 
     def _emit(self, session_id: str, kind: str, **fields: Any) -> None:
         event = {"type": kind, **fields, "ts": int(self._clock() * 1000)}

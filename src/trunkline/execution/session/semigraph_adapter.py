@@ -1,5 +1,6 @@
 """The SemiGraph runtime as the daemon sees it: a forked process, and files that it writes."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,14 +62,18 @@ class SemiGraphAdapter(RuntimeAdapter):
         await self._process.stop(reason)
 
     async def get_snapshot(self) -> Json:
-        checkpoint = checkpoints.latest(self._folder)
-        memory = await LocalShortTermMemory(self._folder).get_all_for_snapshot()
+        # Megabytes, maybe: other sessions' events need not wait for them.
+        checkpoint, memory = await asyncio.to_thread(self._read)
         if checkpoint is None and not any(memory.values()):
             return {}
         return {"checkpoint": checkpoint, "short_term_memory": memory}
 
     async def restore(self, snapshot: Json) -> None:
         if isinstance(checkpoint := snapshot.get("checkpoint"), dict):
-            checkpoints.restore(self._folder, checkpoint)
+            await asyncio.to_thread(checkpoints.restore, self._folder, checkpoint)
         if isinstance(memory := snapshot.get("short_term_memory"), dict):
             await LocalShortTermMemory(self._folder).restore(memory)
+
+    def _read(self) -> tuple[Json | None, Json]:
+        memory = LocalShortTermMemory(self._folder)
+        return checkpoints.latest(self._folder), asyncio.run(memory.get_all_for_snapshot())

@@ -6,6 +6,7 @@ whose checkpoint makes the conversation go on. Commands are taken at once, carri
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ MakeAdapter = Callable[[Path, Callable[[ipc.Up], None], Callable[[Failure], None
 
 START_FAILED = "SESSION_START_FAILED"
 
+_LOST = Failure(
+    code="SESSION_CRASHED", message="the session's process ended before it got the message"
+)
+_FAULT = Failure(code="SESSION_FAILED", message="the message could not be given to the session")
+
 
 class _Rest:
     """End the process, if nothing is going on."""
@@ -51,6 +57,7 @@ class Session:
         local: dict[str, Local],
         *,
         clock: Callable[[], float],
+        monotonic: Callable[[], float] = time.monotonic,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
@@ -67,9 +74,10 @@ class Session:
         self._make_adapter = make_adapter
         self._line = line
         self._clock = clock
+        self._monotonic = monotonic
         self._admit = admit
         self._on_turn_end = on_turn_end
-        self._active_at = clock()
+        self._active_at = monotonic()
         self._is_stale = False
         """The process has keys that were replaced."""
         self.is_awake = True
@@ -119,14 +127,18 @@ class Session:
     def idle_s(self) -> float:
         """For how long nothing has happened; zero while a turn is open or a message waits."""
         is_busy = bool(self.turns.open) or not self._inbox.empty()
-        return 0.0 if is_busy else self._clock() - self._active_at
+        return 0.0 if is_busy else self._monotonic() - self._active_at
 
     def rest(self) -> None:
         """Ends the process, unless a turn begins first. In order with everything else."""
         self.is_awake = not self._put(_Rest())
 
     def rekey(self, api_keys: dict[str, str], llm_config: Json) -> None:
-        """Other keys or addresses: they hold from the next turn on, in a new process."""
+        """Other keys or addresses: they hold from the next process on.
+
+        That is the next turn's, unless it waits already behind one that runs: what the present
+        process was given it does with what it has.
+        """
         if (api_keys, llm_config) == (self.config.api_keys, self.config.llm_config):
             return
         self.config = msgspec.structs.replace(self.config, api_keys=api_keys, llm_config=llm_config)
@@ -147,6 +159,16 @@ class Session:
         self.emit("session_status", machine="online", message="the session is being started")
 
     async def _launch(self) -> None:
+        """Raises StartFailed, whatever went wrong."""
+        try:
+            await self._replace_process()
+        except StartFailed:
+            raise
+        except Exception as error:
+            _log.exception("a fault ended the start of a session's process", session=self.id)
+            raise StartFailed(f"a fault on this machine: {type(error).__name__}") from error
+
+    async def _replace_process(self) -> None:
         self._admit(self)
         self.is_awake, self._is_stale = True, False
         await self.adapter.stop("replaced")
@@ -218,7 +240,7 @@ class Session:
         self._put(ipc.ApprovalResponse(data=data))
 
     def _put(self, command: _Command) -> bool:
-        self._active_at = self._clock()
+        self._active_at = self._monotonic()
         try:
             self._inbox.put_nowait(command)
         except asyncio.QueueFull:
@@ -245,6 +267,7 @@ class Session:
                 self._end_turns(failure, self._given | _turn_of(command))
             except Exception:
                 _log.exception("a command could not be carried out", session=self.id)
+                self._end_turns(_FAULT, _turn_of(command))
 
     def _needs_process(self, command: _Command) -> bool:
         match command:
@@ -257,6 +280,7 @@ class Session:
 
     async def _carry_out(self, command: _Command) -> None:
         if not self.adapter.alive:
+            self._end_turns(_LOST, _turn_of(command))
             return
         match command:
             case ipc.UserMessage():
@@ -278,6 +302,8 @@ class Session:
     def _take(self, message: ipc.Up) -> None:
         match message:
             case ipc.SseEvent():
+                self.is_changed = True
+                self._active_at = self._monotonic()
                 self._relay(message.data)
             case ipc.Request():
                 self._requests.take(message)
@@ -289,15 +315,14 @@ class Session:
     def _relay(self, event: str) -> None:
         # The outbox first: an end that is noted here but was never sent would be lost.
         self._line.send_sse_event(self.id, event)
-        self.is_changed = True
-        self._active_at = self._clock()
         if self.turns.saw(event):
+            self._active_at = self._monotonic()
             self._on_turn_end(self)
             if self._is_stale:
                 self.rest()
 
     def emit(self, kind: str, **fields: Any) -> None:
-        """An event of the daemon's own."""
+        """An event of the daemon's own. That alone is no use of the session."""
         event = {"type": kind, **fields, "ts": int(self._clock() * 1000)}
         self._relay(msgspec.json.encode(event).decode())
 

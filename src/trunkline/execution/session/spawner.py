@@ -26,11 +26,15 @@ class Spawner:
         *,
         log_level: str = "info",
         json_logs: bool = False,
+        ready_s: float = limits.FORK_SERVER_READY_S,
+        answer_s: float = limits.FORK_SERVER_ANSWER_S,
         after_death: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._env = env
         self._folder = folder
         self._arguments = (target, log_level, "json" if json_logs else "text")
+        self._ready_s = ready_s
+        self._answer_s = answer_s
         self._after_death = after_death
         self._server: asyncio.Future[ForkLink] | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -43,12 +47,22 @@ class Spawner:
     async def spawn(self, socket_path: str) -> ForkedChild:
         """A new process. Raises StartFailed."""
         try:
-            async with asyncio.timeout(limits.FORK_SERVER_READY_S):
+            async with asyncio.timeout(self._ready_s):
                 while True:
                     server = await self._next()
                     with suppress(ServerGone):
-                        return await server.spawn(socket_path)
+                        return await self._ask(server, socket_path)
         except TimeoutError:
+            raise StartFailed("the fork server was not ready in time") from None
+
+    async def _ask(self, server: ForkLink, socket_path: str) -> ForkedChild:
+        """One that does not answer is killed: the next may be better."""
+        try:
+            async with asyncio.timeout(self._answer_s):
+                return await server.spawn(socket_path)
+        except TimeoutError:
+            _log.error("the fork server does not answer and is killed")
+            server.kill()
             raise StartFailed("the fork server did not answer in time") from None
 
     async def pid(self) -> int:
@@ -103,9 +117,13 @@ class Spawner:
         """Tells those who wait for it."""
         assert self._server is not None
         try:
-            await asyncio.shield(server.is_ready)
+            async with asyncio.timeout(self._ready_s):
+                await asyncio.shield(server.is_ready)
         except StartFailed as error:
             self._failed(error)
+        except TimeoutError:
+            server.kill()
+            self._failed(StartFailed("the fork server was not ready in time"))
         else:
             if not server.is_lost:  # it may be gone again by now
                 self._server.set_result(server)

@@ -2,7 +2,8 @@
 
 `skills/<id>` is a link to `skills/.packages/<id>/<version>`, so that a new version takes the place
 of the old one in one step, and who still reads the old one is not disturbed. A plain folder
-`skills/<id>` was put there by a person: it is used as it is and never replaced.
+`skills/<id>` was put there by a person: it is used as it is and never replaced. One without a
+SKILL.md is moved aside to `skills/.kept-<id>-…`, and stays there.
 """
 
 import hashlib
@@ -12,6 +13,8 @@ import secrets
 import shutil
 from pathlib import Path, PurePosixPath
 
+import structlog
+
 from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.skills.index import LATEST
@@ -19,6 +22,7 @@ from trunkline.execution.skills.package import write_folder
 
 _PLAIN_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}\Z")
 _TEMPORARY = ".new-"
+_log = structlog.get_logger()
 
 
 class SkillCache:
@@ -63,8 +67,11 @@ class SkillCache:
         temporary = folder.parent / f"{_TEMPORARY}link"
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(os.path.relpath(folder, self._folder.resolve()))
-        if link.is_dir() and not link.is_symlink():  # no package: it has no SKILL.md
-            link.rename(folder.parent / f"{_TEMPORARY}{secrets.token_hex(8)}")
+        if link.exists() and not link.is_symlink():
+            # No skill, for it has no SKILL.md; but somebody's all the same.
+            aside = self._folder / f".kept-{skill_id}-{secrets.token_hex(4)}"
+            link.rename(aside)
+            _log.warning("moved aside for a skill", skill=skill_id, folder=str(aside))
         temporary.replace(link)
 
     def _is_somebodys(self, link: Path) -> bool:

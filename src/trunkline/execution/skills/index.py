@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.skills.requirements import names
+from trunkline.execution.skills.requirements import needed_variables
 from trunkline.execution.tools.excerpt import shortened
 
 Json = dict[str, Any]
@@ -40,8 +40,6 @@ def parse_entry(given: Json) -> SkillEntry:
         raise ValueError("its id is no folder name")
     inventory = given.get("file_inventory")
     inventory = inventory if isinstance(inventory, dict) else {}
-    requires = given.get("requires")
-    requires = requires if isinstance(requires, dict) else {}
     return SkillEntry(
         id=skill_id,
         name=_line(given.get("name"), limits.NAME_CHARS_MAX) or skill_id,
@@ -49,7 +47,7 @@ def parse_entry(given: Json) -> SkillEntry:
         version=_line(given.get("version"), limits.NAME_CHARS_MAX) or LATEST,
         references=_paths(inventory.get("reference_files")),
         scripts=_paths(inventory.get("script_files")),
-        env_vars=names(requires.get("env_vars")),
+        env_vars=needed_variables(given),
     )
 
 

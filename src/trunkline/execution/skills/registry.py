@@ -5,7 +5,7 @@ Loads a package on first use, from the cache or from the control plane. Used by 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from trunkline.execution.skills import index
 from trunkline.execution.skills.cache import SkillCache
 from trunkline.execution.skills.index import LATEST, Json, SkillEntry
 from trunkline.execution.skills.package import SkillRefused, checked_files
-from trunkline.execution.skills.requirements import check_skill_requirements
+from trunkline.execution.skills.requirements import check_skill_requirements, needed_variables
 from trunkline.execution.tools.base import ToolError
+from trunkline.execution.tools.environment import scrubbed
 from trunkline.execution.tools.excerpt import Excerpt, shortened
 from trunkline.execution.tools.text_file import read_text
 
@@ -28,7 +29,8 @@ _log = structlog.get_logger()
 
 
 class SkillRegistry:
-    """`unavailable` pairs an entry with what is missing on this machine; those are not offered."""
+    """`unavailable` pairs an entry with what is missing on this machine; those are not offered.
+    `secrets`: values that no program is given, so that a skill that needs one is not offered."""
 
     def __init__(
         self,
@@ -36,20 +38,22 @@ class SkillRegistry:
         home: Home,
         control: ControlPlane,
         env: Mapping[str, str],
+        secrets: Collection[str] = (),
     ) -> None:
         self.available: list[SkillEntry] = []
         self.unavailable: list[tuple[Json, list[str]]] = []
-        self.env = env
         self._folder = home.skills
         self._cache = SkillCache(home)
         self._control = control
-        for given in skill_index[: limits.SKILL_INDEX_MAX]:
-            self._sort_in(given)
+        entries = [one for one in skill_index[: limits.SKILL_INDEX_MAX] if isinstance(one, dict)]
+        # What scripts will find is what counts, not what this process has.
+        needed = {name for given in entries for name in needed_variables(given)}
+        for_scripts = scrubbed(env, keep=needed, secrets=secrets)
+        for given in entries:
+            self._sort_in(given, for_scripts)
 
-    def _sort_in(self, given: Any) -> None:
-        if not isinstance(given, dict):
-            return
-        satisfied, missing = check_skill_requirements(given, self.env)
+    def _sort_in(self, given: Json, env: Mapping[str, str]) -> None:
+        satisfied, missing = check_skill_requirements(given, env)
         if not satisfied:
             self.unavailable.append((given, missing))
             return
@@ -78,12 +82,9 @@ class SkillRegistry:
             f"there is no skill {shortened(skill, 100)!r}; there are: {offered or 'none'}"
         )
 
-    def folder(self, skill: str) -> Path:
-        """Where its files are for everyone, once it is loaded."""
-        return self._folder / self.find(skill).id
-
     async def load(self, skill: str) -> Path:
-        """The folder of a skill, fetched if this machine does not have that version."""
+        """The folder of a skill in the version of this session, fetched if it is not here. The
+        folder that the prompt names may be shared with a session of another version."""
         entry = self.find(skill)
         deadline = asyncio.get_running_loop().time() + limits.SKILL_LOCK_WAIT_S
         while True:
@@ -98,17 +99,7 @@ class SkillRegistry:
 
     async def read(self, skill: str, path: str = "SKILL.md") -> str:
         """A text file of a skill."""
-        root = (await self.load(skill)).resolve()
-        shown = shortened(path, 200)
-        try:
-            file = (root / path).resolve()
-        except (OSError, RuntimeError, ValueError) as error:
-            raise ToolError(f"{shown!r} is no usable path") from error
-        if not file.is_relative_to(root):
-            raise ToolError(f"{shown!r} is outside of the skill")
-        text = Excerpt(limits.SKILL_READ_CHARS_MAX, head_only=True)
-        text.add(await asyncio.to_thread(read_text, file, shown))
-        return str(text)
+        return await asyncio.to_thread(read_in, await self.load(skill), path)
 
     async def _cached_or_fetched(self, entry: SkillEntry) -> Path:
         found = self._cache.find(entry.id, entry.version)
@@ -151,6 +142,21 @@ class SkillRegistry:
             f"the skill {entry.name!r} is not on this machine yet, and the control plane cannot be "
             f"reached at the moment.{rest}"
         )
+
+
+def read_in(folder: Path, path: str) -> str:
+    """A text file of a skill that is loaded. Raises ToolError."""
+    root = folder.resolve()
+    shown = shortened(path, 200)
+    try:
+        file = (root / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ToolError(f"{shown!r} is no usable path") from error
+    if not file.is_relative_to(root):
+        raise ToolError(f"{shown!r} is outside of the skill")
+    text = Excerpt(limits.SKILL_READ_CHARS_MAX, head_only=True)
+    text.add(read_text(file, shown))
+    return str(text)
 
 
 def _sent_version(package: Any, wanted: str) -> str:

@@ -11,18 +11,25 @@ Json = dict[str, Any]
 
 def check_skill_requirements(skill_entry: Json, env: Mapping[str, str]) -> tuple[bool, list[str]]:
     """(satisfied, missing): a program that is not on the PATH, a variable that is empty."""
-    requires = skill_entry.get("requires")
-    wanted = requires if isinstance(requires, dict) else {}
     missing = [
         f"binary:{name}"
-        for name in names(wanted.get("binaries"))
+        for name in _needed(skill_entry, "binaries")
         if not _is_program(name, env.get("PATH"))
     ]
-    missing += [f"env:{name}" for name in names(wanted.get("env_vars")) if not env.get(name)]
+    missing += [f"env:{name}" for name in needed_variables(skill_entry) if not env.get(name)]
     return not missing, missing
 
 
-def names(value: Any) -> list[str]:
+def needed_variables(skill_entry: Json) -> list[str]:
+    return _needed(skill_entry, "env_vars")
+
+
+def _needed(skill_entry: Json, kind: str) -> list[str]:
+    requires = skill_entry.get("requires")
+    return _names(requires.get(kind)) if isinstance(requires, dict) else []
+
+
+def _names(value: Any) -> list[str]:
     """The names in a list that came from outside."""
     if not isinstance(value, list):
         return []

@@ -10,11 +10,17 @@ _TELLING_CHARS_MIN = 8  # a shorter value occurs in others by chance
 _OURS = re.compile(r"(?:TRUNKLINE|VM)_.*|CONTROL_PLANE_WS|USER_ID", re.IGNORECASE)
 _SECRET = re.compile(
     r".*(?:KEY|TOKEN|SECRET|TICKET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|COOKIE|_DSN"
-    r"|DATABASE_URL|_PAT)(?:_.*)?|.*AUTH_SOCK|AUTHORIZATION",
+    r"|DATABASE_URL|WEBHOOK_URL|CONNECTION_STRING|_PAT|_PASS|_PWD)(?:_.*)?"
+    r"|.*AUTH_SOCK|.*_AUTH(?:_CONFIG)?|AUTHORIZATION",
     re.IGNORECASE,
 )
-# Shells run what these name or hold, before the command itself.
-_SHELL = re.compile(r"BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|BASH_FUNC_.*")
+# `redis://:password@host`. Proxies stay: without them nothing reaches the network.
+_LOGIN = re.compile(r"://[^/\s]*:[^/\s]+@")
+_PROXY = re.compile(r".*_PROXY", re.IGNORECASE)
+# Shells and loaders run what these name or hold, before the command itself.
+_TRAP = re.compile(
+    r"BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|BASH_FUNC_.*|LD_PRELOAD|LD_AUDIT"
+)
 
 
 def scrubbed(
@@ -26,8 +32,8 @@ def scrubbed(
         name: value
         for name, value in env.items()
         if not _OURS.fullmatch(name)
-        and not _SHELL.fullmatch(name)
-        and (name in keep or not _SECRET.fullmatch(name))
+        and not _TRAP.fullmatch(name)
+        and (name in keep or not _is_secret(name, value))
         and not any(_reveals(value, secret) for secret in secrets)
     }
     own = str(Path(sys.executable).parent)
@@ -36,6 +42,12 @@ def scrubbed(
     clean["TERM"] = "dumb"  # no colours and no pagers for a reader that is a model
     clean["PAGER"] = clean["GIT_PAGER"] = "cat"
     return clean
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if _SECRET.fullmatch(name):
+        return True
+    return _LOGIN.search(value) is not None and not _PROXY.fullmatch(name)
 
 
 def _reveals(value: str, secret: str) -> bool:

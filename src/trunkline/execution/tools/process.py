@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.tools.process_children import children
 from trunkline.execution.tools.process_group import kill_group
 
 _CHUNK_BYTES = 64 * 1024
@@ -44,7 +45,7 @@ async def run_process(
     """
     async with _output_pipe() as (reader, write_end):
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await children.start(
                 *argv,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=write_end,
@@ -68,6 +69,7 @@ async def run_process(
         finally:
             kill_group(process.pid)
             await process.wait()
+            children.reap_orphans()
         # The pipe is at its end now, unless a program that escaped its session holds it open.
         await asyncio.wait({pump}, timeout=limits.COMMAND_DRAIN_S)
         pump.cancel()

@@ -1,7 +1,9 @@
 """`read_skill_file`: the guide of a skill, or another of its files."""
 
+import asyncio
+
 from trunkline import limits
-from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.registry import SkillRegistry, read_in
 from trunkline.execution.tools.base import (
     Json,
     Tool,
@@ -52,8 +54,8 @@ class ReadSkillFile(Tool):
         return result
 
     async def _read(self, skill: str, path: str) -> ToolResult:
-        text = await self._skills.read(skill, path)
-        folder = self._skills.folder(skill)
+        folder = await self._skills.load(skill)
+        text = await asyncio.to_thread(read_in, folder, path)
         if path == _GUIDE:
             text += f"\n\n[The files of this skill are in {folder}/]"
         return ToolResult(content=text, details={"path": f"{folder}/{path}"})

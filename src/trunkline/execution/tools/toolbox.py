@@ -89,7 +89,8 @@ async def open_toolbox(
     """The tools of a session. MCP servers start in the background; `problems` gets what a session
     has to do without. `env` is the machine's environment, with whatever secrets it holds."""
     machine = os.environ if env is None else env
-    clean = scrubbed(machine, keep=skills.env_vars(), secrets=start.api_keys.values())
+    secrets = start.api_keys.values()
+    clean = scrubbed(machine, keep=skills.env_vars(), secrets=secrets)
     paths = Paths(home)
     tools: list[Tool] = [
         Bash(clean, paths),
@@ -106,7 +107,8 @@ async def open_toolbox(
     ]
     if skills.available:
         tools.append(ReadSkillFile(skills))
-    sources = _sources(start, home, control, clean, problems)
+    # What skills need is no business of MCP servers: each is given its own.
+    sources = _sources(start, home, control, scrubbed(machine, secrets=secrets), problems)
     return Toolbox([*tools, *extra], McpCatalog(sources, problems))
 
 

@@ -1,6 +1,7 @@
 """`web_fetch`: the readable text of a public page."""
 
 import asyncio
+import re
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,12 @@ from trunkline.execution.tools.excerpt import Excerpt, shortened
 _REDIRECTS = (301, 302, 303, 307, 308)
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
+# Those that pages are written in. Python knows others, which are no charsets or take for ever.
+_CHARSETS = re.compile(
+    r"utf-?(?:8|16|32)(?:[lb]e|-[lb]e)?|us-ascii|(?:iso-?8859|latin)-?\d+|(?:windows-|cp)125\d"
+    r"|gb[\w-]+|big5[\w-]*|euc-?\w+|shift[_-]jis|koi8-\w",
+    re.IGNORECASE,
+)
 _HEADERS = {
     "User-Agent": "Mozilla/5.0 (compatible; Trunkline)",
     "Accept": "text/html,application/xhtml+xml,text/plain,application/json;q=0.9,*/*;q=0.5",
@@ -101,16 +108,19 @@ class _Page:
         return f"HTTP {self.status}\n{text}".rstrip() if self.status >= 400 else text
 
     async def _readable(self) -> str:
+        # Slow code on unknown input: in a thread, where it holds nobody up.
         if self._type in _HTML_TYPES:
-            # Slow code on unknown input: in a thread, where it holds nobody up.
-            return await asyncio.to_thread(_extracted, self._decoded(), str(self.url))
+            return await asyncio.to_thread(lambda: _extracted(self._decoded(), str(self.url)))
         if self._type.startswith(_TEXT_TYPES) or self._type.endswith(("+json", "+xml")):
-            return self._decoded()
+            return await asyncio.to_thread(self._decoded)
         raise ToolError(f"this is no page of text but {self._type}, {len(self._body)} bytes")
 
     def _decoded(self) -> str:
+        charset = self._charset or ""
         try:
-            return self._body.decode(self._charset or "utf-8", "replace")
+            return self._body.decode(
+                charset if _CHARSETS.fullmatch(charset) else "utf-8", "replace"
+            )
         except LookupError:
             return self._body.decode("utf-8", "replace")
 

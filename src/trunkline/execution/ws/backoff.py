@@ -25,5 +25,5 @@ class Backoff:
         return delay_s * (1 + limits.RECONNECT_JITTER * (2 * self._random() - 1))
 
     def reset(self) -> None:
-        """The line is up."""
+        """The line was up for a while."""
         self._used = 0

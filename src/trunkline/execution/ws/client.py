@@ -6,6 +6,7 @@ line: what can wait is owed by the outbox, what cannot fails with ConnectionErro
 
 import asyncio
 import contextlib
+import json
 import random as chance
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,7 +21,7 @@ from trunkline.execution import logs
 from trunkline.execution.control_plane import RequestFailed
 from trunkline.execution.ws import downlink, frames
 from trunkline.execution.ws.calls import Calls
-from trunkline.execution.ws.downlink import ForSession, ResumeResults, Unknown
+from trunkline.execution.ws.downlink import BadTurn, ForSession, ResumeResults, Unknown
 from trunkline.execution.ws.handlers import MACHINE, Handler, Handlers
 from trunkline.execution.ws.init import opened
 from trunkline.execution.ws.keeper import LineKeeper
@@ -185,6 +186,8 @@ class ControlPlaneClient(Calls):
                 ids, self._resumed_ids = self._resumed_ids, []
                 for frame in self._requests.resumed(ids, message.results):
                     self._uplink.frame(frame)
+            case BadTurn():
+                self._end_turn(message)
             case Token():
                 logs.hide([message.data.token])
                 self._keeper.token = message.data.token
@@ -200,6 +203,13 @@ class ControlPlaneClient(Calls):
             self._uplink.outbox.open_session(session_id, acked)
         except ValueError as error:
             raise Malformed(str(error)) from error
+
+    def _end_turn(self, turn: BadTurn) -> None:
+        """Whoever wrote the message waits for its turn to end."""
+        why = f"not a message: {turn.problem}"
+        _log.warning("a message that cannot be read", session=turn.session_id, problem=why)
+        end = {"type": "execution_error", "turn_id": turn.turn_id, "code": "INVALID_MESSAGE"}
+        self.send_sse_event(turn.session_id, json.dumps({**end, "error": why}))
 
     def _complaint(self, message: Error) -> None:
         session_id = message.session_id or None

@@ -24,7 +24,8 @@ class Coalescer:
     def __bool__(self) -> bool:
         return bool(self._held)
 
-    def add(self, session_id: str, data: str) -> None:
+    def add(self, session_id: str, data: str) -> bool:
+        """Whether it is one of those that must not be lost."""
         now = self._clock()
         event = Event(data)
         is_first = now - self._last_at.get(session_id, float("-inf")) > limits.SESSION_QUIET_S
@@ -37,6 +38,7 @@ class Coalescer:
         held = self._held.setdefault(session_id, [])
         if not (held and held[-1].join(event)):
             held.append(event)
+        return event.is_kept
 
     def drain(self) -> list[tuple[str, Event]]:
         """Everything that is held, each session's in order."""

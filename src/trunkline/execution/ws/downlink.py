@@ -1,7 +1,8 @@
 """Messages of the control plane as this side reads them: lenient about where fields stand.
 
 Deployed control planes put the fields of `cancel` and `config_update` inside `data` or beside it,
-and leave out what has a default. What cannot be read is Malformed: warn and go on (000 §8).
+and leave out what has a default, or say null. What cannot be read is Malformed: warn and go on
+(000 §8).
 """
 
 from typing import Any, NamedTuple
@@ -29,6 +30,14 @@ class ResumeResults(msgspec.Struct):
     results: dict[str, Any]
 
 
+class BadTurn(NamedTuple):
+    """A user's message that cannot be read, but whose turn can be ended."""
+
+    session_id: str
+    turn_id: str
+    problem: str
+
+
 class Unknown(NamedTuple):
     kind: str
 
@@ -36,6 +45,7 @@ class Unknown(NamedTuple):
 Message = (
     ForSession
     | ResumeResults
+    | BadTurn
     | Unknown
     | wire.InitData
     | wire.Response
@@ -54,7 +64,7 @@ def read(text: str) -> Message:
     if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
         raise Malformed("a message is an object with a type")
     try:
-        return _typed(raw["type"], raw)
+        return _typed(raw["type"], _present(raw))
     except msgspec.ValidationError as error:
         raise Malformed(f"{raw['type'][:100]}: {str(error)[:500]}") from error
 
@@ -64,7 +74,7 @@ def _typed(kind: str, raw: Json) -> Message:
         case "ack":
             return msgspec.convert(raw, wire.Ack)
         case "response":
-            return msgspec.convert(raw, wire.Response)
+            return _response(raw)
         case "resume_response":
             return msgspec.convert(raw, ResumeResults)
         case "error":
@@ -75,7 +85,10 @@ def _typed(kind: str, raw: Json) -> Message:
                 raise Malformed("token: too long or empty")
             return token
         case "init":
-            return msgspec.convert({**_INIT_DEFAULTS, **_data(raw)}, wire.InitData)
+            data = {**_INIT_DEFAULTS, **_data(raw)}
+            if isinstance(data["api_keys"], dict):
+                data["api_keys"] = _present(data["api_keys"])
+            return msgspec.convert(data, wire.InitData)
         case "start_session":
             data = {**_START_DEFAULTS, **_data(raw)}
             start = msgspec.convert(data, wire.StartSessionData)
@@ -84,19 +97,44 @@ def _typed(kind: str, raw: Json) -> Message:
             data = {"reason": "", **_data(raw)}
             return ForSession(kind, msgspec.convert(data, wire.StopSessionData).session_id, data)
         case "user_message":
-            data = _data(raw)
-            msgspec.convert(data, wire.UserMessageData)
-            return ForSession(kind, _session_id(raw, {}), data)
+            return _user_message(kind, _session_id(raw, {}), _data(raw))
         case "cancel" | "config_update" | "approval_response":
             return _loose(kind, raw)
         case _:
             return Unknown(kind[:100])
 
 
+def error_of(error: Any) -> wire.ErrorBody:
+    """Of a request that failed, whatever its shape: who waits must hear of it."""
+    if isinstance(error, dict):
+        code, message = error.get("code"), error.get("message")
+        return wire.ErrorBody(
+            code=code if isinstance(code, str) else "REQUEST_FAILED",
+            message=message if isinstance(message, str) else "the request failed",
+        )
+    message = str(error or "the request failed")[:1000]
+    return wire.ErrorBody(code="REQUEST_FAILED", message=message)
+
+
+def _response(raw: Json) -> wire.Response:
+    if "error" in raw:
+        raw = {**raw, "error": msgspec.to_builtins(error_of(raw["error"]))}
+    return msgspec.convert(raw, wire.Response)
+
+
+def _user_message(kind: str, session_id: str, data: Json) -> ForSession | BadTurn:
+    try:
+        msgspec.convert(data, wire.UserMessageData)
+    except msgspec.ValidationError as error:
+        turn_id = data.get("turn_id")
+        if not isinstance(turn_id, str):
+            raise
+        return BadTurn(session_id, turn_id, str(error)[:500])
+    return ForSession(kind, session_id, data)
+
+
 def _loose(kind: str, raw: Json) -> ForSession:
-    inside = raw.get("data")
-    if inside is None:
-        inside = {}
+    inside = raw.get("data", {})
     if not isinstance(inside, dict):
         raise Malformed(f"{kind}: data is no object")
     beside = {
@@ -105,10 +143,10 @@ def _loose(kind: str, raw: Json) -> ForSession:
         if name not in ("type", "data", "session_id", "timestamp")
     }
     data = {**beside, **inside}
-    if kind == "config_update" and "session_id" not in raw and "session_id" not in inside:
+    inner_id = data.pop("session_id", None)
+    if kind == "config_update" and "session_id" not in raw and inner_id is None:
         return ForSession(kind, None, data)  # for every session of this machine
-    session_id = _session_id(raw, data)
-    data.pop("session_id", None)
+    session_id = _session_id(raw, {"session_id": inner_id})
     return ForSession(kind, session_id, data)
 
 
@@ -116,7 +154,12 @@ def _data(raw: Json) -> Json:
     data = raw.get("data")
     if not isinstance(data, dict):
         raise Malformed(f"{raw['type'][:100]}: data is no object")
-    return data
+    return _present(data)
+
+
+def _present(fields: Json) -> Json:
+    """What is null was left out."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _session_id(raw: Json, data: Json) -> str:

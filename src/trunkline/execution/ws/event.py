@@ -23,6 +23,7 @@ _KNOWN = re.compile("|".join(f'"{kind}"' for kind in sorted(_STREAMED | _KEPT)))
 """Most other events need not be decoded to see that they are none of these."""
 _READ_BY_PEOPLE = frozenset(("content", "final_response", "error", "message", "result"))
 _FIELDS_MAX = 100
+_NAME_CHARS_MAX = 100
 _VALUE_BYTES_MAX = 1_000
 _CUT_CHARS = 20_000
 
@@ -99,6 +100,8 @@ def cut(data: str) -> str | None:
         return None
     kept: Json = {}
     for name, value in list(fields.items())[:_FIELDS_MAX]:
+        if len(name) > _NAME_CHARS_MAX:
+            continue
         if isinstance(value, str) and name in _READ_BY_PEOPLE:
             kept[name] = value[:_CUT_CHARS]
         elif len(_encoder.encode(value)) <= _VALUE_BYTES_MAX:

@@ -32,6 +32,9 @@ class Journal:
             data = self._path.read_bytes()
         except FileNotFoundError:
             return []
+        except OSError as error:
+            _log.error("the outbox cannot be read", file=self._path.name, problem=str(error))
+            return []
         self.bytes = len(data)
         self._is_torn = bool(data) and not data.endswith(b"\n")
         return [line for line in data.split(b"\n") if line]
@@ -73,6 +76,7 @@ class Journal:
         except OSError as error:
             _log.error("the outbox cannot be cleared", file=self._path.name, problem=str(error))
             return
+        self.close()
         self.bytes, self._is_torn = 0, False
 
     def remove(self) -> None:

@@ -12,7 +12,7 @@ from yarl import URL
 
 from trunkline import limits
 from trunkline.execution.ws.backoff import Backoff
-from trunkline.execution.ws.line import End, Line, NoLine, open_line
+from trunkline.execution.ws.line import BROKEN, End, Line, NoLine, open_line
 from trunkline.execution.ws.pace import Pace
 from trunkline.wire.semibot.close_codes import CloseCode
 
@@ -25,6 +25,9 @@ _REFUSED = {
     CloseCode.REPLACED: "another process with the same token has taken this machine's line",
 }
 """Trying again soon would not help; trying again some time may, and costs nothing."""
+
+_LIVED_S = 3.0
+"""A line that ends sooner was none: the next attempt waits longer."""
 
 
 class LineKeeper:
@@ -78,8 +81,11 @@ class LineKeeper:
             if ticket is not None and error.end.code == CloseCode.AUTH_FAILED:
                 return await self._one_line(http, live)  # the token alone may do
             return error.end
+        except Exception as error:
+            _log.exception("a fault kept the line to the control plane from opening")
+            return End(BROKEN, f"a fault on this machine: {type(error).__name__}")
         self._ticket = None
-        self._backoff.reset()
+        up_at = self._clock()
         _log.info("the line to the control plane is up")
         try:
             await live(line)
@@ -87,6 +93,8 @@ class LineKeeper:
             _log.exception("a fault ended the line to the control plane")
         finally:
             await line.close()
+        if self._clock() - up_at >= _LIVED_S:
+            self._backoff.reset()
         return line.end
 
     def _delay_s(self, end: End) -> float:

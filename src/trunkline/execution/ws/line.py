@@ -20,7 +20,7 @@ from trunkline.wire.semibot.messages import InitData
 
 _log = structlog.get_logger(__name__)
 
-_BROKEN = 1006
+BROKEN = 1006
 """What RFC 6455 calls a line that ended without a close frame."""
 
 
@@ -49,7 +49,7 @@ class Line:
         self.init = init
         self.token = token
         """The one that opened this line: keys in its `init` are encrypted with it."""
-        self.end = End(_BROKEN, "the connection was lost")
+        self.end = End(BROKEN, "the connection was lost")
 
     async def send(self, frame: bytes) -> None:
         """Waits while the network does not keep up. Raises ConnectionError on a broken line."""
@@ -90,7 +90,7 @@ async def open_line(http: aiohttp.ClientSession, url: URL, token: str) -> Line:
         if socket is not None:
             await socket.close()
         if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
-            raise NoLine(End(_BROKEN, _why(error)), was_reached=socket is not None) from None
+            raise NoLine(End(BROKEN, _why(error)), was_reached=socket is not None) from None
         raise
 
 
@@ -118,7 +118,7 @@ async def _init(socket: aiohttp.ClientWebSocketResponse) -> InitData:
 
 def _end_of(frame: aiohttp.WSMessage, close_code: int | None) -> End:
     if frame.type is WSMsgType.CLOSE:
-        return End(int(frame.data or _BROKEN), str(frame.extra or "")[:200])
-    code = int(close_code or _BROKEN)
+        return End(int(frame.data or BROKEN), str(frame.extra or "")[:200])
+    code = int(close_code or BROKEN)
     reason = str(frame.data)[:200] if frame.type is WSMsgType.ERROR else "the connection was lost"
     return End(code, reason)

@@ -22,6 +22,8 @@ _log = structlog.get_logger(__name__)
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _SUFFIX = ".jsonl"
+_CLOSED_SESSIONS_MAX = 1_000
+"""Whose numbers are kept, should they go on here; `start_session` says where others go on."""
 _SHRINK_TO = 0.75
 """Of a bound: room is made for a while, not for one event."""
 
@@ -51,15 +53,22 @@ class Outbox:
         self._queues: dict[str, SessionQueue] = {}
         self._waiting: dict[str, SessionQueue] = {}
         """The sessions with something to send, the next one first."""
+        self._done: dict[str, None] = {}
+        """The sessions that ended and owe nothing, the oldest first."""
         self._early: list[tuple[str, Event]] | None = []
         """Until the first `init`, nobody knows which number a session's next event has."""
         self.bytes = 0
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.reports = Reports(Journal(folder / f"reports{_SUFFIX}"))
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
-            self._queue(path.name.removesuffix(_SUFFIX))
+            session_id = path.name.removesuffix(_SUFFIX)
+            if _SESSION_ID.match(session_id):
+                self._queue(session_id)
+            else:
+                _log.warning("a file in the outbox that is not ours", file=path.name[:100])
 
     def _queue(self, session_id: str) -> SessionQueue:
+        self._done.pop(session_id, None)
         queue = self._queues.get(session_id)
         if queue is None:
             if not _SESSION_ID.match(session_id):  # it becomes a file's name
@@ -89,6 +98,7 @@ class Outbox:
         queue = self._queues.pop(session_id, None)
         if queue is not None:
             self._waiting.pop(session_id, None)
+            self._done.pop(session_id, None)
             self.bytes -= queue.bytes
             queue.remove()
 
@@ -112,7 +122,10 @@ class Outbox:
         except ValueError as error:
             _log.error("an event that belongs nowhere is dropped", problem=str(error))
             return
-        self._grown(queue, queue.append(event))
+        try:
+            self._grown(queue, queue.append(event))
+        except Exception:  # whatever is wrong with it is not wrong with those behind it
+            _log.exception("an event cannot be kept; it is dropped", session=session_id)
 
     def _grown(self, queue: SessionQueue, by: int) -> None:
         self.bytes += by
@@ -137,14 +150,19 @@ class Outbox:
             self._waiting.pop(queue.session_id, None)
         if queue.is_closed and queue.is_empty:
             queue.remove()  # its numbers stay: should the session go on here, they do
+            self._done.pop(queue.session_id, None)
+            self._done[queue.session_id] = None
+            if len(self._done) > _CLOSED_SESSIONS_MAX:
+                oldest = next(iter(self._done))
+                del self._done[oldest], self._queues[oldest]
 
     # --- The line -----------------------------------------------------------------------------
 
     def line_up(self, acked: Mapping[str, int]) -> None:
         """A new line: what is not in `acked` is owed, from the oldest on."""
-        for session_id, seq in acked.items():
+        for session_id in acked:
             if _SESSION_ID.match(session_id):
-                self.open_session(session_id, seq)
+                self._queue(session_id)
         self.acked(acked)
         for queue in self._queues.values():
             queue.rewind()

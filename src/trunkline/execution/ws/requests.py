@@ -7,6 +7,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.ws.downlink import error_of
 from trunkline.wire.semibot.messages import ErrorBody, Response
 
 _log = structlog.get_logger(__name__)
@@ -64,7 +65,7 @@ class Requests:
                 case "completed":
                     self._settle(request_id, entry.get("data"), None)
                 case "failed":
-                    self._settle(request_id, None, _error_of(entry.get("error")))
+                    self._settle(request_id, None, error_of(entry.get("error")))
                 case "not_found" | "lost":
                     again.append(frame)
                 case status:  # it may still run; the answer, or its timeout, will come
@@ -85,14 +86,3 @@ class Requests:
             future.set_result(result)
         else:
             future.set_exception(RequestFailed(error.code, error.message))
-
-
-def _error_of(error: Any) -> ErrorBody:
-    """Of a `failed` entry, whatever its shape."""
-    if isinstance(error, dict):
-        code, message = error.get("code"), error.get("message")
-        return ErrorBody(
-            code=code if isinstance(code, str) else "REQUEST_FAILED",
-            message=message if isinstance(message, str) else "the request failed",
-        )
-    return ErrorBody(code="REQUEST_FAILED", message=str(error or "the request failed")[:1000])

@@ -65,7 +65,7 @@ class SessionQueue:
 
     # --- In -----------------------------------------------------------------------------------
 
-    def append(self, event: Event) -> int:
+    def append(self, event: Event, *, is_cut: bool = False) -> int:
         """Numbers an event and writes it down. Text that follows text which was not sent yet
         becomes part of it. Returns how many bytes the session owes more."""
         tail = self.waiting[-1] if self.waiting else None
@@ -74,7 +74,7 @@ class SessionQueue:
         seq = tail.seq if tail is not None and joined else self.last + 1
         line = _encode(_Line(seq=seq, data=text))
         if len(line) > limits.EVENT_BYTES_MAX:  # never text that was joined, which is short
-            return self._append_cut(text)
+            return self._append_cut(text, None if is_cut else cut(text))
         self._journal.append(line)
         if tail is not None and joined:
             tail.size += len(line)
@@ -84,13 +84,12 @@ class SessionQueue:
         self.bytes += len(line)
         return len(line)
 
-    def _append_cut(self, text: str) -> int:
-        smaller = cut(text)
+    def _append_cut(self, text: str, smaller: str | None) -> int:
         _log.warning("an event is too large for the line", session=self.session_id, bytes=len(text))
         if smaller is None:
             self.last += 1  # its number is missing: the loss can be seen
             return 0
-        return self.append(Event(smaller))
+        return self.append(Event(smaller), is_cut=True)
 
     # --- Out ----------------------------------------------------------------------------------
 
@@ -112,6 +111,8 @@ class SessionQueue:
         size = self._journal.bytes
         if size > limits.OUTBOX_COMPACT_BYTES and size > 2 * self.bytes:
             self._tidy()
+        if self.is_empty:
+            self._journal.close()  # it opens again with the next event, if there ever is one
         return freed
 
     def delivered(self, seq: int) -> int:

@@ -17,6 +17,10 @@ from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.pace import Pace
 from trunkline.execution.ws.report_sender import ReportSender
 
+_REPORT_GAP_S = 0.25
+"""A report that comes this long after the one before need not wait behind events: however many
+there are, reports move, and leave more than half of what a line can carry."""
+
 
 class Uplink:
     """Lives as long as the machine; lines come and go."""
@@ -25,21 +29,25 @@ class Uplink:
         self.outbox = outbox
         self.reports = ReportSender(outbox.reports, clock)
         self._pace = pace
+        self._clock = clock
         self._coalescer = Coalescer(clock)
         self._frames: deque[bytes] = deque()
         self._heartbeat: bytes | None = None
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
         self._spill_timer: asyncio.TimerHandle | None = None
+        self._reported_at = float("-inf")
+        self._is_urgent = False
+        """Somebody waits for what is in the outbox."""
         self._has_seq = False
         self._has_batch = False
 
     # --- In -----------------------------------------------------------------------------------
 
     def event(self, session_id: str, data: str) -> None:
-        self._coalescer.add(session_id, data)
-        if self._coalescer.chars > limits.BATCH_BYTES_MAX:
-            self.spill()
+        is_kept = self._coalescer.add(session_id, data)
+        if is_kept or self._coalescer.chars > limits.BATCH_BYTES_MAX:
+            self.spill()  # an end or a question outlives whatever happens next
         elif self._spill_timer is None:
             loop = asyncio.get_running_loop()
             self._spill_timer = loop.call_later(limits.COALESCE_S, self.spill)
@@ -68,6 +76,7 @@ class Uplink:
         if self._spill_timer is not None:
             self._spill_timer.cancel()
             self._spill_timer = None
+        self._is_urgent = self._is_urgent or self._coalescer.is_urgent
         for session_id, event in self._coalescer.drain():
             self.outbox.append(session_id, event)
 
@@ -103,6 +112,9 @@ class Uplink:
     async def _send_some(self, line: Line) -> bool:
         """At most one frame of each sort, so that none waits for all of another."""
         did = False
+        if self.reports.is_ready and self._report_due_s <= 0 and self._pace.take(urgent=True):
+            await self._send_report(line)
+            did = True
         if self._has_events and self._pace.take(urgent=self._are_events_urgent):
             await self._send_events(line)
             did = True
@@ -114,8 +126,7 @@ class Uplink:
             await line.send(frame)
             did = True
         if self.reports.is_ready and self._pace.take(urgent=False):
-            await line.send(self.reports.frame())
-            self.reports.sent()
+            await self._send_report(line)
             did = True
         return did
 
@@ -127,6 +138,8 @@ class Uplink:
             await self._work.wait()
             return
         wait_s = self._pace.wait_s(urgent=urgent)
+        if self.reports.is_ready:
+            wait_s = min(wait_s, max(self._report_due_s, self._pace.wait_s(urgent=True)))
         timer = asyncio.get_running_loop().call_later(wait_s, self._work.set)
         await self._work.wait()
         timer.cancel()
@@ -137,10 +150,21 @@ class Uplink:
 
     @property
     def _are_events_urgent(self) -> bool:
-        return self._coalescer.is_urgent or self._heartbeat is not None
+        is_awaited = self._is_urgent and self.outbox.has_waiting
+        return is_awaited or self._coalescer.is_urgent or self._heartbeat is not None
+
+    @property
+    def _report_due_s(self) -> float:
+        return self._reported_at + _REPORT_GAP_S - self._clock()
+
+    async def _send_report(self, line: Line) -> None:
+        self._reported_at = self._clock()
+        await line.send(self.reports.frame())
+        self.reports.sent()
 
     async def _send_events(self, line: Line) -> None:
         self.spill()
+        self._is_urgent = False
         count = limits.BATCH_EVENTS_MAX if self._has_batch else 1
         events = self.outbox.take(count, limits.BATCH_BYTES_MAX)
         if events:

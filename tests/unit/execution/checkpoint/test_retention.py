@@ -170,6 +170,29 @@ def test_the_oldest_namespaces_of_a_thread_go(local: LocalCheckpointer, session_
     assert len(names_in(session_dir)) == 2 + 2 * limits.CHECKPOINT_NAMESPACES_MAX
 
 
+def test_a_namespace_that_waits_for_a_person_stays(local: LocalCheckpointer) -> None:
+    put(local, "a", ns="asked")
+    local.put_writes(place("a", ns="asked"), [(INTERRUPT, "May I?")], "task")
+    put(local, "a", ns="answered")
+    local.put_writes(place("a", ns="answered"), [(INTERRUPT, "May I?")], "task")
+    put(local, "b", ns="answered", parent="a")
+    for number in range(limits.CHECKPOINT_NAMESPACES_MAX + 1):
+        put(local, f"c-{number:03}", ns=f"inner:{number}")
+    assert opened(local, place("a", ns="asked")).pending_writes == [("task", INTERRUPT, "May I?")]
+    assert ids(local, place(ns="answered")) == []
+
+
+def test_namespaces_whose_questions_nobody_waits_for_any_more_have_a_bound(
+    local: LocalCheckpointer,
+) -> None:
+    most = limits.CHECKPOINT_NAMESPACES_MAX
+    for number in range(3 * most):
+        put(local, f"b-{number:03}", ns=f"inner:{number}")
+        local.put_writes(place(f"b-{number:03}", ns=f"inner:{number}"), [(INTERRUPT, "?")], "task")
+    found = {one.config["configurable"]["checkpoint_ns"] for one in local.list(place_of_thread())}
+    assert found == {f"inner:{number}" for number in range(most, 3 * most)}
+
+
 def place_of_thread() -> Any:
     return {"configurable": {"thread_id": SESSION}}
 

@@ -110,6 +110,23 @@ async def test_a_base_url_that_is_none_is_an_error_for_people(provider: str, url
     assert failed.value.code in ("MODEL_UNREACHABLE", "MODEL_ERROR")
 
 
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://api.example/v1", "api.example"),
+        ("http://ada:hunter2@llm.lan:8080/v1", "llm.lan:8080"),
+        ("http://ada:hunter2@[::1]:8080", "[::1]:8080"),
+        ("ada:hunter2@llm.lan/v1", "llm.lan"),
+        ("llm.lan/v1?key=hunter2", "llm.lan"),
+        ("http://ada:hunter2/x@llm.lan", "an address that is no URL"),
+        ("http://[hunter2", "an address that is no URL"),
+        ("", "an address that is no URL"),
+    ],
+)
+def test_of_a_base_url_only_the_host_is_told(url: str, host: str) -> None:
+    assert Service.at("openai", url).host == host
+
+
 async def test_a_password_in_a_base_url_is_not_told() -> None:
     config = {"providers": {"openai": {"base_url": "http://ada:secret@127.0.0.1:9/v1"}}}
     async with Session(config=config) as session:
@@ -171,3 +188,49 @@ def test_the_time_to_wait_is_read_in_every_form(headers: dict[str, str], seconds
 )
 def test_other_servers_say_the_same_in_their_own_words(told: Refusal, code: str) -> None:
     assert explained(SERVICE, "m", told).code == code
+
+
+ADD_PAYMENT = (
+    "Rate limit reached for gpt-4o on requests per min. Please try again in 20s. Please add a "
+    "payment method: visit the account's billing page."
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "retryable"),
+    [
+        (
+            Refusal(status=429, kind="requests", code="rate_limit_exceeded", message=ADD_PAYMENT),
+            "MODEL_RATE_LIMITED",
+            True,
+        ),
+        (Refusal(status=429, message=ADD_PAYMENT), "MODEL_RATE_LIMITED", True),
+        (
+            Refusal(status=400, kind="invalid_request_error", message="create_payment: bad schema"),
+            "MODEL_ERROR",
+            False,
+        ),
+        (Refusal(status=400, message="no tool rate_limit"), "MODEL_ERROR", False),
+        (
+            Refusal(status=500, kind="server_error", message="The billing service timed out"),
+            "MODEL_ERROR",
+            True,
+        ),
+        (Refusal(status=400, kind="billing_error", message="Pay."), "MODEL_RATE_LIMITED", False),
+        (Refusal(status=429, code="insufficient_quota"), "MODEL_RATE_LIMITED", False),
+        (
+            Refusal(status=400, message="Your credit balance is too low to access the API."),
+            "MODEL_RATE_LIMITED",
+            False,
+        ),
+        (
+            Refusal(status=429, message="You exceeded your current quota, check your plan."),
+            "MODEL_RATE_LIMITED",
+            False,
+        ),
+    ],
+)
+def test_only_an_empty_account_counts_as_one(told: Refusal, code: str, retryable: bool) -> None:
+    error = explained(SERVICE, "m", told)
+    assert (error.code, error.retryable) == (code, retryable)
+    assert ("no credit left" in error.message) == (code == "MODEL_RATE_LIMITED" and not retryable)

@@ -51,6 +51,38 @@ def test_an_unknown_name_goes_to_the_base_url_of_ones_own() -> None:
     assert route.base_url == "http://127.0.0.1:1/v1"
 
 
+@pytest.mark.parametrize(
+    ("name", "keys", "provider", "model"),
+    [
+        ("anthropic/claude-opus-5", OPENAI_KEY, "openai", "anthropic/claude-opus-5"),
+        ("anthropic/claude-opus-5", {"anthropic": ""}, "openai", "anthropic/claude-opus-5"),
+        ("anthropic/claude-opus-5", {"anthropic": "sk"}, "anthropic", "claude-opus-5"),
+        ("openai/gpt-4o", OPENAI_KEY, "openai", "openai/gpt-4o"),
+        ("openai/gpt-4o", {}, "openai", "openai/gpt-4o"),
+        ("groq/llama", {"groq": ""}, "openai", "groq/llama"),
+        ("gpt-4o", OPENAI_KEY, "openai", "gpt-4o"),
+    ],
+)
+def test_a_gateway_gets_full_names_unless_the_provider_is_set_up(
+    name: str, keys: dict[str, str], provider: str, model: str
+) -> None:
+    route = routes(keys, env={"OPENAI_BASE_URL": "https://gateway.example/api/v1"}).find(name)
+    assert (route.provider, route.model) == (provider, model)
+
+
+@pytest.mark.parametrize("url", ["", "https://api.openai.com/v1", "http://api.openai.com"])
+def test_openai_itself_gets_the_name_without_its_own(url: str) -> None:
+    route = routes(OPENAI_KEY, env={"OPENAI_BASE_URL": url}).find("openai/gpt-4o")
+    assert (route.provider, route.model) == ("openai", "gpt-4o")
+
+
+def test_a_provider_in_the_configuration_counts_without_a_key() -> None:
+    config = {"providers": {"groq": {"base_url": "http://g/v1"}}}
+    env = {"OPENAI_BASE_URL": "http://b/v1"}
+    route = routes(config=config, env=env).find("groq/llama")
+    assert (route.provider, route.model, route.base_url) == ("groq", "llama", "http://g/v1")
+
+
 def test_the_configured_base_url_wins_over_the_environment() -> None:
     config = {"providers": {"openai": {"base_url": "http://a/v1"}}}
     found = routes(config=config, env={"OPENAI_BASE_URL": "http://b/v1"})

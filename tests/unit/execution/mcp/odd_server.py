@@ -44,6 +44,9 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             sys.stdout.write("this is no JSON\n")
             sys.stderr.write("a word on the error output\n")
             sys.stderr.flush()
+        case "chatter":
+            sys.stderr.write("one of very many lines\n" * 100_000)
+            sys.stderr.flush()
         case "child":
             child = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)
             return text(str(child.pid))

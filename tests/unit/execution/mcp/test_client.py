@@ -14,6 +14,7 @@ import structlog
 
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import is_running
+from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.mcp.client import LocalMcp
 from trunkline.execution.mcp.servers import LocalServer
@@ -108,6 +109,20 @@ async def test_a_call_that_takes_too_long_is_given_up(home: Home) -> None:
     await client.close()
 
 
+async def test_a_server_that_did_not_answer_is_ended_and_the_next_call_starts_another(
+    home: Home,
+) -> None:
+    client = LocalMcp(server(sys.executable, str(ODD), timeout_s=1.0), ENV, home.workspace)
+    first = await pid_of(client)
+    with pytest.raises(ToolError, match="did not answer"):
+        await client.call("hang", {})
+    await gone(first)
+    later = await asyncio.gather(*(pid_of(client) for _ in range(3)))
+    assert len(set(later)) == 1
+    assert first not in later
+    await client.close()
+
+
 async def test_nothing_of_a_server_is_left_when_it_is_closed(home: Home) -> None:
     client = LocalMcp(server(sys.executable, str(ODD)), ENV, home.workspace)
     child = int(said(await client.call("child", {})))
@@ -152,6 +167,19 @@ async def test_noise_between_messages_does_no_harm_and_errors_are_logged(odd: Lo
         lines = await eventually(look)
     assert lines[0]["text"] == "a word on the error output"
     assert lines[0]["server"] == "odd"
+
+
+async def test_a_server_that_says_too_much_is_logged_in_part_and_goes_on(odd: LocalMcp) -> None:
+    with structlog.testing.capture_logs() as logs:
+        assert said(await odd.call("chatter", {})) == "done"
+        assert said(await odd.call("echo", {"text": "still here"})) == "still here"
+
+        async def look() -> bool:
+            return any("says too much" in entry["event"] for entry in logs)
+
+        await eventually(look)
+    lines = [entry for entry in logs if entry["event"] == "mcp server says"]
+    assert len(lines) == limits.MCP_LOG_LINES_MAX
 
 
 async def test_a_message_without_end_ends_the_server_and_not_us(odd: LocalMcp) -> None:

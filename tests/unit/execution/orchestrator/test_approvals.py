@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
+from trunkline import limits
 from trunkline.execution.session import ipc
 
 MAKE = ToolUse(name="bash", arguments={"command": "touch made; echo did it"})
@@ -156,8 +157,50 @@ async def test_time_goes_on_for_a_question_while_no_process_runs(
     assert timed.clock is not None
     await timed.clock.pass_time(301)
     await timed.start(agent_config=ALWAYS, turn_id=turn)
+    await timed.event("approval_request", 1)
+    await timed.settled()
+    await timed.clock.pass_time(limits.APPROVAL_AGAIN_S)
     assert (await timed.event("approval_resolved"))["reason"] == "timeout"
     assert (await timed.end(turn))["content"] == "too late"
+
+
+async def test_a_yes_given_while_no_process_ran_counts_when_it_is_repeated_after_the_time(
+    timed: Daemon, model: ModelServer
+) -> None:
+    model.script(Turn(tool_calls=[MAKE]), Turn(text="done"))
+    await timed.start(agent_config=ALWAYS)
+    turn = timed.say("make it")
+    asked = await timed.event("approval_request")
+    await timed.stop()
+    assert timed.clock is not None
+    await timed.clock.pass_time(301)
+    await timed.start(agent_config=ALWAYS, turn_id=turn)
+    await timed.event("approval_request", 1)
+    await timed.settled()
+    timed.answer(asked["request_id"], True)
+    assert (await timed.end(turn))["content"] == "done"
+    assert timed.of_type("approval_resolved") == []
+    assert (timed.home.workspace / "made").exists()
+
+
+async def test_an_answer_right_behind_the_start_counts(
+    daemon: Daemon, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.script(Turn(tool_calls=[MAKE]), Turn(text="done"))
+    await daemon.start(agent_config=ALWAYS)
+    turn = daemon.say("make it")
+    asked = await daemon.event("approval_request")
+    await daemon.stop()
+    send = daemon.send
+
+    def send_both(message: ipc.Down) -> None:
+        send(message)
+        monkeypatch.undo()
+        daemon.answer(asked["request_id"], True)
+
+    monkeypatch.setattr(daemon, "send", send_both)
+    await daemon.start(agent_config=ALWAYS, turn_id=turn)
+    assert (await daemon.end(turn))["content"] == "done"
 
 
 @pytest.mark.parametrize("open_turn", [None, "another"])

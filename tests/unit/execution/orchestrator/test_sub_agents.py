@@ -10,6 +10,7 @@ from trunkline.execution.session import ipc
 
 AGENTS = [{"id": "a-1", "name": "researcher", "description": "finds things out"}]
 TASK = ToolUse(name="delegate", arguments={"agent": "researcher", "task": "find the answer"})
+ASK = ToolUse(name="ask_user", arguments={"question": "May I?"})
 MAKE = ToolUse(name="bash", arguments={"command": "touch made; echo did it"})
 
 
@@ -109,6 +110,37 @@ async def test_a_question_of_a_sub_agent_survives_a_restart(
     assert model.requests[3].tool_results == ["made"]
 
 
+@pytest.mark.parametrize("ended", ["answered", "cancelled"])
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_tasks_that_wait_for_a_person_start_once_and_end_once(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any], restarted: bool, ended: str
+) -> None:
+    model.script(Turn(tool_calls=[TASK]), Turn(tool_calls=[TASK]))
+    model.script(Turn(tool_calls=[ASK]))
+    model.otherwise(lambda _: Turn(text="done"))
+    await daemon.start(sub_agents=AGENTS)
+    turn = daemon.say("go")
+    asked = await daemon.event("approval_request")
+    assert "above" not in asked
+    if restarted:
+        await daemon.drop()
+        await daemon.start(sub_agents=AGENTS, turn_id=turn)
+        await daemon.event("approval_request", 1)
+    if ended == "answered":
+        daemon.answer(asked["request_id"], True)
+    else:
+        daemon.send(ipc.Cancel())
+    await daemon.end(turn)
+    started = daemon.of_type("tool_call_start")
+    assert [one["tool_name"] for one in started][:2] == ["delegate", "delegate"]
+    expected = [(one["tool_call_id"], one.get("agent")) for one in reversed(started)]
+    assert len(set(expected)) == (3 if ended == "answered" else 2)
+    completed = daemon.of_type("tool_call_complete")
+    found = [(one["tool_call_id"], one.get("agent")) for one in completed]
+    assert sorted(found, key=str) == sorted(expected, key=str)
+    assert {one["is_error"] for one in completed} == {ended == "cancelled"}
+
+
 async def test_a_sub_agent_is_never_less_careful_than_the_agent_that_asks(
     daemon: Daemon, model: ModelServer, config: dict[str, Any]
 ) -> None:
@@ -122,6 +154,63 @@ async def test_a_sub_agent_is_never_less_careful_than_the_agent_that_asks(
     daemon.answer(asked["request_id"], False)
     await daemon.end(turn)
     assert not (daemon.home.workspace / "made").exists()
+
+
+async def test_a_session_made_more_careful_is_so_for_the_sub_agent_that_runs(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any]
+) -> None:
+    gate = Gate()
+    model.script(
+        Turn(tool_calls=[TASK]),
+        Turn(chunks=["hm", gate], tool_calls=[MAKE]),
+        Turn(text="well"),
+        Turn(text="ok"),
+    )
+    await daemon.start(sub_agents=AGENTS)
+    turn = daemon.say("go")
+    await gate.reached.wait()
+    daemon.send(ipc.ConfigUpdate(data={"confirm": "always"}))
+    await daemon.settled()
+    gate.open()
+    asked = await daemon.event("approval_request")
+    assert (asked["agent"], asked["tool_name"]) == ("researcher", "bash")
+    daemon.answer(asked["request_id"], False)
+    await daemon.end(turn)
+    assert not (daemon.home.workspace / "made").exists()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_tool_calls_of_agents_that_count_alike_have_ids_of_their_own(
+    daemon: Daemon, model: ModelServer, config: dict[str, Any], restarted: bool
+) -> None:
+    config["confirm"] = "always" if restarted else "never"
+    task = ToolUse(name="delegate", arguments=TASK.arguments, id="call_1")
+    first = ToolUse(name="ask_user", arguments={"question": "May I?"}, id="call_0")
+    make = ToolUse(name="bash", arguments=MAKE.arguments, id="call_1")
+    model.script(
+        Turn(tool_calls=[task]),
+        Turn(tool_calls=[first]),
+        Turn(tool_calls=[make]),
+        Turn(text="made"),
+        Turn(text="good"),
+    )
+    await daemon.start(sub_agents=AGENTS)
+    turn = daemon.say("go")
+    await daemon.event("approval_request")
+    if restarted:
+        await daemon.drop()
+        await daemon.start(sub_agents=AGENTS, turn_id=turn)
+        await daemon.event("approval_request", 1)
+    asked = daemon.of_type("approval_request")[-1]
+    daemon.answer(asked["request_id"], True)
+    if restarted:
+        asked = await daemon.event("approval_request", 2)
+        daemon.answer(asked["request_id"], True)
+    assert (await daemon.end(turn))["content"] == "good"
+    started = [one["tool_call_id"] for one in daemon.of_type("tool_call_start")]
+    completed = [one["tool_call_id"] for one in daemon.of_type("tool_call_complete")]
+    assert len(set(started)) == 3
+    assert sorted(started) == sorted(completed)
 
 
 async def test_cancel_ends_the_sub_agents_stream_too(

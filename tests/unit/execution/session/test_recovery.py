@@ -1,5 +1,6 @@
 """What a session keeps when its process, or the whole daemon, is gone."""
 
+import asyncio
 import json
 
 from tests.support.eventually import eventually
@@ -160,3 +161,48 @@ async def test_a_shutdown_ends_what_runs_and_keeps_what_waits(
     assert (await line.end_of("s-1", "t-s-1"))["code"] == "MACHINE_RESTARTED"
     assert line.events("s-2", "execution_error") == []
     assert [event["type"] for event in line.events("s-2")][-1] == "stopped"
+
+
+async def two_left(make_manager: MakeManager, line: RecordingLine) -> SessionManager:
+    """A daemon after a restart: a turn of s-1 waits for a person, one of s-2 was running."""
+    first = make_manager()
+    for name, word in (("s-1", "ask"), ("s-2", "wait")):
+        await first.start_session(start(name))
+        line.say(name, word, f"t-{name}")
+    await line.until("s-1", "approval_request")
+    await line.until("s-2", "thinking")
+    await crashed(first, line)
+    second = make_manager()
+    second.find_left()
+    return second
+
+
+async def test_a_session_that_is_started_during_the_recovery_has_no_turn_that_never_ends(
+    make_manager: MakeManager, line: RecordingLine
+) -> None:
+    manager = await two_left(make_manager, line)
+    recovering = asyncio.create_task(manager.recover())
+
+    async def begun() -> list[str]:
+        return manager.names()
+
+    assert await eventually(begun) == ["s-1"]
+    await manager.start_session(start("s-2"))
+    await recovering
+    assert (await line.end_of("s-2", "t-s-2"))["code"] == "MACHINE_RESTARTED"
+    assert manager.active_sessions["s-2"].turns.open == []
+    assert manager.turns() == ["t-s-1"]
+
+
+async def test_a_session_that_is_started_before_the_recovery_ends_its_old_turn_once(
+    make_manager: MakeManager, line: RecordingLine
+) -> None:
+    manager = await two_left(make_manager, line)
+    await manager.start_session(start("s-2"))
+    await manager.start_session(start("s-1"))
+    await manager.recover()
+    ended = [event["turn_id"] for event in line.events("s-2", "execution_error")]
+    assert ended == ["t-s-2"]
+    assert manager.active_sessions["s-2"].turns.open == []
+    assert line.events("s-1", "execution_error") == []
+    assert manager.turns() == ["t-s-1"]

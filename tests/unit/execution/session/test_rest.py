@@ -30,7 +30,7 @@ async def test_an_idle_session_has_no_process_and_still_answers(
     make_manager: MakeManager, line: RecordingLine, spawner: Spawner
 ) -> None:
     clock = Clock()
-    manager = make_manager(clock=clock)
+    manager = make_manager(monotonic=clock)
     await manager.start_session(start("s-1"))
     before = await about(line, "s-1", "t-1")
     clock.now += limits.SESSION_IDLE_S
@@ -46,7 +46,7 @@ async def test_a_session_in_a_turn_does_not_rest(
     make_manager: MakeManager, line: RecordingLine, spawner: Spawner
 ) -> None:
     clock = Clock()
-    manager = make_manager(clock=clock)
+    manager = make_manager(monotonic=clock)
     await manager.start_session(start("s-1"))
     line.say("s-1", "ask", "t-1")
     await line.until("s-1", "approval_request")
@@ -60,7 +60,7 @@ async def test_a_session_that_was_idle_for_a_while_makes_room_for_another(
     make_manager: MakeManager, line: RecordingLine, spawner: Spawner
 ) -> None:
     clock = Clock()
-    manager = make_manager(sessions_max=2, clock=clock)
+    manager = make_manager(sessions_max=2, monotonic=clock)
     await manager.start_session(start("s-1"))
     await manager.start_session(start("s-2"))
     clock.now += limits.SESSION_ROOM_S
@@ -103,3 +103,45 @@ async def test_the_same_keys_again_change_nothing(
     before = await about(line, "s-1", "t-1")
     manager.initialized({"api_keys": {"openai": "old"}})
     assert (await about(line, "s-1", "t-2"))["pid"] == before["pid"]
+
+
+async def test_a_line_that_comes_and_goes_keeps_no_idle_session_awake(
+    make_manager: MakeManager, line: RecordingLine, spawner: Spawner
+) -> None:
+    clock = Clock()
+    manager = make_manager(monotonic=clock)
+    await manager.start_session(start("s-1"))
+    line.say("s-1", "hello")
+    await line.end_of("s-1")
+    clock.now += limits.SESSION_IDLE_S
+    manager.line_changed(False, [], [])
+    manager.rest_idle()
+    await processes(spawner, 0)
+
+
+async def test_a_wall_clock_that_is_set_forward_ends_no_process(
+    make_manager: MakeManager, line: RecordingLine
+) -> None:
+    wall = Clock()
+    manager = make_manager(clock=wall, monotonic=Clock())
+    await manager.start_session(start("s-1"))
+    before = await about(line, "s-1", "t-1")
+    wall.now += 10 * limits.SESSION_IDLE_S
+    manager.rest_idle()
+    assert (await about(line, "s-1", "t-2"))["pid"] == before["pid"]
+
+
+async def test_sessions_with_a_process_and_those_that_rest_are_counted_apart(
+    make_manager: MakeManager, line: RecordingLine
+) -> None:
+    clock = Clock()
+    manager = make_manager(monotonic=clock)
+    await manager.start_session(start("s-1"))
+    clock.now += limits.SESSION_IDLE_S
+    await manager.start_session(start("s-2"))
+    assert manager.counts() == {"running": 2, "resting": 0}
+    manager.rest_idle()
+    assert manager.counts() == {"running": 1, "resting": 1}
+    line.say("s-1", "hello")
+    await line.end_of("s-1")
+    assert manager.counts() == {"running": 2, "resting": 0}

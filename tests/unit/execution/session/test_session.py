@@ -25,6 +25,10 @@ class SlowEnd(RuntimeAdapter):
         self._alive = False
         self._gone = asyncio.Event()
         self.is_stopping = False
+        self.faults: list[Exception] = []
+        """What the next calls fail with."""
+        self.is_short_lived = False
+        """Ends before it gets a message."""
         self.messages: list[str] = []
 
     @property
@@ -33,9 +37,17 @@ class SlowEnd(RuntimeAdapter):
 
     async def start(self, config: ipc.Start) -> ipc.Ready:
         self._alive = True
+        self._fail()
+        if self.is_short_lived:
+            self.end()
         return ipc.Ready()
 
+    def _fail(self) -> None:
+        if self.faults:
+            raise self.faults.pop()
+
     async def send_message(self, data: ipc.UserMessageData) -> None:
+        self._fail()
         self.messages.append(data.message)
 
     async def cancel(self, reason: str) -> None:
@@ -70,13 +82,19 @@ class SlowEnd(RuntimeAdapter):
         self._gone.set()
 
 
-async def opened(folder: Path, line: RecordingLine) -> tuple[Session, list[SlowEnd]]:
+async def opened(
+    folder: Path,
+    line: RecordingLine,
+    prepare: Callable[[SlowEnd, int], None] = lambda _runtime, _number: None,
+) -> tuple[Session, list[SlowEnd]]:
+    """`prepare` gets each runtime that is made. The first is never started."""
     made: list[SlowEnd] = []
 
     def make(
         _folder: Path, _on_message: Callable[[ipc.Up], None], on_ended: Callable[[Failure], None]
     ) -> RuntimeAdapter:
         made.append(SlowEnd(on_ended))
+        prepare(made[-1], len(made))
         return made[-1]
 
     config = ipc.Start(session_id="s-1", home=str(folder))
@@ -146,3 +164,51 @@ async def test_more_messages_than_can_wait_are_answered_with_an_error(tmp_path: 
     assert (event["turn_id"], event["code"]) == (f"t-{limits.SESSION_INBOX_MAX}", "SESSION_BUSY")
     first.end()
     await closed(session, made[-1])
+
+
+async def test_a_turn_whose_process_ends_before_it_gets_the_message_ends_too(
+    tmp_path: Path,
+) -> None:
+    def prepare(runtime: SlowEnd, number: int) -> None:
+        runtime.is_short_lived = number == 3
+
+    line = RecordingLine()
+    session, made = await opened(tmp_path, line, prepare)
+    made[-1].end()
+    line.say("s-1", "one", "t-1")
+    assert (await line.end_of("s-1", "t-1"))["code"] == "SESSION_CRASHED"
+    line.say("s-1", "two", "t-2")
+
+    async def given() -> list[str]:
+        return made[-1].messages
+
+    assert await eventually(given) == ["two"]
+    assert [turn.turn_id for turn in session.turns.open] == ["t-2"]
+    await closed(session, made[-1])
+
+
+async def test_a_turn_that_a_fault_keeps_from_its_process_ends(tmp_path: Path) -> None:
+    line = RecordingLine()
+    session, made = await opened(tmp_path, line)
+    made[-1].faults = [RuntimeError("a secret detail")]
+    line.say("s-1", "one", "t-1")
+    end = await line.end_of("s-1", "t-1")
+    assert end["code"] == "SESSION_FAILED"
+    assert "secret" not in end["error"]
+    assert session.turns.open == []
+    await closed(session, made[-1])
+
+
+async def test_a_turn_whose_process_cannot_be_started_for_a_fault_ends(tmp_path: Path) -> None:
+    def prepare(runtime: SlowEnd, number: int) -> None:
+        runtime.faults = [OSError("no more files")] if number == 3 else []
+
+    line = RecordingLine()
+    session, made = await opened(tmp_path, line, prepare)
+    made[-1].end()
+    line.say("s-1", "one", "t-1")
+    end = await line.end_of("s-1", "t-1")
+    assert (end["code"], "OSError" in end["error"]) == ("SESSION_START_FAILED", True)
+    assert session.turns.open == []
+    made[-1].end()
+    await session.stop("test", why=CRASH)

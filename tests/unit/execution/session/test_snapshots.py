@@ -1,6 +1,8 @@
 """Sessions' states on their way to the control plane, and back on another machine."""
 
 import asyncio
+import os
+import threading
 
 import pytest
 
@@ -163,3 +165,38 @@ async def test_a_damaged_snapshot_does_not_stop_a_session(
         await manager.start_session(start(name, snapshot=snapshot))
         line.say(name, "hello")
         assert (await line.end_of(name))["content"] == "hello"
+
+
+async def test_a_state_that_takes_long_to_read_stops_nobody_else(
+    manager: SessionManager, line: RecordingLine, home: Home
+) -> None:
+    await manager.start_session(start("s-1"))
+    file = LocalShortTermMemory(home.session("s-1")).folder / "scratchpad.md"
+    os.mkfifo(file)  # reading it lasts until somebody writes
+    went_on = threading.Event()
+    seen: list[bool] = []
+
+    def write() -> None:
+        seen.append(went_on.wait(timeout=5))
+        file.write_text("at last")
+
+    writing = asyncio.create_task(asyncio.to_thread(write))
+    taking = asyncio.create_task(manager.snapshots.take(manager.active_sessions["s-1"]))
+    line.say("s-1", "wait")  # no end of a turn, which would be read again
+    await line.until("s-1", "thinking")
+    went_on.set()
+    await asyncio.gather(writing, taking)
+    assert seen == [True]
+    assert taken(line)[0]["short_term_memory"]["scratchpad"] == "at last"
+    file.unlink()
+
+
+async def test_a_session_that_was_closed_leaves_no_folder_for_a_late_snapshot(
+    manager: SessionManager, line: RecordingLine, home: Home
+) -> None:
+    await manager.start_session(start("s-1"))
+    line.say("s-1", "wait")
+    await line.until("s-1", "thinking")
+    await manager.stop_session({"session_id": "s-1", "reason": "user_closed"})  # ends its turn
+    await manager.snapshots.close()
+    assert not home.session("s-1").exists()

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -215,4 +216,54 @@ async def test_a_module_in_the_working_folder_is_not_imported(
         spawner = Spawner(env, tmp_path, TARGET)
         await spawner.start()
         assert pids.is_alive(await spawner.pid())
+        await spawner.close()
+
+
+async def test_a_fork_server_that_does_not_answer_is_replaced(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    async with asyncio.timeout(BOUND_S):
+        spawner = Spawner(env, tmp_path, TARGET, answer_s=0.5)
+        await spawner.start()
+        first = await spawner.pid()
+        os.kill(first, signal.SIGSTOP)
+        with pytest.raises(StartFailed, match="did not answer in time"):
+            await spawner.spawn(str(tmp_path / "s.sock"))
+        await pids.until_gone(first)
+
+        async def again() -> bool:
+            with suppress(StartFailed):
+                return (await spawner.spawn(str(tmp_path / "s.sock"))).pid > 0
+            return False
+
+        await eventually(again)
+        assert await spawner.pid() != first
+        await spawner.close()
+
+
+async def test_a_fork_server_that_never_gets_ready_is_replaced(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    """Its imports wait for something that never comes, the first time."""
+    module = tmp_path / "path" / "stuck_program.py"
+    module.parent.mkdir()
+    module.write_text(
+        "import pathlib, threading\n"
+        f"seen = pathlib.Path({str(tmp_path / 'seen')!r})\n"
+        "if not seen.exists():\n"
+        "    seen.touch()\n"
+        "    threading.Event().wait()\n"
+        "from tests.support.session_program import main\n"
+    )
+    env["PYTHONPATH"] += f":{module.parent}"
+    async with asyncio.timeout(BOUND_S):
+        spawner = Spawner(env, tmp_path, "stuck_program:main", ready_s=2.0)
+        await spawner.start()
+
+        async def ready() -> int:
+            with suppress(StartFailed):
+                return await spawner.pid()
+            return 0
+
+        assert pids.is_alive(await eventually(ready))
         await spawner.close()

@@ -122,6 +122,21 @@ async def test_a_folder_without_a_guide_is_no_skill_and_makes_way(
     assert (home.skills / "pdf" / "SKILL.md").is_file()
 
 
+@pytest.mark.parametrize("is_folder", [True, False])
+async def test_what_makes_way_is_kept_for_good(
+    home: Home, control: Control, is_folder: bool
+) -> None:
+    mine = home.skills / "pdf"
+    if is_folder:
+        mine.mkdir()
+        mine /= "mine.txt"
+    mine.write_text("precious")
+    for number in range(limits.SKILL_VERSIONS_KEPT + 2):
+        await registry(home, control, str(number)).load("pdf")
+    kept = next(home.skills.glob(".kept-pdf-*"))
+    assert (kept / "mine.txt" if is_folder else kept).read_text() == "precious"
+
+
 async def test_what_a_killed_process_left_is_cleared_away(home: Home, control: Control) -> None:
     rest = home.skills / ".packages" / "pdf" / ".new-1234"
     rest.mkdir(parents=True)
@@ -191,6 +206,19 @@ async def test_skills_whose_needs_are_not_met_are_not_offered(home: Home) -> Non
     assert skills.env_vars() == {"SET"}
     with pytest.raises(ToolError, match="missing: binary:no-such-program"):
         await skills.load("poor")
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "VM_TOKEN", "LD_PRELOAD"])
+@pytest.mark.proves("004-8-unavailable-not-offered")
+def test_a_skill_whose_variable_its_scripts_never_get_is_not_offered(home: Home, name: str) -> None:
+    env = {name: "sk-12345678", "NOTION_TOKEN": "n-12345678"}
+    index = [
+        {"id": "poor", "name": "poor", "requires": {"env_vars": [name]}},
+        {"id": "fine", "name": "fine", "requires": {"env_vars": ["NOTION_TOKEN"]}},
+    ]
+    skills = SkillRegistry(index, home, Control(), env, secrets=["sk-12345678"])
+    assert [entry.name for entry in skills.available] == ["fine"]
+    assert [missing for _, missing in skills.unavailable] == [[f"env:{name}"]]
 
 
 @pytest.mark.proves("004-6-skills-are-shared")

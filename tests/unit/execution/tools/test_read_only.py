@@ -22,7 +22,11 @@ def bash(paths: Paths) -> Bash:
         'grep -rn "some text" .',
         "head -n 20 a.py",
         "find . -name '*.py' -type f",
-        "wc -l *.md",
+        "wc -l a.md b.md",
+        "grep -rn 'def .*[?]' --include='*.py' .",
+        "find . -path \"./a/*\" -name '[ab]?'",
+        "ls -R",
+        "sha256sum a.txt",
         "echo hello",
         "which python3",
     ],
@@ -76,6 +80,30 @@ def test_a_simple_look_at_the_workspace_is_harmless(bash: Bash, command: str) ->
         "grep -f/etc/passwd x",
         "cat .*/.semibot/config.json",
         "cat .?/x",
+        "cat *",
+        "wc -l *.md",
+        "cat l??k/shadow",
+        "head -c5 [f]",
+        'cat "\'"*"\'"',
+        "ls 'a'*'b'",
+        "grep -R root .",
+        "grep -nsR root .",
+        "grep --deref root .",
+        "grep -flist x",
+        "find -L . -name passwd",
+        "find -H a",
+        "find . -follow",
+        "du -L",
+        "du -aH a",
+        "du --files0-from=list",
+        "ls -lL",
+        "ls --dereference-command-line a",
+        "stat -L a",
+        "md5sum -c list",
+        "sha256sum --che list",
+        "wc --files0-from=list",
+        "wc --files0=list",
+        "diff -r a b",
         "ls\0",
     ],
 )
@@ -86,6 +114,11 @@ def test_everything_else_is_asked_about(bash: Bash, command: str) -> None:
 def test_a_link_that_leads_out_is_asked_about(bash: Bash, home: Home) -> None:
     (home.workspace / "out").symlink_to("/etc")
     assert bash.is_dangerous({"command": "cat out/passwd"})
+
+
+def test_a_link_that_looks_like_an_option_is_asked_about(bash: Bash, home: Home) -> None:
+    (home.workspace / "-x").symlink_to("/etc/passwd")
+    assert bash.is_dangerous({"command": "cat -- -x"})
 
 
 def test_files_of_skills_may_be_looked_at(bash: Bash, home: Home) -> None:

@@ -7,6 +7,8 @@ import pytest
 from tests.unit.execution.tools.support import Call, Control
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.base import ToolError
+from trunkline.execution.tools.bash import Bash
+from trunkline.execution.tools.paths import Paths
 from trunkline.execution.tools.skill_file import ReadSkillFile
 
 FILES = [
@@ -24,7 +26,7 @@ def tool(call: Call, answer: Any) -> ReadSkillFile:
 async def test_the_guide_is_returned_with_its_folder_and_shown_as_a_call(call: Call) -> None:
     reader = tool(call, {"package": {"files": FILES}})
     result = await call.run(reader, skill="PDF tools")
-    folder = call.home.skills / "pdf"
+    folder = (call.home.skills / "pdf").resolve()
     assert result.content == f"Use run.sh.\n\n[The files of this skill are in {folder}/]"
     path = f"{folder}/SKILL.md"
     assert call.events == [
@@ -35,6 +37,29 @@ async def test_the_guide_is_returned_with_its_folder_and_shown_as_a_call(call: C
         },
         {"type": "skill_call_complete", "skill_name": "PDF tools", "result": {"path": path}},
     ]
+
+
+async def test_each_session_is_told_of_the_folder_of_its_own_version(
+    call: Call, env: dict[str, str]
+) -> None:
+    def answer(skill_id: str, version: str) -> Any:
+        script = {"path": "scripts/run.sh", "content": f"#!/bin/sh\necho ran {version}"}
+        guide = {"path": "SKILL.md", "content": version}
+        return {"package": {"version": version, "files": [guide, script]}}
+
+    control = Control(get_skill_package=answer)
+    paths = Paths(call.home)
+    bash = Bash(env, paths)
+    told = {}
+    for version in ("1", "2"):
+        skills = SkillRegistry([{**INDEX[0], "version": version}], call.home, control, {})
+        result = await call.run(ReadSkillFile(skills), skill="pdf")
+        told[version] = result.content.partition("are in ")[2].rstrip("/]")
+        assert result.details["path"] == f"{told[version]}/SKILL.md"
+    for version, folder in told.items():
+        assert not bash.is_dangerous({"command": f"cat '{folder}/SKILL.md'"})
+        ran = await call.run(bash, command=f"'{folder}/scripts/run.sh'")
+        assert ran.content.strip() == f"ran {version}"
 
 
 async def test_another_file_is_returned_as_it_is_and_is_no_call(call: Call) -> None:

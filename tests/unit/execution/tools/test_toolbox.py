@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import Call, Control
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc
@@ -52,6 +53,34 @@ async def test_the_built_in_tools_are_there(home: Home) -> None:
 async def test_skills_bring_the_tool_that_reads_them(home: Home) -> None:
     box = await toolbox(home, [], skill_index=[{"id": "pdf", "name": "pdf", "description": "d"}])
     assert {spec.name for spec in box.specs()} == BUILT_IN | {"read_skill_file"}
+    await box.close()
+
+
+async def test_the_secret_of_a_skill_is_for_its_scripts_and_not_for_mcp_servers(
+    home: Home, call: Call
+) -> None:
+    env = {**ENV, "NOTION_TOKEN": "n-12345678"}
+    index = [{"id": "n", "name": "n", "requires": {"env_vars": ["NOTION_TOKEN"]}}]
+    command = 'printf "%s|%s" "$NOTION_TOKEN" "$OWN_TOKEN" > new; mv new seen'
+    server = {"name": "x", "command": "sh", "args": ["-c", command], "env": {"OWN_TOKEN": "own"}}
+    control = Control()
+    box = await open_toolbox(
+        ipc.Start(session_id="s", home=str(home.root), mcp_servers=[server]),
+        home,
+        control,
+        skills=SkillRegistry(index, home, control, env),
+        problems=[],
+        env=env,
+    )
+    bash = box.get("bash")
+    assert bash is not None
+    assert "n-12345678" in (await call.run(bash, command="echo $NOTION_TOKEN")).content
+
+    async def look() -> bool:
+        return call.file("seen").exists()
+
+    await eventually(look)
+    assert call.file("seen").read_text() == "|own"
     await box.close()
 
 

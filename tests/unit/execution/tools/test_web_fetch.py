@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import threading
 import zlib
 from collections.abc import Callable
 
@@ -19,7 +20,7 @@ from tests.unit.execution.tools.web import (
 from trunkline import limits
 from trunkline.execution.tools.addresses import guarded_connector
 from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.web_fetch import WebFetch
+from trunkline.execution.tools.web_fetch import WebFetch, _Page
 
 PAGE = """<html><head><title>News</title><script>var hidden = 1;</script></head><body>
 <nav><a href="/home">Home</a></nav><article><h1>A headline</h1><p>The first paragraph of this
@@ -57,6 +58,56 @@ async def test_json_and_plain_text_come_as_they_are(fetch: WebFetch, call: Call)
     text = web.Response(body="é".encode("latin-1"), content_type="text/plain", charset="latin-1")
     async with serving(answering(text)) as url:
         assert (await call.run(fetch, url=url)).content == "é"
+
+
+@pytest.mark.parametrize(
+    "charset",
+    [
+        *("utf-8", "UTF-16", "utf-32le", "iso-8859-15", "latin1", "windows-1252", "cp1251"),
+        *("gb2312", "gbk", "gb18030", "big5", "big5-hkscs", "euc-jp", "euc-kr", "Shift_JIS"),
+        *("shift-jis", "koi8-r", "us-ascii"),
+    ],
+)
+async def test_charsets_that_pages_are_written_in_are_understood(
+    fetch: WebFetch, call: Call, charset: str
+) -> None:
+    # A letter that the charset has and UTF-8 writes in another way.
+    letter = next(one for one in "é茶дa한" if one.encode(charset, "ignore"))
+    page = web.Response(body=letter.encode(charset))
+    page.headers["Content-Type"] = f"text/plain; charset={charset}"
+    async with serving(answering(page)) as url:
+        assert (await call.run(fetch, url=url)).content == letter
+
+
+@pytest.mark.parametrize(
+    "charset", ["punycode", "idna", "utf-7", "unicode_escape", "rot13", "hex", "x-none", "gb-none"]
+)
+async def test_any_other_charset_is_read_as_utf_8(
+    fetch: WebFetch, call: Call, charset: str
+) -> None:
+    text = "caf-茶 +AGE- \\x41"
+    page = web.Response(body=text.encode() + b"\xff")
+    page.headers["Content-Type"] = f"text/plain; charset={charset}"
+    async with serving(answering(page)) as url:
+        assert (await call.run(fetch, url=url)).content == f"{text}\ufffd"
+
+
+async def test_a_page_is_decoded_beside_the_event_loop(
+    fetch: WebFetch, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set()
+    decoded = _Page._decoded
+
+    def noted(page: _Page) -> str:
+        threads.add(threading.current_thread())
+        return decoded(page)
+
+    monkeypatch.setattr(_Page, "_decoded", noted)
+    for kind in ("text/plain", "text/html"):
+        async with serving(answering(web.Response(text=PAGE, content_type=kind))) as url:
+            await call.run(fetch, url=url)
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 async def test_the_text_is_cut_at_the_wanted_length_and_says_so(

@@ -6,9 +6,15 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.ws.downlink import ForSession, ResumeResults, Unknown, read
+from trunkline.execution.ws.downlink import (
+    BadTurn,
+    ForSession,
+    ResumeResults,
+    Unknown,
+    read,
+)
 from trunkline.wire.errors import Malformed
-from trunkline.wire.semibot.messages import Ack, Error, InitData, Response, Token
+from trunkline.wire.semibot.messages import Ack, Error, ErrorBody, InitData, Response, Token
 
 
 def of(**message: Any) -> Any:
@@ -75,6 +81,8 @@ def test_a_message_of_a_user_keeps_all_its_fields() -> None:
         {"session_id": "s", "data": {"reason": "admin"}},
         {"data": {"session_id": "s", "reason": "admin"}},
         {"session_id": "s", "reason": "admin", "data": None, "timestamp": "now"},
+        {"session_id": None, "data": {"session_id": "s", "reason": "admin"}},
+        {"session_id": "s", "data": {"session_id": None, "reason": "admin"}},
     ],
 )
 def test_a_cancel_is_read_wherever_its_fields_stand(message: dict[str, Any]) -> None:
@@ -88,6 +96,9 @@ def test_a_cancel_is_read_wherever_its_fields_stand(message: dict[str, Any]) -> 
         ({"session_id": "s", "temperature": 0.5}, "s"),
         ({"data": {"session_id": "s", "temperature": 0.5}}, "s"),
         ({"data": {"temperature": 0.5}}, None),
+        ({"session_id": None, "data": {"temperature": 0.5}}, None),
+        ({"data": {"session_id": None, "temperature": 0.5}}, None),
+        ({"session_id": None, "data": {"session_id": "s", "temperature": 0.5}}, "s"),
     ],
 )
 def test_a_config_update_is_for_one_session_or_for_all(
@@ -95,6 +106,69 @@ def test_a_config_update_is_for_one_session_or_for_all(
 ) -> None:
     expected = ForSession("config_update", session_id, {"temperature": 0.5})
     assert of(type="config_update", **message) == expected
+
+
+def test_an_init_with_nulls_is_one_that_leaves_them_out() -> None:
+    nulls = dict.fromkeys(("org_id", "api_keys", "llm_config", "capabilities", "acked"))
+    assert of(type="init", data={"user_id": "u", **nulls}) == of(type="init", data={"user_id": "u"})
+    keys = of(type="init", data={"api_keys": {"openai": "sk-1", "anthropic": None}}).api_keys
+    assert keys == {"openai": "sk-1"}
+
+
+def test_a_start_with_nulls_is_one_that_leaves_them_out() -> None:
+    names = ("runtime_type", "agent_config", "openclaw_config", "mcp_servers", "snapshot", "acked")
+    assert of(type="start_session", data={"session_id": "s", **dict.fromkeys(names)}) == of(
+        type="start_session", data={"session_id": "s"}
+    )
+
+
+def test_a_message_of_a_user_with_nulls_is_one_that_leaves_them_out() -> None:
+    data = {"message": "hi", "turn_id": "t", "history": None, "metadata": None}
+    message = of(type="user_message", session_id="s", data=data)
+    assert message == ForSession("user_message", "s", {"message": "hi", "turn_id": "t"})
+
+
+def test_a_null_inside_a_config_update_is_a_value() -> None:
+    message = of(type="config_update", session_id="s", data={"temperature": None})
+    assert message.data == {"temperature": None}
+
+
+def test_a_complaint_about_no_session_is_read() -> None:
+    message = of(type="error", session_id=None, error={"code": "X", "message": "m"})
+    assert isinstance(message, Error)
+    assert not message.session_id
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        ("no", "REQUEST_FAILED", "no"),
+        ({"message": "no"}, "REQUEST_FAILED", "no"),
+        ({"code": "X"}, "X", "the request failed"),
+        ({"code": None, "message": 7}, "REQUEST_FAILED", "the request failed"),
+        ({}, "REQUEST_FAILED", "the request failed"),
+        (["no"], "REQUEST_FAILED", "['no']"),
+        ("x" * 10_000, "REQUEST_FAILED", "x" * 1_000),
+    ],
+)
+def test_an_answer_with_an_odd_error_is_still_an_answer(
+    error: Any, code: str, message: str
+) -> None:
+    assert of(type="response", id="r", error=error) == Response(
+        id="r", error=ErrorBody(code=code, message=message)
+    )
+
+
+@pytest.mark.parametrize(
+    "data", [{"message": None}, {"message": ["hi"]}, {"message": "hi", "history": "none"}]
+)
+def test_a_message_that_cannot_be_read_names_its_turn_if_that_can(data: Any) -> None:
+    bad = of(type="user_message", session_id="s", data={**data, "turn_id": "t"})
+    assert isinstance(bad, BadTurn)
+    assert (bad.session_id, bad.turn_id) == ("s", "t")
+    for turn_id in (None, 7):
+        with pytest.raises(Malformed):
+            of(type="user_message", session_id="s", data={**data, "turn_id": turn_id})
 
 
 def test_an_unknown_type_is_no_fault() -> None:
@@ -114,7 +188,7 @@ def test_an_unknown_type_is_no_fault() -> None:
         '{"type": null}',
         '{"type": "response"}',
         '{"type": "response", "id": 3}',
-        '{"type": "response", "id": "r", "error": "no"}',
+        '{"type": "response", "id": null, "error": "no"}',
         '{"type": "ack", "acked": [1]}',
         '{"type": "ack", "acked": {"s": "3"}}',
         '{"type": "init", "data": null}',

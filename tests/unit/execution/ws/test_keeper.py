@@ -116,14 +116,50 @@ async def test_a_machine_that_was_too_fast_stays_away_for_a_while(
 async def test_attempts_follow_the_documented_delays_for_ever(
     server: ScriptedControl, tmp_path: Path, naps: Naps
 ) -> None:
-    async with connected(make_client(server.url, tmp_path, naps)):
+    now = [0.0]
+    async with connected(make_client(server.url, tmp_path, naps, clock=lambda: now[0])):
         server.refuse = [4500] * 11
         server.last.drop()
         await server.connected(13)
         assert naps.taken == [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30, 30]
+        await server.last.expect("heartbeat")
+        now[0] += 60
         server.last.drop()
         await server.connected(14)
         assert naps.taken[-1] == 1
+
+
+async def test_lines_that_end_right_after_init_are_opened_ever_more_slowly(
+    server: ScriptedControl, tmp_path: Path, naps: Naps
+) -> None:
+    client = make_client(server.url, tmp_path, naps, clock=lambda: 0.0)
+    faults = [OSError("no space left")] * 4
+
+    def fail(_init: object) -> None:
+        if faults:
+            raise faults.pop()
+
+    client.on_init = fail
+    async with connected(client):
+        assert naps.taken == [1, 2, 4, 8]
+
+
+async def test_a_fault_while_a_line_is_opened_is_said_and_tried_again(
+    server: ScriptedControl, tmp_path: Path, naps: Naps
+) -> None:
+    client = make_client(server.url, tmp_path, naps, ticket=None, token="\ud800")  # no text
+    with structlog.testing.capture_logs() as logs:
+        connecting = asyncio.create_task(client.connect())
+
+        async def napped() -> list[float]:
+            return naps.taken
+
+        await eventually(napped, lambda taken: taken[:3] == [1, 2, 4])
+    assert "UnicodeEncodeError" in (client.problem or "")
+    assert "error" in [entry["log_level"] for entry in logs]
+    client._keeper.token = "token-1"
+    await connecting
+    await client.close()
 
 
 @pytest.mark.proves("000-6-vm-notices")

@@ -251,3 +251,17 @@ def test_a_session_id_that_is_no_name_writes_no_file(tmp_path: Path, session_id:
     assert logs[0]["log_level"] == "error"
     assert take(outbox) == []
     assert [path.name for path in tmp_path.rglob("*")] == ["out", "events"]
+
+
+def test_what_somebody_else_put_into_the_folder_is_left_alone_and_said(tmp_path: Path) -> None:
+    put(ready(tmp_path), *apart("a"))
+    events = tmp_path / "events"
+    (events / "copy of s-1 (2).jsonl").write_text("{}")
+    (events / "folder.jsonl").mkdir()
+    with structlog.testing.capture_logs() as logs:
+        outbox = ready(tmp_path)
+    assert take(outbox) == [(1, "a")]
+    assert sorted(entry["file"] for entry in logs) == ["copy of s-1 (2).jsonl", "folder.jsonl"]
+    outbox.close()
+    assert (events / "copy of s-1 (2).jsonl").exists()
+    assert (events / "folder.jsonl").is_dir()

@@ -1,6 +1,7 @@
 """An outbox that fills up: what goes, what stays, and how it shows."""
 
 import json
+import os
 from pathlib import Path
 
 import structlog
@@ -26,6 +27,11 @@ def sent(outbox: Outbox, session_id: str = "s-1") -> list[Outgoing]:
 
 def kinds(outgoing: list[Outgoing]) -> list[str]:
     return [json.loads(one.data)["type"] for one in outgoing]
+
+
+def open_files(folder: Path) -> set[Path]:
+    files = {Path(os.path.realpath(link)) for link in Path("/proc/self/fd").iterdir()}
+    return {file for file in files if file.is_relative_to(folder)}
 
 
 def test_text_costs_little_more_than_its_letters(tmp_path: Path) -> None:
@@ -114,3 +120,58 @@ def test_of_a_huge_event_that_is_no_json_only_the_gap_remains(tmp_path: Path) ->
     outbox.append("s-1", Event("x" * (limits.EVENT_BYTES_MAX + 1)))
     outbox.append("s-1", Event(event("usage")))
     assert [one.seq for one in sent(outbox)] == [2]
+
+
+def test_an_event_with_a_huge_name_loses_that_and_nothing_else(tmp_path: Path) -> None:
+    outbox = full(tmp_path)
+    huge = {"n" * (limits.EVENT_BYTES_MAX + 1): 1, "turn_id": "t-1"}
+    outbox.append("s-1", Event(event("execution_complete", **huge)))
+    outbox.append("s-1", Event(event("usage")))
+    left = sent(outbox)
+    assert [one.seq for one in left] == [1, 2]
+    assert json.loads(left[0].data) == {
+        "type": "execution_complete",
+        "turn_id": "t-1",
+        "truncated": True,
+    }
+
+
+def test_sessions_that_owe_nothing_hold_no_file_open(tmp_path: Path) -> None:
+    outbox = full(tmp_path)
+    before = open_files(tmp_path)
+    for number in range(20):
+        outbox.append(f"s-{number}", Event(event("usage")))
+    assert len(open_files(tmp_path) - before) == 20
+    taken = outbox.take(10, 10**9)
+    outbox.delivered(taken[:5])
+    outbox.acked({one.session_id: one.seq for one in taken[5:]})
+    assert len(open_files(tmp_path) - before) == 10
+    outbox.append("s-0", Event(event("usage")))
+    assert [one.seq for one in sent(outbox, "s-0")] == [2]
+
+
+def test_only_the_newest_ended_sessions_are_remembered(tmp_path: Path) -> None:
+    outbox = full(tmp_path)
+    for number in range(1_200):
+        session_id = f"s-{number}"
+        outbox.append(session_id, Event(event("usage")))
+        outbox.take(1, 10**9)
+        outbox.close_session(session_id)
+        outbox.acked({session_id: 1})
+        if number % 100 == 0:
+            outbox.open_session("s-0")  # it goes on, and is no ended session any more
+    outbox.append("s-owed", Event(event("usage")))
+    outbox.close_session("s-owed")
+    assert len(outbox._queues) == 1_002
+    for session_id in ("s-0", "s-owed", "s-1199"):
+        outbox.append(session_id, Event(event("execution_complete")))
+        assert sent(outbox, session_id)[-1].seq == 2
+
+
+def test_a_new_line_does_not_bring_ended_sessions_back(tmp_path: Path) -> None:
+    outbox = full(tmp_path)
+    outbox.append("s-1", Event(event("usage")))
+    outbox.close_session("s-1")
+    outbox.line_up({"s-1": 1})
+    assert list(outbox._done) == ["s-1"]
+    assert list((tmp_path / "events").iterdir()) == []
