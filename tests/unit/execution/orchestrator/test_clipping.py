@@ -26,7 +26,7 @@ def test_texts_together_stay_within_the_bound(value: Any, chars_max: int) -> Non
 
 def test_what_comes_after_the_bound_is_left_out() -> None:
     assert clipped(["000", None, None], 3) == ["00…"]
-    assert clipped({"a": "000", "b": None}, 3) == {"a": "0…"}
+    assert clipped({"a": "000", "b": None}, 3) == {"a": "…"}
 
 
 def test_a_value_nested_without_end_is_cut() -> None:
