@@ -186,9 +186,9 @@ async def test_a_state_that_takes_long_to_read_stops_nobody_else(
     await line.until("s-1", "thinking")
     went_on.set()
     await asyncio.gather(writing, taking)
+    file.unlink()
     assert seen == [True]
     assert taken(line)[0]["short_term_memory"]["scratchpad"] == "at last"
-    file.unlink()
 
 
 async def test_a_session_that_was_closed_leaves_no_folder_for_a_late_snapshot(
