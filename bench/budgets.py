@@ -48,6 +48,7 @@ CHECKPOINT_MESSAGES_LAST = 50  # and as long as an afternoon's work
 CHECKPOINT_MESSAGE_CHARS = 400  # about what people and models write; tools write more
 
 NODE_SESSIONS = 20  # the daemon's default
+NODE_MEMORY_TURNS = 10  # by then a session has done what it does in every turn
 NODE_TURNS = 30
 NODE_FIRST_WORDS = 30
 

@@ -43,6 +43,7 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_most(results, Metric.SESSION_START, budgets.SESSION_START_MS_MAX),
         _at_most(results, Metric.SESSION_READY_MEMORY, budgets.SESSION_MIB_MAX),
         _at_most(results, Metric.SESSION_MEMORY, budgets.SESSION_MIB_MAX),
+        _at_most(results, Metric.SESSION_LATER_MEMORY, budgets.SESSION_MIB_MAX),
         _at_most(results, Metric.FIRST_WORD, budgets.FIRST_WORD_MS_MAX),
         _no_slower(results, Metric.TURN, budgets.TURN_RATIO_TO_BARE_MAX, BARE),
         _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, SQLITE),

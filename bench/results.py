@@ -23,6 +23,7 @@ class Metric(Enum):
     SESSION_START = "start of a session, from the order to ready, ms"
     SESSION_READY_MEMORY = "memory of a session's own when it is ready, MiB"
     SESSION_MEMORY = "memory of a session's own after a turn, MiB"
+    SESSION_LATER_MEMORY = "memory of a session's own after ten turns, MiB"
     FIRST_WORD = "from the model's first byte to the reader's first event, ms"
     TURN = "a turn with a scripted model and one tool call, ms"
     CHECKPOINT = "checkpoint of a step with its writes, 5 to 50 messages, µs"

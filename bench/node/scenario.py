@@ -34,11 +34,18 @@ def _round(number: int, url: str, folder: Path, results: Results) -> None:
     if number % 2:
         _bare(url, folder, results)
     seen = asyncio.run(
-        sessions.measure(folder / "home", url, budgets.NODE_SESSIONS, budgets.NODE_TURNS)
+        sessions.measure(
+            folder / "home",
+            url,
+            sessions=budgets.NODE_SESSIONS,
+            memory_turns=budgets.NODE_MEMORY_TURNS,
+            turns=budgets.NODE_TURNS,
+        )
     )
     results.add(Metric.SESSION_START, OURS, median(seen.start_ms))
     results.add(Metric.SESSION_READY_MEMORY, OURS, median(seen.ready_mib))
     results.add(Metric.SESSION_MEMORY, OURS, median(seen.memory_mib))
+    results.add(Metric.SESSION_LATER_MEMORY, OURS, median(seen.later_mib))
     results.add(Metric.TURN, OURS, median(seen.turn_ms))
     if not number % 2:
         _bare(url, folder, results)
@@ -52,8 +59,9 @@ def _bare(url: str, folder: Path, results: Results) -> None:
     place = folder / "bare"
     place.mkdir()
     (place / "bench.txt").write_text(sessions.FILE)
+    turns = budgets.NODE_MEMORY_TURNS + budgets.NODE_TURNS
     done = subprocess.run(
-        [sys.executable, "-m", bare.__name__, url, str(place), str(budgets.NODE_TURNS + 1)],
+        [sys.executable, "-m", bare.__name__, url, str(place), str(turns)],
         capture_output=True,
         text=True,
         timeout=BARE_S_MAX,
@@ -61,7 +69,7 @@ def _bare(url: str, folder: Path, results: Results) -> None:
     )
     if done.returncode:
         raise StartError(f"the bare agent failed: {done.stderr[-500:]}")
-    results.add(Metric.TURN, BARE, median(json.loads(done.stdout)[1:]))
+    results.add(Metric.TURN, BARE, median(json.loads(done.stdout)[-budgets.NODE_TURNS :]))
 
 
 @contextlib.contextmanager

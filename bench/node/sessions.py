@@ -37,6 +37,8 @@ class Seen:
     """Memory of its own, per session, when it is ready."""
     memory_mib: list[float] = field(default_factory=list)
     """The same after a turn: what Python touches, it copies."""
+    later_mib: list[float] = field(default_factory=list)
+    """And after some more, which shows what grows with every turn."""
     turn_ms: list[float] = field(default_factory=list)
 
 
@@ -85,7 +87,9 @@ class Session:
         return took_ms
 
 
-async def measure(folder: Path, model_url: str, sessions: int, turns: int) -> Seen:
+async def measure(
+    folder: Path, model_url: str, *, sessions: int, memory_turns: int, turns: int
+) -> Seen:
     home = Home(folder)
     home.make()
     (home.workspace / "bench.txt").write_text(FILE)
@@ -110,12 +114,20 @@ async def measure(folder: Path, model_url: str, sessions: int, turns: int) -> Se
             seen.start_ms.append((time.perf_counter() - started) * 1000)
             opened.append(session)
         seen.ready_mib = [session.own_mib() for session in opened]
-        for session in opened:
-            await session.turn(0)
+        await _turns(opened, range(1))
         seen.memory_mib = [session.own_mib() for session in opened]
-        seen.turn_ms = [await opened[0].turn(number) for number in range(1, turns + 1)]
+        await _turns(opened, range(1, memory_turns))
+        seen.later_mib = [session.own_mib() for session in opened]
+        numbers = range(memory_turns, memory_turns + turns)
+        seen.turn_ms = [await opened[0].turn(number) for number in numbers]
     finally:
         await asyncio.gather(*(one.process.stop("done") for one in opened))
         await spawner.close()
         sockets.close()
     return seen
+
+
+async def _turns(opened: list[Session], numbers: range) -> None:
+    for number in numbers:
+        for session in opened:
+            await session.turn(number)

@@ -5,9 +5,11 @@ sessions run and for how long it waits for a process that hangs.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -35,16 +37,32 @@ class ScriptedNode:
         self._log = home.with_suffix(".log")
         self.process: asyncio.subprocess.Process
 
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def running(
+        cls, user: TestUser, home: Path, ws_url: str | None = None
+    ) -> "AsyncIterator[ScriptedNode]":
+        """Online, and gone afterwards, whatever came of it."""
+        node = cls(user, home, ws_url)
+        await node.launch()
+        try:
+            await node.online()
+            yield node
+        finally:
+            await node.stop()
+
     async def start(self) -> "ScriptedNode":
         await self.launch()
+        await self.online()
+        return self
 
-        async def online() -> bool:
+    async def online(self) -> None:
+        async def is_online() -> bool:
             assert self.process.returncode is None, self.log[-3000:]
             machine = await self.user.ok("GET", f"/machines/{self.machine_id}")
             return bool(machine["online"])
 
-        await eventually(online)
-        return self
+        await eventually(is_online)
 
     async def launch(self) -> None:
         if self.machine_id:

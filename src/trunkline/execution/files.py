@@ -1,11 +1,15 @@
 """Files that a killed process leaves whole: replaced at once, appended at once, locked.
 
-For every part of the execution plane. Knows bytes and paths, not what they mean.
+For every part of the execution plane. Knows bytes and paths, not what they mean. A path may be
+plain text: for a name that is used once, a `Path` would leave its traces in Python's table of all
+names, of which every session would then get a copy of its own.
 
 Nothing here calls fsync. What a process has written is in the kernel's hands and survives the
 process, which is the death that happens daily. After a power cut a file may be torn; its readers
 skip what is torn, and the control plane holds a snapshot.
 """
+
+# ruff: noqa: PTH105, PTH108, PTH118, PTH119, PTH123
 
 import asyncio
 import fcntl
@@ -28,7 +32,7 @@ class LockBusy(OSError):
 
 
 def write_atomic(
-    path: Path, data: bytes | str, mode: int = 0o600, spare: Path | None = None
+    path: Path | str, data: bytes | str, mode: int = 0o600, spare: Path | str | None = None
 ) -> None:
     """Readers see the old file or the new one, whenever this process dies.
 
@@ -37,10 +41,11 @@ def write_atomic(
     """
     # Two writers never share a temporary file: the one with the last rename wins, whole. A file
     # of that name can only be from a dead process that had our number.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}{_TEMPORARY}")
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{next(_numbers)}{_TEMPORARY}")
     if spare is not None:
         with suppress(FileNotFoundError):
-            spare.replace(temporary)
+            os.replace(spare, temporary)
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT, mode)
     try:
         try:
@@ -48,13 +53,21 @@ def write_atomic(
             _write_all(handle, _bytes(data))
         finally:
             os.close(handle)
-        temporary.replace(path)
+        os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        remove(temporary)
         raise
 
 
-def append(path: Path, data: bytes | str, mode: int = 0o600, bytes_max: int | None = None) -> bool:
+def remove(path: Path | str) -> None:
+    """Whether or not it is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def append(
+    path: Path | str, data: bytes | str, mode: int = 0o600, bytes_max: int | None = None
+) -> bool:
     """One write at the end: the kernel keeps appends of several writers apart.
 
     False, and nothing written, when the file would then be larger than `bytes_max`.
@@ -66,16 +79,17 @@ def append(path: Path, data: bytes | str, mode: int = 0o600, bytes_max: int | No
             return False
         # A rest written by a second call could land behind another writer's data.
         if os.write(handle, raw) != len(raw):
-            raise OSError(f"the disk took only a part of what was appended to {path.name}")
+            name = os.path.basename(path)
+            raise OSError(f"the disk took only a part of what was appended to {name}")
     finally:
         os.close(handle)
     return True
 
 
-def read_head(path: Path, bytes_max: int) -> tuple[bytes, bool]:
+def read_head(path: Path | str, bytes_max: int) -> tuple[bytes, bool]:
     """The first bytes of a file, none when it is missing; and whether that is all of it."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             data = file.read(bytes_max + 1)
     except FileNotFoundError:
         return b"", True

@@ -44,6 +44,11 @@ class Home:
             raise ValueError(f"not a session id: {session_id[:100]!r}")
         return self.sessions / session_id
 
+    def is_session(self, path: Path) -> bool:
+        """Whether it is a folder that `session` gives out; people put other things there too."""
+        is_ours = path.parent == self.sessions and _SESSION_ID.match(path.name)
+        return bool(is_ours) and path.is_dir()
+
     def write_config(self, **values: Any) -> None:
         """`config.json`, for people and programs to look at. Nothing secret goes in here."""
         text = msgspec.json.format(msgspec.json.encode(values), indent=2)

@@ -36,9 +36,8 @@ async def user(tmp_path: Path) -> AsyncIterator[TestUser]:
 
 @pytest.fixture
 async def node(user: TestUser, tmp_path: Path) -> AsyncIterator[ScriptedNode]:
-    made = await ScriptedNode(user, tmp_path / "home").start()
-    yield made
-    await made.stop()
+    async with ScriptedNode.running(user, tmp_path / "home") as made:
+        yield made
 
 
 async def end_of(reader: SseReader, turn_id: str) -> Json:
@@ -99,12 +98,10 @@ async def test_a_home_that_cannot_be_written_does_not_cost_the_line(
     user: TestUser, tmp_path: Path
 ) -> None:
     (tmp_path / "home" / ".semibot" / "config.json").mkdir(parents=True)  # as good as a full disk
-    async with asyncio.timeout(BOUND_S):
-        node = await ScriptedNode(user, tmp_path / "home").start()
+    async with asyncio.timeout(BOUND_S), ScriptedNode.running(user, tmp_path / "home") as node:
         session_id = await user.session(machine_id=node.machine_id)
         assert (await ask(user, session_id, "hello"))["content"] == "hello"
         assert "config.json cannot be written" in node.log
-        await node.stop()
 
 
 @pytest.mark.proves(
@@ -239,9 +236,11 @@ async def test_while_the_line_is_cut_a_session_goes_on_and_its_reader_learns_of_
     user: TestUser, tmp_path: Path
 ) -> None:
     port = int(user.ws_url.rsplit(":", 1)[1].split("/")[0])
-    async with asyncio.timeout(BOUND_S), CuttableProxy(port) as proxy:
-        url = f"ws://127.0.0.1:{proxy.port}/ws/vm"
-        node = await ScriptedNode(user, tmp_path / "home", url).start()
+    async with (
+        asyncio.timeout(BOUND_S),
+        CuttableProxy(port) as proxy,
+        ScriptedNode.running(user, tmp_path / "home", f"ws://127.0.0.1:{proxy.port}/ws/vm") as node,
+    ):
         session_id = await user.session(machine_id=node.machine_id)
         async with user.reader(session_id) as reader:
             turn_id = await user.say(session_id, f"later {tmp_path / 'now'}")
@@ -262,7 +261,6 @@ async def test_while_the_line_is_cut_a_session_goes_on_and_its_reader_learns_of_
             assert [one["machine"] for one in told][:1] == ["degraded"]
             assert "models" in told[0]["works"]
             assert "remote_mcp" in told[0]["degraded"]
-        await node.stop()
 
 
 @pytest.mark.proves("004-4.10-no-fallback", "004-5-runtime-type-unknown")
@@ -290,7 +288,10 @@ async def test_a_second_daemon_in_the_same_home_is_refused(
     async with asyncio.timeout(BOUND_S):
         other = ScriptedNode(user, node.home)
         await other.launch()
-        assert await other.process.wait() != 0
+        try:
+            assert await other.process.wait() != 0
+        finally:
+            await other.stop()
         assert "another daemon runs with the home" in other.log
 
 

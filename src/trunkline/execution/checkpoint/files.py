@@ -88,7 +88,7 @@ def restore(session_dir: Path, document: Mapping[str, Any]) -> bool:
     return True
 
 
-def _files(session_dir: Path, document: Document) -> Iterator[tuple[Path, bytes]]:
+def _files(session_dir: Path, document: Document) -> Iterator[tuple[str, bytes]]:
     folder = session_dir / FOLDER
     line = line_of(session_dir, document.thread_id, document.checkpoint_ns)
     content = b"".join(map(writes_line, document.writes))

@@ -106,13 +106,16 @@ def line_of(session_dir: Path, thread_id: str, checkpoint_ns: str) -> str:
     return hashlib.blake2b(names, digest_size=10).hexdigest()
 
 
-def path_of(folder: Path, line: str, checkpoint_id: str, kind: Kind) -> Path:
-    """Where a checkpoint's file is. Ids come from outside: one that is no plain name is refused."""
+def path_of(folder: Path, line: str, checkpoint_id: str, kind: Kind) -> str:
+    """Where a checkpoint's file is; as text, because it is used a few times (see `files`).
+
+    Ids come from outside: one that is no plain name is refused.
+    """
     if not _ID.match(checkpoint_id):
         raise CheckpointProblem(
             "CHECKPOINT_ID_INVALID", f"not a checkpoint's id: {checkpoint_id[:100]!r}"
         )
-    return folder / f"{checkpoint_id}{'.' if line else ''}{line}{kind}"
+    return f"{folder}/{checkpoint_id}{'.' if line else ''}{line}{kind}"
 
 
 def names_in(folder: Path) -> Iterator[Name]:
@@ -146,7 +149,7 @@ def read_record(folder: Path, line: str, checkpoint_id: str) -> Record | None:
         if (own, record.checkpoint_id) != (line, checkpoint_id):
             raise ValueError("its name is another checkpoint's")
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        _log.warning("checkpoint_skipped", file=str(path), problem=str(error))
+        _log.warning("checkpoint_skipped", file=path, problem=str(error))
         return None
     return record
 
@@ -162,5 +165,5 @@ def read_writes(folder: Path, line: str, checkpoint_id: str) -> list[Writes]:
         try:
             found.append(_writes.decode(text))
         except (msgspec.DecodeError, RecursionError) as error:
-            _log.warning("checkpoint_writes_skipped", file=str(path), problem=str(error))
+            _log.warning("checkpoint_writes_skipped", file=path, problem=str(error))
     return found

@@ -24,7 +24,7 @@ from trunkline.execution.checkpoint.record import (
     read_writes,
     writes_line,
 )
-from trunkline.execution.files import append, sweep, write_atomic
+from trunkline.execution.files import append, remove, sweep, write_atomic
 
 # LangGraph's channel for a question to a person.
 INTERRUPT = "__interrupt__"
@@ -90,7 +90,7 @@ class Shelf:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._keep = keep
         self._lines: dict[str, Line] = {}
-        self._spare: Path | None = None
+        self._spare: str | None = None
         """Writes of a checkpoint that is gone; the next file of writes takes its place."""
         self._scan()
 
@@ -152,9 +152,9 @@ class Shelf:
         """Removes checkpoints with their writes."""
         for one in ids:
             # The record first: writes without a checkpoint are harmless.
-            path_of(self._folder, line.key, one, Kind.RECORD).unlink(missing_ok=True)
+            remove(path_of(self._folder, line.key, one, Kind.RECORD))
             if one in line.writes:
-                path_of(self._folder, line.key, one, Kind.WRITES).unlink(missing_ok=True)
+                remove(path_of(self._folder, line.key, one, Kind.WRITES))
             line.forget(one)
 
     def drop_line(self, line: Line) -> None:
@@ -162,10 +162,10 @@ class Shelf:
         self.drop(line, line.entries.keys() | line.writes)
         self._lines.pop(line.key, None)
         if self._spare is not None:
-            self._spare.unlink(missing_ok=True)
+            remove(self._spare)
             self._spare = None
 
-    def _retire(self, line: Line, written: str) -> Path | None:
+    def _retire(self, line: Line, written: str) -> str | None:
         """Lets the oldest go; gives the file of one of them, to be written over."""
         if len(line.entries) <= self._keep:
             return None
@@ -178,11 +178,11 @@ class Shelf:
         self.drop(line, gone[1:])
         return self._reuse(line, gone[0]) if gone else None
 
-    def _reuse(self, line: Line, checkpoint_id: str) -> Path:
+    def _reuse(self, line: Line, checkpoint_id: str) -> str:
         if checkpoint_id in line.writes:
             path = path_of(self._folder, line.key, checkpoint_id, Kind.WRITES)
             if self._spare is not None:
-                path.unlink(missing_ok=True)
+                remove(path)
             else:
                 self._spare = path
         line.forget(checkpoint_id)
@@ -232,7 +232,7 @@ class Shelf:
             self._remember_writes(line, checkpoint_id, found)
         elif not has_record:
             # Its process died before it wrote the checkpoint, which nobody will write now.
-            path_of(self._folder, key, checkpoint_id, Kind.WRITES).unlink(missing_ok=True)
+            remove(path_of(self._folder, key, checkpoint_id, Kind.WRITES))
 
 
 def _too_large(what: str) -> CheckpointProblem:

@@ -39,6 +39,8 @@ def as_model_error(
     """The error for people. `said`: some of the answer had come."""
     if isinstance(error, ModelError):
         return error
+    if isinstance(error, MemoryError):
+        raise error  # this machine's trouble, whoever's answer was being read
     if (told := told_by(sdk, error)) is not None:
         return explained(service, model, told, key)
     if isinstance(error, sdk.APIConnectionError | httpx2.TransportError | httpx2.InvalidURL):

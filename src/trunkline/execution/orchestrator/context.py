@@ -38,10 +38,12 @@ class Outlet(Protocol):
 
 @dataclass(kw_only=True)
 class LiveTurn:
-    """What is known of the running turn in memory only."""
+    """What is known of the running turn in memory. `tally` has the part that outlives it."""
 
     turn_id: str = ""
-    usage: dict[str, Json] = field(default_factory=dict)
+    worked_s: float = 0.0
+    """How long it ran, without waiting for people."""
+    usage: dict[str, dict[str, int]] = field(default_factory=dict)
     """By model, of all agents of the turn."""
     shown: dict[str, Callable[[], None]] = field(default_factory=dict)
     """Tool calls that readers have seen start and not yet end, with how to end each as cancelled.

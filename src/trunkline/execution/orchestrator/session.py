@@ -19,7 +19,7 @@ from trunkline.execution.llm.base import Reply
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.graph import create_agent_graph, run_nested
+from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
 from trunkline.execution.orchestrator.turns import Turns
 from trunkline.execution.session import ipc
@@ -50,6 +50,7 @@ class Session:
         link: DaemonLink,
         *,
         clock: Callable[[], float],
+        monotonic: Callable[[], float],
         sleep: Sleep,
         env: Mapping[str, str],
     ) -> "Session":
@@ -96,8 +97,8 @@ class Session:
             )
             # A snapshot comes from outside: it may name no class that is to be made here.
             plain = JsonPlusSerializer(allowed_msgpack_modules=None)
-            graph = create_agent_graph(LocalCheckpointer(folder, serde=plain))
-            turns = Turns(graph, context, sleep=sleep)
+            checkpointer = LocalCheckpointer(folder, serde=plain)
+            turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
             await turns.recover(start.turn_id)
             link.ready(list(problems))
             turns.start()

@@ -5,6 +5,7 @@ every turn ended, after its state is on disk. What a turn left half-way is made 
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, Interrupt
 
 from trunkline import limits
@@ -20,8 +22,8 @@ from trunkline.execution.llm.base import Message, ModelError
 from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.approvals import Approvals
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.graph import STEPS_MAX, AgentGraph
-from trunkline.execution.orchestrator.history import call_ids, from_wire
+from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
+from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.leftovers import finish_half_done
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.state import (
@@ -32,6 +34,7 @@ from trunkline.execution.orchestrator.state import (
     TurnError,
     new_turn,
 )
+from trunkline.execution.orchestrator.tally import Tallies, Tally
 
 _log = structlog.get_logger(__name__)
 
@@ -52,13 +55,16 @@ class Turns:
 
     def __init__(
         self,
-        graph: AgentGraph,
+        checkpointer: BaseCheckpointSaver[str],
         context: Context,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._graph = graph
+        self._graph = create_agent_graph(checkpointer)
         self._context = context
+        self._sleep = sleep
+        self._monotonic = monotonic
         self._approvals = Approvals(context, sleep)
         self._jobs: deque[_Job] = deque()
         self._turn: asyncio.Task[None] | None = None
@@ -70,6 +76,7 @@ class Turns:
         self._config = RunnableConfig(
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
+        self._tallies = Tallies(checkpointer, self._config)
 
     # --- What the session's process calls ---
 
@@ -165,7 +172,7 @@ class Turns:
             _log.exception("turn failed", session_id=context.session_id)
             await self._settle(job)
             self._tell_usage()
-            self._end_with_error("TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}")
+            self._end_with_error(*_told(error))
         else:
             self._new = False
             self._tell_usage()
@@ -173,55 +180,66 @@ class Turns:
 
     async def _drive(self, job: _Job) -> str:
         """The graph, again and again until nobody has to be asked."""
+        turn = self._context.turn
         if job.interrupts:
-            await self._remember_calls()
+            await self._take_up(job.interrupts)
             again_s = limits.APPROVAL_AGAIN_S
             work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
             work = self._asked(job)
-        left_s = self._context.settings.timeout_seconds
-        now = asyncio.get_running_loop().time
         while True:
-            began = now()
-            output = await self._run_graph(work, left_s)
-            left_s -= now() - began
+            output = await self._run_graph(work)
             if not output.interrupts:
                 return output.value["messages"][-1]["content"]
+            await self._tallies.keep(
+                Tally(worked_s=turn.worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
+            )
             work = Command(resume=await self._ask(output.interrupts))
 
     def _asked(self, job: _Job) -> State:
         history = from_wire(job.history) if self._new else []
         return new_turn(job.turn_id, [*history, Message(role="user", content=job.message)])
 
-    async def _remember_calls(self) -> None:
-        """Sub-agents' tasks that wait for a person have started, in another process: that was
-        shown."""
-        state = await self._graph.aget_state(self._config)
-        self._context.turn.taken.update(call_ids(state.values["messages"]))
-        for question in _questions(state.interrupts):
+    async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
+        """A turn of the last process. Sub-agents' tasks that wait for a person have started
+        there: that was shown."""
+        before = await self._tallies.newest()
+        turn = self._context.turn
+        turn.worked_s = before.worked_s
+        turn.usage.update(before.usage)
+        turn.taken.update(before.call_ids)
+        for question in _questions(interrupts):
             for above in question.get("above", []):
                 Shown(replace(self._context, agent=above["agent"]), above["call"]).remember()
 
-    async def _run_graph(self, work: Work, left_s: float) -> GraphOutput[State]:
+    async def _run_graph(self, work: Work) -> GraphOutput[State]:
+        """Until it ends or somebody has to be asked. Only the time in here counts for
+        `timeout_seconds`, that of earlier processes included: a person may take as long as a
+        question stays open, and no restart gives a turn more time to work."""
+        turn, allowed_s = self._context.turn, self._context.settings.timeout_seconds
+        left_s = allowed_s - turn.worked_s
+        if left_s <= 0:  # the setting was changed while the turn waited
+            raise _too_long(allowed_s)
+        began = self._monotonic()
+        limit = asyncio.ensure_future(self._sleep(left_s))
         run = asyncio.ensure_future(
             self._graph.ainvoke(
                 work, self._config, context=self._context, durability="async", version="v2"
             )
         )
+        either: set[asyncio.Future[Any]] = {run, limit}
         try:
-            async with asyncio.timeout(max(left_s, 0.0)) as limit:
-                return await asyncio.shield(run)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await self._abandon(run)
             raise
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            await self._abandon(run)
-            allowed = self._context.settings.timeout_seconds
-            raise TurnError(
-                "TURN_TIMEOUT", f"The turn was ended after {allowed:g} s (timeout_seconds)."
-            ) from None
+        finally:
+            limit.cancel()
+            turn.worked_s += self._monotonic() - began
+        if run.done():
+            return await run
+        await self._abandon(run)
+        raise _too_long(allowed_s)
 
     async def _abandon(self, run: "asyncio.Future[GraphOutput[State]]") -> None:
         """Streams and tools end when the run is cancelled; one that does not is left behind."""
@@ -294,3 +312,14 @@ class Turns:
 
 def _questions(interrupts: Sequence[Interrupt]) -> list[Question]:
     return [one for stop in interrupts for one in stop.value]
+
+
+def _too_long(allowed_s: float) -> TurnError:
+    return TurnError("TURN_TIMEOUT", f"The turn was ended after {allowed_s:g} s (timeout_seconds).")
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """Code and words for what nobody foresaw."""
+    if isinstance(error, MemoryError):
+        return "SESSION_OUT_OF_MEMORY", "The session ran out of memory. Say it again."
+    return "TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}"

@@ -15,6 +15,7 @@ import structlog
 from trunkline import limits
 from trunkline.execution.control_plane import RequestFailed
 from trunkline.execution.session import ipc
+from trunkline.execution.ws.event import cut
 
 _log = structlog.get_logger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -79,7 +80,12 @@ class DaemonLink:
     # --- To the daemon ---
 
     def event(self, event: dict[str, Any]) -> None:
-        self._send(ipc.SseEvent(data=_encode(event).decode()))
+        data = _encode(event)
+        text = data.decode()
+        if len(data) > limits.EVENT_BYTES_MAX:
+            # It would be cut on its way; one that fits no line would end this process.
+            text = cut(text) or text
+        self._send(ipc.SseEvent(data=text))
 
     async def flush(self) -> None:
         if self._writer.transport.get_write_buffer_size() > limits.IPC_UNSENT_BYTES_MAX:

@@ -17,9 +17,10 @@ from trunkline.execution.home import Home
 from trunkline.execution.session import ipc, saved
 from trunkline.execution.session.child import StartFailed
 from trunkline.execution.session.failure import Failure
-from trunkline.execution.session.line import Line
+from trunkline.execution.session.line import Handlers, Line
 from trunkline.execution.session.refusals import Refusals, RefusedStart
 from trunkline.execution.session.requests import Local
+from trunkline.execution.session.retired import Retired
 from trunkline.execution.session.runtime_adapter import Json
 from trunkline.execution.session.saved import SavedStart
 from trunkline.execution.session.session import START_FAILED, MakeAdapter, Session
@@ -67,6 +68,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
+        resting_max: int = limits.SESSIONS_RESTING_MAX,
     ) -> None:
         self._line = line
         self._home = home
@@ -75,7 +77,9 @@ class SessionManager:
         self._clock = clock
         self._monotonic = monotonic
         self._local = local or {}
+        self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
+        self._retired = Retired(line, self._bring_back)
         self._left: dict[str, Turns] = {}
         """The turns of sessions that ran before this daemon's start."""
         self._init: Json = {}
@@ -149,6 +153,7 @@ class SessionManager:
         self.active_sessions[session_id] = session
         self._left.pop(session_id, None)
         self._refusals.remove(session_id)
+        self._retired.remove(session_id)
         self._line.register_session(session_id, session.handlers())
         async with session.lock:
             try:
@@ -163,6 +168,13 @@ class SessionManager:
         _log.info("session started", session=session_id, runtime=start.runtime_type)
 
     def _new(self, start: SavedStart) -> Session:
+        """Raises RefusedStart."""
+        session = self._make(start)
+        if not self._has_room():
+            raise RefusedStart("SESSION_LIMIT", self._limit_reached())
+        return session
+
+    def _make(self, start: SavedStart) -> Session:
         make_adapter = self._runtimes.get(start.runtime_type)
         if make_adapter is None:
             raise RefusedStart(
@@ -170,8 +182,6 @@ class SessionManager:
                 f"this machine has no runtime {start.runtime_type[:100]!r};"
                 f" it has: {', '.join(sorted(self._runtimes))}",
             )
-        if not self._has_room():
-            raise RefusedStart("SESSION_LIMIT", self._limit_reached())
         api_keys, llm_config = self._access()
         config = msgspec.structs.replace(start.config, api_keys=api_keys, llm_config=llm_config)
         return Session(
@@ -210,6 +220,37 @@ class SessionManager:
         for session in self.active_sessions.values():
             if session.is_awake and session.idle_s() >= limits.SESSION_IDLE_S:
                 session.rest()
+        self._retire_some()
+
+    def _retire_some(self) -> None:
+        """Too many rest: those that have done so longest are let go. Their files stay, and the
+        control plane has their state."""
+        resting = [one for one in self.active_sessions.values() if one.is_resting]
+        too_many = max(0, len(resting) - self._resting_max)
+        safe = [one for one in resting if not one.is_changed]  # of others it has an older state
+        for session in sorted(safe, key=Session.idle_s, reverse=True)[:too_many]:
+            session.let_go()
+            del self.active_sessions[session.id]
+            self.snapshots.forget(session.id)
+            self._retired.add(session.id, session.handlers())
+            _log.info("a session that rested long is let go", session=session.id)
+
+    def _bring_back(self, session_id: str) -> Handlers:
+        """One that was let go rests again, and takes its messages."""
+        self._retired.remove(session_id)
+        start = saved.load(self._home.session(session_id))
+        try:
+            if start is None:
+                raise RefusedStart(START_FAILED, "the machine cannot read how it was started")
+            session = self._make(start)
+        except RefusedStart as refused:
+            self._refusals.add(session_id, refused.failure)
+            return {}
+        session.start_resting()
+        self.active_sessions[session_id] = session
+        handlers = session.handlers()
+        self._line.register_session(session_id, handlers)
+        return handlers
 
     async def _restore(self, session: Session, snapshot: Json) -> None:
         try:
@@ -229,6 +270,7 @@ class SessionManager:
                     await self._stop(session, reason, _CLOSED)
         self._line.unregister_session(session_id)
         self._refusals.remove(session_id)
+        self._retired.remove(session_id)
         if reason in _CLEANED:
             self._left.pop(session_id, None)
             try:
@@ -268,7 +310,9 @@ class SessionManager:
     def find_left(self) -> None:
         """Before the first line: what an earlier daemon left, so that `resume` can name it."""
         for folder in sorted(self._home.sessions.iterdir()):
-            if folder.is_dir():
+            if not self._home.is_session(folder):
+                _log.warning("not a session's folder; left alone", name=folder.name[:100])
+            else:
                 self._left[folder.name] = Turns(folder)
 
     async def recover(self) -> None:

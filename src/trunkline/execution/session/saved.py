@@ -38,6 +38,6 @@ def load(folder: Path) -> SavedStart | None:
         return msgspec.json.decode((folder / _NAME).read_bytes(), type=SavedStart)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
         _log.warning("a session's start cannot be read", folder=str(folder), problem=str(error))
         return None

@@ -38,6 +38,7 @@ async def serve(
     writer: asyncio.StreamWriter,
     *,
     clock: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
     sleep: Sleep = asyncio.sleep,
     env: Mapping[str, str] = os.environ,
 ) -> int:
@@ -56,7 +57,9 @@ async def serve(
             if session is not None:
                 session.take(message)
             elif isinstance(message, ipc.Start):
-                session = await Session.open(message, link, clock=clock, sleep=sleep, env=env)
+                session = await Session.open(
+                    message, link, clock=clock, monotonic=monotonic, sleep=sleep, env=env
+                )
         return 1  # the daemon is gone: nobody is left to work for
     except Exception as error:
         _log.exception("session failed")

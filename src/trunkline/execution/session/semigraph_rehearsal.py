@@ -21,7 +21,7 @@ from trunkline.execution.session.semigraph_process import serve
 
 _log = structlog.get_logger(__name__)
 
-_TIMES = 10  # Python has rewritten by then what it will
+_QUESTIONS = 2  # a session that goes on does more than one that begins
 _FILE = "rehearsal.txt"
 _LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -32,11 +32,11 @@ _CALL = (
 _WORDS = b'{"content": "x"}'
 
 
-def rehearse() -> None:
+def rehearse(times: int = 1) -> None:
     """Leaves nothing behind, no thread either. Not to be called inside an event loop."""
     try:
         with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
-            for _ in range(_TIMES):
+            for _ in range(times):
                 asyncio.run(_session(Path(folder)))
     except Exception as error:
         # Sessions work without it, and take a little more of everything.
@@ -63,7 +63,7 @@ async def _session(folder: Path) -> None:
 async def _daemon(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, folder: Path, url: str
 ) -> None:
-    """Asks one question, and hangs up after the answer."""
+    """Asks its questions, and hangs up after the last answer."""
     start = ipc.Start(
         session_id="rehearsal",
         home=str(folder),
@@ -71,14 +71,17 @@ async def _daemon(
         llm_config={"providers": {"openai": {"base_url": url}}},
     )
     asked = ipc.UserMessage(data=ipc.UserMessageData(message="x"))
-    writer.write(ipc.line(start) + ipc.line(asked))
+    writer.write(ipc.line(start) + ipc.line(asked) * _QUESTIONS)
+    answers = 0
     while line := await reader.readline():
         match ipc.decode_up(line):
             case ipc.Request(id=request_id):
                 writer.write(ipc.line(ipc.Response(id=request_id, result={})))
             case ipc.SseEvent(data=data) if '"execution_complete"' in data:
-                writer.close()
-                return
+                answers += 1
+                if answers == _QUESTIONS:
+                    writer.close()
+                    return
             case ipc.Error(message=message):
                 raise RuntimeError(message)
             case ipc.SseEvent(data=data) if '"execution_error"' in data:
@@ -86,8 +89,8 @@ async def _daemon(
 
 
 async def _model(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """A model server for the two calls of a turn."""
-    for delta, reason in ((_CALL, b"tool_calls"), (_WORDS, b"stop")):
+    """A model server for the two calls of each turn."""
+    for delta, reason in ((_CALL, b"tool_calls"), (_WORDS, b"stop")) * _QUESTIONS:
         head = await reader.readuntil(b"\r\n\r\n")
         length = _LENGTH.search(head)
         await reader.readexactly(int(length[1]) if length else 0)

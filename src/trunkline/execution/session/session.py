@@ -111,6 +111,14 @@ class Session:
         finally:
             told.cancel()
         self._save()
+        self._take_commands()
+
+    def start_resting(self) -> None:
+        """Without a process: the first message starts one."""
+        self.is_awake = False
+        self._take_commands()
+
+    def _take_commands(self) -> None:
         self._working = asyncio.create_task(self._work(), name=f"session {self.id}")
 
     async def stop(self, reason: str, *, why: Failure) -> None:
@@ -124,10 +132,24 @@ class Session:
         running = {turn.turn_id for turn in self.turns.open if not turn.waiting}
         self._end_turns(why, running)
 
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self.turns.open) or not self._inbox.empty()
+
     def idle_s(self) -> float:
         """For how long nothing has happened; zero while a turn is open or a message waits."""
-        is_busy = bool(self.turns.open) or not self._inbox.empty()
-        return 0.0 if is_busy else self._monotonic() - self._active_at
+        return 0.0 if self._is_busy else self._monotonic() - self._active_at
+
+    @property
+    def is_resting(self) -> bool:
+        """Its process is gone, and nothing is going on."""
+        is_settled = not (self._is_busy or self._is_stopping or self.lock.locked())
+        return is_settled and not (self.is_awake or self.adapter.alive)
+
+    def let_go(self) -> None:
+        """One that rests is over; what it was is on disk."""
+        if self._working is not None:
+            self._working.cancel()
 
     def rest(self) -> None:
         """Ends the process, unless a turn begins first. In order with everything else."""

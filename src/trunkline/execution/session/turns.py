@@ -124,6 +124,6 @@ def _read(path: Path) -> _Record:
         return msgspec.json.decode(path.read_bytes(), type=_Record)
     except FileNotFoundError:
         return _Record()
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
         _log.warning("a session's turns cannot be read", file=str(path), problem=str(error))
         return _Record()

@@ -22,10 +22,6 @@ _KEPT = frozenset(
 _KNOWN = re.compile("|".join(f'"{kind}"' for kind in sorted(_STREAMED | _KEPT)))
 """Most other events need not be decoded to see that they are none of these."""
 _READ_BY_PEOPLE = frozenset(("content", "final_response", "error", "message", "result"))
-_FIELDS_MAX = 100
-_NAME_CHARS_MAX = 100
-_VALUE_BYTES_MAX = 1_000
-_CUT_CHARS = 20_000
 
 _decoder = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
@@ -99,12 +95,12 @@ def cut(data: str) -> str | None:
     if fields is None:
         return None
     kept: Json = {}
-    for name, value in list(fields.items())[:_FIELDS_MAX]:
-        if len(name) > _NAME_CHARS_MAX:
+    for name, value in list(fields.items())[: limits.EVENT_CUT_FIELDS_MAX]:
+        if len(name) > limits.EVENT_CUT_NAME_CHARS_MAX:
             continue
         if isinstance(value, str) and name in _READ_BY_PEOPLE:
-            kept[name] = value[:_CUT_CHARS]
-        elif len(_encoder.encode(value)) <= _VALUE_BYTES_MAX:
+            kept[name] = value[: limits.EVENT_CUT_TEXT_CHARS]
+        elif len(_encoder.encode(value)) <= limits.EVENT_CUT_VALUE_BYTES_MAX:
             kept[name] = value
     return _encoder.encode({**kept, "truncated": True}).decode()
 

@@ -26,9 +26,6 @@ _REFUSED = {
 }
 """Trying again soon would not help; trying again some time may, and costs nothing."""
 
-_LIVED_S = 3.0
-"""A line that ends sooner was none: the next attempt waits longer."""
-
 
 class LineKeeper:
     """Everything about a line but its messages."""
@@ -93,7 +90,7 @@ class LineKeeper:
             _log.exception("a fault ended the line to the control plane")
         finally:
             await line.close()
-        if self._clock() - up_at >= _LIVED_S:
+        if self._clock() - up_at >= limits.LINE_LIVED_S:
             self._backoff.reset()
         return line.end
 

@@ -22,8 +22,6 @@ _log = structlog.get_logger(__name__)
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _SUFFIX = ".jsonl"
-_CLOSED_SESSIONS_MAX = 1_000
-"""Whose numbers are kept, should they go on here; `start_session` says where others go on."""
 _SHRINK_TO = 0.75
 """Of a bound: room is made for a while, not for one event."""
 
@@ -152,7 +150,8 @@ class Outbox:
             queue.remove()  # its numbers stay: should the session go on here, they do
             self._done.pop(queue.session_id, None)
             self._done[queue.session_id] = None
-            if len(self._done) > _CLOSED_SESSIONS_MAX:
+            if len(self._done) > limits.OUTBOX_CLOSED_SESSIONS_MAX:
+                # `start_session` says where its numbers go on.
                 oldest = next(iter(self._done))
                 del self._done[oldest], self._queues[oldest]
 

@@ -17,10 +17,6 @@ from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.pace import Pace
 from trunkline.execution.ws.report_sender import ReportSender
 
-_REPORT_GAP_S = 0.25
-"""A report that comes this long after the one before need not wait behind events: however many
-there are, reports move, and leave more than half of what a line can carry."""
-
 
 class Uplink:
     """Lives as long as the machine; lines come and go."""
@@ -39,6 +35,8 @@ class Uplink:
         self._reported_at = float("-inf")
         self._is_urgent = False
         """Somebody waits for what is in the outbox."""
+        self._is_frames_turn = False
+        """Of events and frames, the ones that were sent last come second."""
         self._has_seq = False
         self._has_batch = False
 
@@ -110,17 +108,19 @@ class Uplink:
         await self._idle.wait()
 
     async def _send_some(self, line: Line) -> bool:
-        """At most one frame of each sort, so that none waits for all of another."""
+        """At most one frame of each sort, so that none waits for all of another.
+
+        Where the pace allows one alone, they take turns; and a report that is due need not wait
+        behind either: however many there are, reports move, and leave more than half of what a
+        line can carry.
+        """
         did = False
         if self.reports.is_ready and self._report_due_s <= 0 and self._pace.take(urgent=True):
             await self._send_report(line)
             did = True
-        if self._has_events and self._pace.take(urgent=self._are_events_urgent):
-            await self._send_events(line)
-            did = True
-        if self._frames and self._pace.take(urgent=True):
-            await line.send(self._frames.popleft())
-            did = True
+        both = (self._send_events, self._send_frame)
+        for send in reversed(both) if self._is_frames_turn else both:
+            did |= await send(line)
         if self._heartbeat is not None and not self._has_events and self._pace.take(urgent=True):
             frame, self._heartbeat = self._heartbeat, None
             await line.send(frame)
@@ -155,14 +155,26 @@ class Uplink:
 
     @property
     def _report_due_s(self) -> float:
-        return self._reported_at + _REPORT_GAP_S - self._clock()
+        return self._reported_at + limits.REPORT_GAP_S - self._clock()
 
     async def _send_report(self, line: Line) -> None:
         self._reported_at = self._clock()
         await line.send(self.reports.frame())
         self.reports.sent()
 
-    async def _send_events(self, line: Line) -> None:
+    async def _send_frame(self, line: Line) -> bool:
+        if not self._frames or not self._pace.take(urgent=True):
+            return False
+        self._is_frames_turn = False
+        await line.send(self._frames.popleft())
+        return True
+
+    async def _send_events(self, line: Line) -> bool:
+        is_their_turn = bool(self._frames) and not self._is_frames_turn
+        is_urgent = self._are_events_urgent or is_their_turn
+        if not self._has_events or not self._pace.take(urgent=is_urgent):
+            return False
+        self._is_frames_turn = True
         self.spill()
         self._is_urgent = False
         count = limits.BATCH_EVENTS_MAX if self._has_batch else 1
@@ -171,3 +183,4 @@ class Uplink:
             await line.send(frames.events(events, numbered=self._has_seq))
             if not self._has_seq:
                 self.outbox.delivered(events)
+        return True

@@ -1,6 +1,8 @@
 """What is kept and what goes: ten of each line, and whatever those cannot do without."""
 
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -55,6 +57,26 @@ def test_the_place_of_the_oldest_is_taken_by_the_newest(
         found = opened(again, place(f"id-{number:03}"))
         assert found.checkpoint["channel_values"] == {"n": number}
         assert found.pending_writes == [("t", "n", number)]
+
+
+def test_names_of_files_that_come_and_go_are_not_put_into_pythons_table_of_names(
+    local: LocalCheckpointer,
+) -> None:
+    # Sessions share that table until they write to it: a copy takes megabytes.
+    interned = 0
+
+    def note(_frame: FrameType, event: str, argument: object) -> None:
+        nonlocal interned
+        interned += event == "c_call" and argument is sys.intern
+
+    sys.setprofile(note)
+    try:
+        put_chain(local, 15)
+        opened(local)
+        local.delete_thread(SESSION)
+    finally:
+        sys.setprofile(None)
+    assert interned == 0
 
 
 def test_a_checkpoint_is_there_after_it_was_put_even_with_an_old_id(

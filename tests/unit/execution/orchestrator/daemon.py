@@ -95,7 +95,8 @@ class Daemon:
         far_reader, far_writer = await asyncio.open_connection(sock=theirs, limit=LINE_BYTES_MAX)
         timing: dict[str, Any] = {}
         if self.clock is not None:
-            timing = {"clock": self.clock, "sleep": self.clock.sleep}
+            clock = self.clock
+            timing = {"clock": clock, "monotonic": clock, "sleep": clock.sleep}
         self.process = asyncio.create_task(serve(far_reader, far_writer, env=ENV, **timing))
         self._processes.append(self.process)
         await self.serve(reader, writer, turn_id=turn_id, **config)

@@ -1,13 +1,17 @@
 """Cancel: at once, once, with what was done kept; and the conversation goes on."""
 
+import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
-from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
+from tests.support.eventually import WAIT_S, eventually
+from tests.support.model_server import Failure, Gate, ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
+from trunkline.execution.files import locked
+from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.session import ipc
 
 
@@ -158,3 +162,50 @@ async def test_cancel_right_behind_a_message_ends_its_turn_and_the_message_is_ke
     said = [one["content"] for one in model.requests[0].messages if one["role"] != "system"]
     assert said == ["first", "second", "third"]
     assert [len(daemon.ends(turn)) for turn in turns] == [1, 1]
+
+
+async def test_cancel_ends_the_pause_before_a_model_is_asked_again(
+    timed: Daemon, model: ModelServer
+) -> None:
+    model.script(Turn(failure=Failure(kind="overloaded")), Turn(text="here"))
+    await timed.start()
+    turn = timed.say("go")
+    told = await timed.event("thinking")
+    assert "Asking again in" in told["content"]
+    timed.send(ipc.Cancel())
+    assert (await timed.end(turn))["cancelled"] is True
+    assert timed.clock is not None
+    await timed.clock.pass_time(600)
+    await timed.settled()
+    assert len(model.requests) == 1
+    assert (await timed.ask("next"))["content"] == "here"
+    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    assert said == ["go", "next"]
+    assert len(timed.ends(turn)) == 1
+
+
+async def test_cancel_while_a_turn_is_noted_ends_it_once_and_keeps_its_answer(
+    daemon: Daemon, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reflecting = asyncio.Event()
+    save = LocalShortTermMemory.save_context
+
+    async def seen(self: LocalShortTermMemory, key: str, value: Any) -> None:
+        reflecting.set()
+        await save(self, key, value)
+
+    monkeypatch.setattr(LocalShortTermMemory, "save_context", seen)
+    model.script(Turn(text="the answer"), Turn(text="ok"))
+    await daemon.start()
+    memory = daemon.home.session("s1") / "memory"
+    async with locked(memory / ".lock"):
+        turn = daemon.say("go")
+        await asyncio.wait_for(reflecting.wait(), WAIT_S)
+        daemon.send(ipc.Cancel())
+        assert (await daemon.end(turn))["cancelled"] is True
+    assert not (memory / "context.json").exists()
+    assert (await daemon.ask("next"))["content"] == "ok"
+    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    assert said == ["go", "the answer", "next"]
+    assert (memory / "conversation.md").read_text().count("the answer") == 1
+    assert len(daemon.ends(turn)) == 1

@@ -1,12 +1,14 @@
 """The process's end of the socket: requests and their answers, news, a daemon that is gone."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from trunkline import limits
 from trunkline.execution.control_plane import RequestFailed
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
@@ -39,7 +41,9 @@ class Ends:
 async def ends() -> AsyncIterator[Ends]:
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=ours, limit=10_000)
-    far_reader, far_writer = await asyncio.open_connection(sock=theirs)
+    far_reader, far_writer = await asyncio.open_connection(
+        sock=theirs, limit=limits.IPC_LINE_BYTES_MAX
+    )
     both = Ends(DaemonLink(reader, writer), far_reader, far_writer)
     yield both
     far_writer.close()
@@ -112,3 +116,14 @@ async def test_a_ping_is_answered_and_nonsense_passed_over(ends: Ends) -> None:
     ends.send(ipc.Ping())
     assert isinstance(await ends.sent(), ipc.Pong)
     assert ends.messages == [ipc.Cancel()]
+
+
+@pytest.mark.parametrize("letter", ["\U0001d54f", '"', "\\"])
+async def test_an_event_that_is_too_long_for_the_socket_arrives_cut(
+    ends: Ends, letter: str
+) -> None:
+    ends.link.event({"type": "execution_complete", "turn_id": "t-1", "content": letter * 3_900_000})
+    event = json.loads((await ends.sent()).data)
+    assert (event["type"], event["turn_id"]) == ("execution_complete", "t-1")
+    assert event["truncated"] is True
+    assert set(event["content"]) == {letter}

@@ -177,6 +177,27 @@ async def two_left(make_manager: MakeManager, line: RecordingLine) -> SessionMan
     return second
 
 
+async def test_what_is_no_session_among_the_sessions_keeps_none_from_being_recovered(
+    make_manager: MakeManager, line: RecordingLine, home: Home
+) -> None:
+    await two_left(make_manager, line)
+    waits = (home.session("s-1") / "turn.json").read_bytes()
+    for name in (" copy of s-1", ".hidden", "a b", "é", "x" * 101):
+        (home.sessions / name).mkdir()
+        (home.sessions / name / "turn.json").write_bytes(waits)
+    (home.sessions / "a-file").write_text("not a folder")
+    home.session("s-0").mkdir()
+    (home.session("s-0") / "turn.json").write_bytes(b'{"x":' + b"[" * 100_000)
+    manager = await restarted(make_manager)
+    assert manager.turns() == ["t-s-1"]
+    assert manager.names() == ["s-1"]
+    assert {session_id for session_id, _ in line.sent} <= {"s-1", "s-2"}
+    assert (await line.end_of("s-2", "t-s-2"))["code"] == "MACHINE_RESTARTED"
+    line.tell("s-1", "approval_response", request_id="r-1", confirmed=True)
+    assert (await line.end_of("s-1", "t-s-1"))["content"] == "confirmed: True"
+    assert (home.sessions / "a b").exists()
+
+
 async def test_a_session_that_is_started_during_the_recovery_has_no_turn_that_never_ends(
     make_manager: MakeManager, line: RecordingLine
 ) -> None:

@@ -5,8 +5,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from tests.unit.execution.ws.machine import event, text
 from trunkline.execution.ws.event import Event
+from trunkline.execution.ws.frames import request
 from trunkline.execution.ws.line import Line
 from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.pace import Pace
@@ -64,6 +67,25 @@ async def test_reports_arrive_while_nothing_but_ends_of_turns_stream(tmp_path: P
     uplink = make_uplink(tmp_path, clock)
     await stream(uplink, clock, frames, event("execution_complete", turn_id="t-1"))
     assert frames.sent["fire_and_forget"] > 100
+
+
+@pytest.mark.parametrize("data", [text("x"), event("execution_complete", turn_id="t-1")])
+async def test_requests_and_events_share_a_line_that_is_too_slow_for_both(
+    tmp_path: Path, data: str
+) -> None:
+    """Two minutes with an event and a request every 10 ms, ten times what the pace allows."""
+    clock, frames = Clock(), Frames()
+    uplink = make_uplink(tmp_path, clock)
+    uplink.line_up({}, frozenset(("batch",)))
+    for number in range(12_000):
+        uplink.event("s-1", data)
+        uplink.frame(request("s-1", f"r-{number}", "memory_search", {}))
+        await uplink._send_some(cast(Line, frames))
+        clock.now += 0.01
+    uplink.spill()
+    events = frames.sent["batch"] + frames.sent["sse_event"]
+    assert frames.sent["request"] > 500
+    assert events > 500
 
 
 async def test_a_backlog_of_reports_leaves_events_most_of_a_busy_line(tmp_path: Path) -> None:
