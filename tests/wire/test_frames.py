@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trunkline.wire.errors import CloseLine
-from trunkline.wire.frames import BINARY, CONTINUATION, TEXT, Assembler, check_text
+from trunkline.wire.frames import BINARY, CONTINUATION, TEXT, Assembler, check_text, text_frames
 
 
 def _refused(assembler: Assembler, opcode: int, final: bool, payload: bytes) -> int:
@@ -117,3 +117,25 @@ def test_text_that_is_not_utf_8_ends_the_line_with_1007(payload: bytes) -> None:
     with pytest.raises(CloseLine) as caught:
         check_text(payload)
     assert caught.value.code == 1007
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 65535, 65536, 70000])
+def test_a_message_of_any_size_becomes_one_unmasked_final_text_frame(size: int) -> None:
+    payload = b"x" * size
+    frame = text_frames([payload])
+    assert frame[0] == 0x81  # FIN and the opcode of text (RFC 6455 section 5.2)
+    if size < 126:
+        assert frame[1] == size
+        head = 2
+    elif size < 65536:
+        assert (frame[1], int.from_bytes(frame[2:4], "big")) == (126, size)
+        head = 4
+    else:
+        assert (frame[1], int.from_bytes(frame[2:10], "big")) == (127, size)
+        head = 10
+    assert frame[head:] == payload
+
+
+def test_many_messages_are_one_piece_of_bytes_in_order() -> None:
+    assert text_frames([b"a", b"bc"]) == b"\x81\x01a\x81\x02bc"
+    assert text_frames([]) == b""

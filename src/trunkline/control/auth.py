@@ -89,6 +89,13 @@ class Auth:
         """The user as whom the fixed admin token acts."""
         self._admin = principal
 
+    @property
+    def first_user(self) -> Principal:
+        """The operator's own user."""
+        if self._admin is None:
+            raise Unauthorized("there is no first user yet")
+        return self._admin
+
     async def identify(self, secret: str) -> Principal:
         """The person behind a bearer token or session cookie."""
         hashed = digest(secret)

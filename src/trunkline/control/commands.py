@@ -57,10 +57,19 @@ class Stop(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Forward(msgspec.Struct, frozen=True):
+    """A client's message in a protocol that the machine speaks too: passed on unread."""
+
+    session_id: str
+    """Empty: it is of no session."""
+    protocol: str
+    text: str
+
+
 MOVED = "timeout"
 """The reason for a session that goes on elsewhere: with this one, machines keep its files."""
 
-Command = Start | Say | Cancel | Configure | Answer | Stop
+Command = Start | Say | Cancel | Configure | Answer | Stop | Forward
 
 NEEDS_SESSION = (Say, Configure, Answer)
 """Commands that make sense only where the session runs: it is started first."""

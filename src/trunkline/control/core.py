@@ -10,12 +10,15 @@ from trunkline.control.clock import Clock, now_ms
 from trunkline.control.door.door import TakeBack
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log
+from trunkline.control.machine_secrets import MachineSecrets
 from trunkline.control.machines import Machines
 from trunkline.control.metrics import Metrics
 from trunkline.control.moves import Moves
 from trunkline.control.questions import Questions
 from trunkline.control.records import Records
 from trunkline.control.recovery import Recovery
+from trunkline.control.refusals import Refusals
+from trunkline.control.relay import Relay
 from trunkline.control.secrets import Keys
 from trunkline.control.services import Services
 from trunkline.control.session_records import SessionRecords
@@ -85,6 +88,9 @@ class Core:
             self.recovery,
             self.services,
         )
+        self.relay = Relay()
+        self.refusals = Refusals(store, self.services.audit, self.tasks, clock)
+        self.machine_secrets = MachineSecrets(store, clock)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
 
     @classmethod

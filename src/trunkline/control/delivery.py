@@ -80,7 +80,7 @@ class Delivery:
             if isinstance(command, Say) and command.turn_id == turn_id:
                 machine.outbox.remove(command)
                 return True
-        return False
+        return machine.line is not None and machine.line.withdraw(turn_id)
 
     def forget(self, machine: Machine, session_id: str) -> None:
         """Takes back all that waits for a session, which is this machine's no more."""

@@ -50,6 +50,8 @@ class NotFound(TrunklineError):
     status = 404
 
     def __init__(self, kind: str, name: str) -> None:
+        self.kind = kind
+        self.name = name
         code = f"{kind.upper().replace(' ', '_')}_NOT_FOUND"
         super().__init__(f"{kind} {name[:200]!r} not found", code=code)
 

@@ -58,6 +58,13 @@ class Lifecycle:
 
     # --- Events -------------------------------------------------------------------------------
 
+    def write(self, machine: Machine, log: SessionLog, line: str) -> None:
+        """Logs any event of a machine; those that a record may depend on are looked at."""
+        if '"execution_' in line or '"approval_' in line:
+            self.append(machine, log, line)
+        else:
+            self._log.append(log, line)
+
     def append(self, machine: Machine, log: SessionLog, line: str) -> None:
         """Logs an event that may end a turn or ask a person, and keeps the records true to it."""
         event = events.look(line)

@@ -16,6 +16,9 @@ class Line(Protocol):
 
     def deliver(self, command: Command) -> None: ...
 
+    def withdraw(self, turn_id: str) -> bool:
+        """Takes back a message that was delivered and not yet sent."""
+
     def acknowledge(self, acked: dict[str, int]) -> None: ...
 
     def pause(self, paused: bool) -> None: ...

@@ -48,6 +48,8 @@ class Machines:
         self.on_strays: Callable[[Machine, set[str]], None] = lambda _machine, _sessions: None
         self.on_listed: Callable[[Machine], None] = lambda _machine: None
         self.on_not_started: Callable[[Machine, str], None] = lambda _machine, _session: None
+        self.watchers: list[Callable[[Machine], None]] = []
+        """Told when a machine comes, goes or says something new of itself."""
         log.on_stall = self._pause_all
 
     # --- Finding machines ---------------------------------------------------------------------
@@ -56,6 +58,15 @@ class Machines:
         """The machine with its open sessions loaded."""
         found = self._machines.get(machine_id)
         return found if found is not None else await self._load(machine_id)
+
+    async def named(self, name: str) -> Machine:
+        """The machine with that id, or the device with that `guid`."""
+        secrets = schema.machine_secrets
+        async with self._store.read() as connection:
+            found = await connection.scalar(
+                select(secrets.c.machine_id).where(secrets.c.guid == name)
+            )
+        return await self.get(found or name)
 
     async def _load(self, machine_id: str) -> Machine:
         machines, users, sessions = schema.machines, schema.users, schema.sessions
@@ -193,6 +204,8 @@ class Machines:
     def _changed(self, machine: Machine) -> None:
         event, machine.changed = machine.changed, asyncio.Event()
         event.set()
+        for watcher in self.watchers:
+            watcher(machine)
 
     async def _save_state(self, machine: Machine) -> None:
         table = schema.machines
@@ -268,8 +281,9 @@ class Machines:
     ) -> None:
         """What a machine says of itself (000 §4.1)."""
         machine.last_seen_ms = self._clock()
-        if health is not None:
+        if health is not None and machine.health != health:
             machine.health = health
+            self._changed(machine)
         if active is None:
             return
         machine.lists_sessions = True

@@ -59,6 +59,7 @@ class Keys:
 
     def __init__(self, signing: RSAPrivateKey, sealing: bytes) -> None:
         self.signing = signing
+        self._sealing = sealing
         self._box = AESGCM(sealing)
 
     @classmethod
@@ -73,6 +74,10 @@ class Keys:
         if not isinstance(signing, RSAPrivateKey) or len(sealing) != 32:
             raise Unavailable(f"the keys in {folder} are damaged; restore them from a backup")
         return cls(signing, sealing)
+
+    def derive(self, purpose: str) -> bytes:
+        """A key for that purpose alone; the same one after every start."""
+        return hmac.new(self._sealing, purpose.encode(), hashlib.sha256).digest()
 
     def seal(self, text: str, context: str) -> bytes:
         """Encrypts for storage. `context` binds the value to its row: it opens nowhere else."""

@@ -22,6 +22,7 @@ from trunkline.control.edges.sse import SseEdge
 from trunkline.control.edges.vm import accept_vm
 from trunkline.control.edges.vm_host import VmHost
 from trunkline.control.edges.vm_requests import VmRequests
+from trunkline.control.edges.wires import Wire, wires_of
 from trunkline.control.errors import Unavailable
 from trunkline.control.first_start import admin_token, first_user
 from trunkline.control.model_access import ModelAccess, from_environment
@@ -54,6 +55,7 @@ class Server:
         self._door: Door
         self._vms: VmHost
         self._sse: SseEdge
+        self._wires: list[Wire] = []
         self._listener: asyncio.Server
         self._watchers: list[asyncio.Task[None]] = []
 
@@ -110,6 +112,9 @@ class Server:
         self._door = Door(settings, await self._http.start())
         self._door.add_socket("/ws/vm", partial(accept_vm, self._vms))
         self._door.add_stream(self._sse)
+        self._wires = wires_of(core)
+        for wire in self._wires:
+            self._door.add_socket(wire.path, wire.accept)
         core.take_back = self._door.take_back
         loop = asyncio.get_running_loop()
         try:
@@ -143,6 +148,8 @@ class Server:
                 self._vms.sweep()
                 self._core.machines.sweep()
                 self._sse.tick()
+                for wire in self._wires:
+                    wire.sweep()
                 if sweeps % _TIDY_EVERY_SWEEPS == 0 and (tidying is None or tidying.done()):
                     tidying = self._core.tasks.spawn(self._tidy(), "tidy")
             except Exception:
@@ -171,7 +178,13 @@ class Server:
         await core.machines.save_all()
         for line in list(self._vms.lines):
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
+        for wire in self._wires:
+            if wire.is_machines:
+                wire.say_goodbye()
         await core.log.flushed()
+        for wire in self._wires:
+            if not wire.is_machines:
+                wire.say_goodbye()
         self._sse.say_goodbye()
         await asyncio.gather(core.vms.stop(), self._http.stop())
         await core.log.flushed()

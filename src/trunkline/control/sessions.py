@@ -88,7 +88,7 @@ class Sessions:
 
     async def _choose_machine(self, who: Principal, machine_id: str | None) -> Machine:
         if machine_id is not None:
-            machine = await self._machines.get(machine_id)
+            machine = await self._machines.named(machine_id)
             if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):
                 raise NotFound("machine", machine_id)
             return machine
@@ -98,9 +98,11 @@ class Sessions:
                 select(table.c.id)
                 .where(
                     table.c.user_id == who.user_id,
+                    table.c.kind != "group",  # to talk to one is a choice
                     table.c.state.in_(("pending", "online", "offline")),
                 )
-                .order_by(table.c.id.desc())
+                # An execution plane, if there is one: it can do the most.
+                .order_by(table.c.kind.desc(), table.c.id.desc())
             )
             machine_ids = list(ids)
         candidates = [await self._machines.get(one) for one in machine_ids]
@@ -140,6 +142,9 @@ class Sessions:
             except (Unavailable, LimitReached):
                 # When it returns it lists what it runs, and is told to stop this.
                 self._machines.release(machine, session_id)
+        lasted_ms = max(0, self._clock() - session.created_at)
+        closed = events.make("session_closed", self._clock(), reason=reason, duration_ms=lasted_ms)
+        self._log.append(await self._log.open(session_id), closed)
         await self._services.audit.append(
             "session.closed",
             {"reason": reason},
@@ -177,7 +182,14 @@ class Sessions:
             content=new.message,
             turn_id=turn.id,
             user_id=who.user_id,
+            **_of_message(new),
         )
+        if machine.line is None:
+            # Whoever reads sees that the message waits, and for what.
+            self._log.append(log, said)
+            said = events.make(
+                "session_status", self._clock(), machine="offline", machine_id=machine.id, held=True
+            )
         await self._log.append_and_wait(log, said)
         if session_id not in machine.logs:
             _, machine = await self._running(who, session_id)  # it was moved meanwhile
@@ -275,3 +287,21 @@ class Sessions:
             "approvals": pending,
             "machine": {"id": session.machine_id, "online": online},
         }
+
+
+def _of_message(new: NewMessage) -> Json:
+    """What readers see of a message besides its text."""
+    shown: Json = {}
+    if new.client_message_id is not None:
+        shown["client_message_id"] = new.client_message_id
+    attached = (new.metadata or {}).get("attachments")
+    if isinstance(attached, list):
+        shown["attachments"] = [
+            {
+                "name": str(one.get("name", ""))[: limits.NAME_CHARS_MAX],
+                "mime": str(one.get("mime", ""))[: limits.NAME_CHARS_MAX],
+            }
+            for one in attached[: limits.ATTACHMENTS_MAX]
+            if isinstance(one, dict)
+        ]
+    return shown

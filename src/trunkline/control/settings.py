@@ -16,6 +16,8 @@ import msgspec
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
 
+_YES = ("true", "1", "yes", "on")  # 001: the values that switch `SEND_LLM_MESSAGE` on
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -41,6 +43,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_level: str = "info"
     machine_away_s: float = limits.MACHINE_AWAY_S
     vm_connect_timeout_s: float = limits.VM_CONNECT_TIMEOUT_S
+    open_agp: bool = False
+    """Let devices in by `guid` and `user_id` alone, as the AGP document describes."""
+    open_myagent: bool = False
+    """MyAgent clients without a token act as the first user; on loopback only."""
+    send_llm_message: bool = False
+    """Send `agent.llm_message` to MyAgent clients. Also set by `SEND_LLM_MESSAGE`."""
     default_model: str | None = None
     """The model of sessions that name none; by default one of a provider with a key."""
     fallback_model: str | None = None
@@ -79,6 +87,9 @@ def load(
         key = name.removeprefix("TRUNKLINE_").lower()
         if name.startswith("TRUNKLINE_") and key in fields:
             values[key] = text
+    asked = (os.environ if env is None else env).get("SEND_LLM_MESSAGE")
+    if asked is not None and "send_llm_message" not in values:
+        values["send_llm_message"] = asked.strip().lower() in _YES
     values.update({key: value for key, value in (flags or {}).items() if value is not None})
     try:
         settings = msgspec.convert(values, Settings, strict=False)
@@ -128,6 +139,9 @@ def _check(settings: Settings) -> None:
         "admin_token must have at least 16 characters": settings.admin_token is None
         or len(settings.admin_token) >= 16,
         "bus_url: this version has only the in-process bus; unset it": settings.bus_url is None,
+        "open_myagent needs a server that listens on loopback only": (
+            settings.is_loopback or not settings.open_myagent
+        ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
         "public_url must be like https://name.example or http://name.example:8080/path": (

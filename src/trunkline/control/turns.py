@@ -68,6 +68,13 @@ class Turns:
             ).one()
         return Turn(*row)
 
+    async def is_known(self, session_id: str, client_id: str) -> bool:
+        """Whether a message of that name has opened a turn already."""
+        table = schema.turns
+        wanted = and_(table.c.session_id == session_id, table.c.client_message_id == client_id)
+        async with self._store.read() as connection:
+            return await connection.scalar(select(table.c.id).where(wanted)) is not None
+
     async def sent(self, session_id: str, turn_id: str) -> None:
         """The machine has it (unless it finished in the same moment), and so owes no older end."""
         table = schema.turns

@@ -27,17 +27,14 @@ class Vm(msgspec.Struct, frozen=True):
     org_id: str
 
 
-_VMS = (
-    select(
-        machines.c.id,
-        machines.c.provider,
-        machines.c.state,
-        machines.c.user_id,
-        users.c.org_id,
-    )
-    .join(users, users.c.id == machines.c.user_id)
-    .where(machines.c.kind == "vm")
-)
+_MACHINES = select(
+    machines.c.id,
+    machines.c.provider,
+    machines.c.state,
+    machines.c.user_id,
+    users.c.org_id,
+).join(users, users.c.id == machines.c.user_id)
+_VMS = _MACHINES.where(machines.c.kind == "vm")
 
 
 class VmRecords:
@@ -57,9 +54,9 @@ class VmRecords:
         return str(org_id)
 
     async def owned(self, principal: Principal, machine_id: str) -> Vm:
-        """NotFound unless the principal may act for the owner of that VM."""
+        """NotFound unless the principal may act for the owner of that machine, of any kind."""
         async with self._store.read() as connection:
-            row = (await connection.execute(_VMS.where(machines.c.id == machine_id))).first()
+            row = (await connection.execute(_MACHINES.where(machines.c.id == machine_id))).first()
         if row is None or not principal.may_see(org_id=row.org_id, user_id=row.user_id):
             raise NotFound("machine", machine_id)
         return Vm(*row)

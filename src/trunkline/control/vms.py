@@ -154,7 +154,8 @@ class Vms:
         return Scheduled(machine_id, token, ticket, ws_url, expires_at)
 
     async def terminate(self, principal: Principal, machine_id: str) -> None:
-        """Gives a VM up: its line is closed, its process stopped. Twice is like once."""
+        """Gives a machine of any kind up: its line is closed, its process, if we started it,
+        stopped. Twice is like once."""
         await self._records.owned(principal, machine_id)
         # The record and the registry first: from here on nobody lets this VM in again, and the
         # end of its line no longer counts as a line that broke.

@@ -4,6 +4,7 @@ The frame parser below us delivers frames; this turns them into whole text messa
 only what an unfinished message has brought so far.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from trunkline.wire.errors import CloseLine
@@ -61,3 +62,18 @@ def check_text(payload: bytes) -> None:
         payload.decode()
     except UnicodeDecodeError as error:
         raise CloseLine(INVALID_TEXT, "text that is not UTF-8") from error
+
+
+def text_frames(messages: Iterable[bytes]) -> bytes:
+    """A server's text messages as one piece of bytes: many messages, one write."""
+    parts: list[bytes] = []
+    for message in messages:
+        size = len(message)
+        if size < 126:
+            parts.append(bytes((0x81, size)))
+        elif size < 65536:
+            parts.append(b"\x81\x7e" + size.to_bytes(2, "big"))
+        else:
+            parts.append(b"\x81\x7f" + size.to_bytes(8, "big"))
+        parts.append(message)
+    return b"".join(parts)

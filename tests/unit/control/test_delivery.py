@@ -20,6 +20,9 @@ class RecordingLine:
     def deliver(self, command: Command) -> None:
         self.told.append(command)
 
+    def withdraw(self, turn_id: str) -> bool:
+        return False
+
     def acknowledge(self, acked: dict[str, int]) -> None: ...
     def pause(self, paused: bool) -> None: ...
     def close(self, code: int, reason: str) -> None: ...

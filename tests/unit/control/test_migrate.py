@@ -48,6 +48,12 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
     async with store.write() as connection:
         for statement in (
             "DROP TABLE reports",
+            "DROP TABLE myagent_runs",
+            "DROP TABLE group_seats",
+            "DROP TABLE group_members",
+            "DROP TABLE persons",
+            "DROP TABLE machine_secrets",
+            "ALTER TABLE sessions DROP COLUMN remote",
             "ALTER TABLE turns DROP COLUMN owed",
             "ALTER TABLE sessions DROP COLUMN left_machines",
             "UPDATE alembic_version SET version_num = 'records_0001'"

@@ -20,7 +20,7 @@ from trunkline.control.api.answers import json_response
 from trunkline.control.api.needs import Core
 from trunkline.control.auth import Principal
 from trunkline.control.door.credentials import credentials_of
-from trunkline.control.errors import Unauthorized
+from trunkline.control.errors import NotFound, Unauthorized
 
 Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
@@ -163,7 +163,12 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
             given["body"] = await inputs.read_body(request, route.body, route.default_body)
         if "upload" in route.takes:
             given["upload"] = await inputs.read_upload(request)
-        answer = await route.handler(**{name: given[name] for name in route.takes})
+        try:
+            answer = await route.handler(**{name: given[name] for name in route.takes})
+        except NotFound as error:
+            if not route.is_open:
+                core.refusals.note(given["who"], "rest", error)
+            raise
         if isinstance(answer, web.StreamResponse):
             return answer
         return json_response(answer, route.status)

@@ -9,9 +9,11 @@ from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
 from trunkline.control.door.door import TakeBack
 from trunkline.control.log import Log
+from trunkline.control.machine_secrets import MachineSecrets
 from trunkline.control.machines import Machines
 from trunkline.control.moves import Moves
 from trunkline.control.records import Records
+from trunkline.control.refusals import Refusals
 from trunkline.control.services import Services
 from trunkline.control.sessions import Sessions
 from trunkline.control.settings import Settings
@@ -47,6 +49,10 @@ class Core(Protocol):
     def approvals(self) -> Approvals: ...
     @property
     def machines(self) -> Machines: ...
+    @property
+    def machine_secrets(self) -> MachineSecrets: ...
+    @property
+    def refusals(self) -> Refusals: ...
     @property
     def vms(self) -> Vms: ...
     @property

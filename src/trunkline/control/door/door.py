@@ -11,6 +11,7 @@ import msgspec
 from aiohttp import web
 
 from trunkline import limits
+from trunkline.control.door.dispatch import path_of
 from trunkline.control.door.head import Head, parse_head
 from trunkline.control.door.linger import close_politely
 from trunkline.control.door.origin import check_host, check_origin
@@ -64,7 +65,7 @@ class Door:
     def _edge(self, head: Head) -> Accept:
         if not head.is_websocket:
             return next(edge.accept for edge in self._streams if edge.matches(head))
-        accept = self._sockets.get(head.path)
+        accept = self._sockets.get(path_of(head.path, head.query))
         if accept is None:
             raise NotFound("path", head.path)
         return accept

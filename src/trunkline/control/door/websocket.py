@@ -8,7 +8,14 @@ import logging
 from collections.abc import Iterable
 from typing import Any, Protocol, cast
 
-from picows import WSAutoPingStrategy, WSCloseCode, WSListener, WSTransport
+from picows import (
+    WSAutoPingStrategy,
+    WSCloseCode,
+    WSListener,
+    WSTransport,
+    WSUpgradeResponse,
+    WSUpgradeResponseWithListener,
+)
 from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
 from trunkline import limits
@@ -28,9 +35,16 @@ class _Buffered(Protocol):
 
 
 def adopt(
-    transport: asyncio.Transport, head: Head, listener: WSListener, frame_bytes_max: int
+    transport: asyncio.Transport,
+    head: Head,
+    listener: WSListener,
+    frame_bytes_max: int,
+    subprotocol: str | None = None,
 ) -> None:
     """Answers the upgrade request and lets `listener` have the frames.
+
+    `subprotocol`: the one that is chosen of those that the client offers. Browsers that offer one
+    hang up unless one is chosen.
 
     The listener's `on_ws_disconnected` comes once or twice: when picows refuses a frame, and when
     the socket is gone. Nothing that arrives after the first is to be taken.
@@ -39,7 +53,7 @@ def adopt(
         None,
         None,
         False,
-        lambda _request: listener,
+        lambda _request: _upgrade(listener, subprotocol),
         _Watch(listener),
         True,  # an exception in the listener ends this connection, not the server
         limits.HEAD_TIMEOUT_S,
@@ -57,6 +71,15 @@ def adopt(
     view = memoryview(head.raw)
     while view and transport.get_protocol() is protocol:  # it has left when it refused
         view = _feed(cast(_Buffered, protocol), view)
+
+
+def _upgrade(
+    listener: WSListener, subprotocol: str | None
+) -> WSListener | WSUpgradeResponseWithListener:
+    if subprotocol is None:
+        return listener
+    chosen = {"Sec-WebSocket-Protocol": subprotocol}
+    return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(chosen), listener)
 
 
 def _feed(protocol: _Buffered, view: memoryview) -> memoryview:

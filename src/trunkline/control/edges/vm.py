@@ -308,11 +308,17 @@ class VmLine(WSListener):
 
     def deliver(self, command: Command) -> None:
         message = to_wire(command, named_turns=bool(self.capabilities))
+        if message is None:
+            return
         if isinstance(message, StartSession) and "seq" in self.capabilities:
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)
             message.data.acked = (log and log.machine_seq) or 0
         self.send(message)
+
+    def withdraw(self, turn_id: str) -> bool:
+        """What was delivered is on the wire."""
+        return False
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         self.send(Ack(acked=acked))

@@ -2,12 +2,13 @@
 
 from msgspec import UNSET, UnsetType
 
-from trunkline.control.commands import Answer, Cancel, Command, Configure, Say, Start, Stop
+from trunkline.control.commands import Answer, Cancel, Command, Configure, Forward, Say, Start, Stop
 from trunkline.wire.semibot import messages as wire
 
 
-def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink:
-    """`named_turns`: the machine speaks our additions and gets the turn's id."""
+def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink | None:
+    """`named_turns`: the machine speaks our additions and gets the turn's id. None for what this
+    wire has no words for."""
     match command:
         case Start():
             return wire.StartSession(
@@ -48,6 +49,8 @@ def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink:
             return wire.StopSession(
                 data=wire.StopSessionData(session_id=command.session_id, reason=command.reason)
             )
+        case Forward():
+            return None
 
 
 def _or_unset(value: wire.Json | None) -> wire.Json | UnsetType:

@@ -70,15 +70,13 @@ class MachineRecords:
                 found.setdefault(machine_id, []).append(session_id)
         return found
 
-    async def vm_ids_of(
-        self, *, user_id: str | None = None, org_id: str | None = None
-    ) -> list[str]:
-        """The VMs, not yet given up, of a user or of an org that is about to be removed."""
+    async def ids_of(self, *, user_id: str | None = None, org_id: str | None = None) -> list[str]:
+        """The machines, not yet given up, of a user or of an org that is about to be removed."""
         owner = _users.c.id == user_id if user_id is not None else _users.c.org_id == org_id
         query = (
             select(_machines.c.id)
             .join(_users, _users.c.id == _machines.c.user_id)
-            .where(and_(owner, _machines.c.kind == "vm", _machines.c.state != "terminated"))
+            .where(and_(owner, _machines.c.state != "terminated"))
         )
         async with self._store.read() as connection:
             return list((await connection.execute(query)).scalars())

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
-HEADS = {"records": "records_0003", "log": "log_0001"}
+HEADS = {"records": "records_0004", "log": "log_0001"}
 """The newest revision of each branch."""
 
 

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     String,
     Table,
     Text,
@@ -22,63 +21,53 @@ from sqlalchemy import (
     false,
 )
 
-records = MetaData()
-log = MetaData()
+from trunkline.control.store import columns, wire_tables
+from trunkline.control.store.columns import created, id_column, ref
 
-
-def _id() -> Column[str]:
-    return Column("id", String(36), primary_key=True)
-
-
-def _ref(name: str, target: str, *, nullable: bool = False, cascade: bool = True) -> Column[str]:
-    rule = "CASCADE" if cascade else "SET NULL"
-    key = ForeignKey(f"{target}.id", ondelete=rule)
-    return Column(name, String(36), key, nullable=nullable or not cascade, index=True)
-
-
-def _created() -> Column[int]:
-    return Column("created_at", BigInteger, nullable=False)
-
+records, log = columns.records, columns.log
+machine_secrets, myagent_runs = wire_tables.machine_secrets, wire_tables.myagent_runs
+persons = wire_tables.persons
+group_members, group_seats = wire_tables.group_members, wire_tables.group_seats
 
 orgs = Table(
     "orgs",
     records,
-    _id(),
+    id_column(),
     Column("name", String(200), nullable=False),
     Column("default_runtime_type", String(40)),
     Column("auto_approve_evolutions", Boolean, nullable=False, default=False),
-    _created(),
+    created(),
 )
 
 users = Table(
     "users",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
+    id_column(),
+    ref("org_id", "orgs"),
     Column("name", String(200), nullable=False),
     Column("role", String(20), nullable=False),  # member | org_admin | admin
     Column("default_runtime_type", String(40)),
-    _created(),
+    created(),
 )
 
 tokens = Table(
     "tokens",
     records,
-    _id(),
-    _ref("user_id", "users"),
+    id_column(),
+    ref("user_id", "users"),
     Column("hash", String(64), nullable=False, unique=True),  # SHA-256 of the secret, hex
     Column("kind", String(20), nullable=False),  # bearer | cookie | login
     Column("label", String(200)),
     Column("expires_at", BigInteger),
-    _created(),
+    created(),
 )
 
 agents = Table(
     "agents",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
-    _ref("user_id", "users"),
+    id_column(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users"),
     Column("name", String(200), nullable=False),
     Column("description", Text),
     Column("system_prompt", Text),
@@ -93,15 +82,15 @@ agents = Table(
     Column("sub_agents", JSON),
     Column("session_config", JSON),
     Column("openclaw_config", JSON),
-    _created(),
+    created(),
 )
 
 machines = Table(
     "machines",
     records,
-    _id(),
-    _ref("user_id", "users"),
-    Column("kind", String(20), nullable=False),  # vm | agp | yeaft
+    id_column(),
+    ref("user_id", "users"),
+    Column("kind", String(20), nullable=False),  # vm | agp | yeaft | group
     Column("name", String(200), nullable=False),
     Column("provider", String(20), nullable=False),  # manual | local
     # pending: scheduled, never seen; online; offline; failed: never came or cannot be kept up;
@@ -110,15 +99,15 @@ machines = Table(
     Column("detail", Text),
     Column("capabilities", JSON, nullable=False),
     Column("last_seen_at", BigInteger),
-    _created(),
+    created(),
 )
 
 tickets = Table(
     "tickets",
     records,
     Column("hash", String(64), primary_key=True),
-    _ref("user_id", "users"),
-    _ref("machine_id", "machines"),
+    ref("user_id", "users"),
+    ref("machine_id", "machines"),
     Column("expires_at", BigInteger, nullable=False),
     Column("used_at", BigInteger),
 )
@@ -126,11 +115,11 @@ tickets = Table(
 sessions = Table(
     "sessions",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
-    _ref("user_id", "users"),
-    _ref("agent_id", "agents", cascade=False),
-    _ref("machine_id", "machines", cascade=False),
+    id_column(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users"),
+    ref("agent_id", "agents", cascade=False),
+    ref("machine_id", "machines", cascade=False),
     Column("title", String(200)),
     Column("runtime_type", String(40), nullable=False),
     Column("agent_config", JSON, nullable=False),
@@ -138,16 +127,17 @@ sessions = Table(
     Column("openclaw_config", JSON),
     Column("status", String(20), nullable=False),  # active | closed
     Column("started_at", BigInteger),  # when its machine was last told to start it
+    Column("remote", JSON),  # what its machine calls it, where that is not its id
     Column("left_machines", JSON),  # ids of those that it was moved away from, oldest first
     Column("updated_at", BigInteger, nullable=False),
-    _created(),
+    created(),
 )
 
 turns = Table(
     "turns",
     records,
-    _id(),
-    _ref("session_id", "sessions"),
+    id_column(),
+    ref("session_id", "sessions"),
     Column("client_message_id", String(200)),
     # queued: held for its machine; sent; completed; cancelled; failed
     Column("state", String(20), nullable=False),
@@ -157,27 +147,27 @@ turns = Table(
     Column("finished_at", BigInteger),
     # we ended it, and its machine may yet send an end of its own, which is not shown
     Column("owed", Boolean, nullable=False, default=False, server_default=false()),
-    _created(),
+    created(),
     UniqueConstraint("session_id", "client_message_id"),
 )
 
 credentials = Table(
     "credentials",
     records,
-    _id(),
-    _ref("user_id", "users"),
+    id_column(),
+    ref("user_id", "users"),
     Column("provider", String(60), nullable=False),
     Column("sealed_key", LargeBinary, nullable=False),
     Column("base_url", String(500)),
-    _created(),
+    created(),
     UniqueConstraint("user_id", "provider"),
 )
 
 skills = Table(
     "skills",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
+    id_column(),
+    ref("org_id", "orgs"),
     Column("skill_id", String(100), nullable=False),  # the slug that machines use
     Column("version", String(60), nullable=False),
     Column("name", String(200), nullable=False),
@@ -185,7 +175,7 @@ skills = Table(
     Column("source", String(20), nullable=False),  # clawhub | upload | builtin | evolution
     Column("file_inventory", JSON, nullable=False),
     Column("requires", JSON, nullable=False),
-    _created(),
+    created(),
     UniqueConstraint("org_id", "skill_id", "version"),
 )
 
@@ -200,23 +190,23 @@ skill_files = Table(
 memories = Table(
     "memories",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
-    _ref("user_id", "users", nullable=True),  # null: the whole org's
+    id_column(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users", nullable=True),  # null: the whole org's
     Column("content", Text, nullable=False),
     Column("metadata", JSON, nullable=False),
     Column("embedding", LargeBinary),  # float32, little endian; null without the model
     # Its row in SQLite's memories_fts, kept in step by triggers; random: never used twice.
     Column("fts_rowid", BigInteger, nullable=False, unique=True),
-    _created(),
+    created(),
 )
 
 mcp_servers = Table(
     "mcp_servers",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
-    _ref("user_id", "users", nullable=True),  # null: the whole org's
+    id_column(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users", nullable=True),  # null: the whole org's
     Column("name", String(100), nullable=False),
     Column("type", String(20), nullable=False),  # remote | local
     Column("url", String(1000)),  # for people: without query and secrets
@@ -224,23 +214,23 @@ mcp_servers = Table(
     Column("command", String(500)),
     Column("args", JSON, nullable=False),
     Column("timeout_s", Float, nullable=False),
-    _created(),
+    created(),
     UniqueConstraint("org_id", "user_id", "name"),
 )
 
 usage = Table(
     "usage",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
-    _ref("user_id", "users"),
-    _ref("session_id", "sessions", cascade=False),
+    id_column(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users"),
+    ref("session_id", "sessions", cascade=False),
     Column("model", String(200), nullable=False),
     Column("tokens_in", BigInteger, nullable=False),
     Column("tokens_out", BigInteger, nullable=False),
     Column("latency_ms", Float),
     Column("details", JSON, nullable=False),
-    _created(),
+    created(),
 )
 
 # No foreign keys: an audit entry outlives what it speaks of.
@@ -271,10 +261,10 @@ audit_head = Table(
 evolutions = Table(
     "evolutions",
     records,
-    _id(),
-    _ref("org_id", "orgs"),
-    _ref("user_id", "users"),
-    _ref("session_id", "sessions", cascade=False),
+    id_column(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users"),
+    ref("session_id", "sessions", cascade=False),
     Column("name", String(200), nullable=False),
     Column("description", Text, nullable=False),
     Column("skill_md", Text, nullable=False),
@@ -283,24 +273,24 @@ evolutions = Table(
     Column("decided_by", String(36)),
     Column("decided_at", BigInteger),
     Column("skill", String(36)),
-    _created(),
+    created(),
 )
 
 snapshots = Table(
     "snapshots",
     records,
-    _id(),
-    _ref("session_id", "sessions"),
+    id_column(),
+    ref("session_id", "sessions"),
     Column("data", JSON, nullable=False),
-    _created(),
+    created(),
 )
 
 approvals = Table(
     "approvals",
     records,
-    _id(),
-    _ref("session_id", "sessions"),
-    _ref("user_id", "users"),
+    id_column(),
+    ref("session_id", "sessions"),
+    ref("user_id", "users"),
     # the machine's own id of the question
     Column("request_id", String(200), nullable=False, index=True),
     Column("state", String(20), nullable=False),  # pending | confirmed | denied
@@ -308,7 +298,7 @@ approvals = Table(
     Column("answer", JSON),
     Column("answered_by", String(36)),
     Column("answered_at", BigInteger),
-    _created(),
+    created(),
     UniqueConstraint("session_id", "request_id"),
 )
 

@@ -3,11 +3,11 @@
 Text comes in with the time at which it came; messages, `Malformed` or `CloseLine` come out.
 """
 
-from collections import deque
 from collections.abc import Iterable
 from enum import Enum, auto
 
 from trunkline.wire.errors import CloseLine, Malformed
+from trunkline.wire.rate import RateLimit
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink
 from trunkline.wire.semibot.messages import Auth, Uplink
@@ -20,24 +20,6 @@ class State(Enum):
     AUTHENTICATED = auto()  # the token is good; `init` is being prepared
     LIVE = auto()  # `init` is out
     CLOSED = auto()
-
-
-class RateLimit:
-    """At most so many messages in any span of sixty seconds."""
-
-    __slots__ = ("_max", "_times")
-
-    def __init__(self, per_minute: int) -> None:
-        self._max = per_minute
-        self._times: deque[float] = deque()
-
-    def count(self, now: float) -> bool:
-        """Counts a message; False when it is one too many."""
-        times = self._times
-        times.append(now)
-        while times[0] <= now - 60.0:
-            times.popleft()
-        return len(times) <= self._max
 
 
 class Connection:

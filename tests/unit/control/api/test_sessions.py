@@ -81,7 +81,10 @@ async def test_a_snapshot_holds_the_state_and_its_position(api: Api) -> None:
     assert status == 200
     assert snapshot["session"]["id"] == session_id
     assert snapshot["last_event_id"] == snapshot["events"][-1]["id"]
-    assert snapshot["events"][-1]["event"]["content"] == "hello"
+    said, held = (entry["event"] for entry in snapshot["events"][-2:])
+    assert said["content"] == "hello"
+    assert held["type"] == "session_status"
+    assert (held["machine"], held["held"]) == ("offline", True)
 
 
 async def test_cancel_and_configure_are_accepted(api: Api) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.wire.semibot import golden
-from trunkline.control.commands import Answer, Cancel, Command, Configure, Say, Start, Stop
+from trunkline.control.commands import Answer, Cancel, Command, Configure, Forward, Say, Start, Stop
 from trunkline.control.edges.vm_commands import to_wire
 from trunkline.wire.semibot.codec import encode
 
@@ -24,7 +24,9 @@ DOCUMENTED: dict[str, Command] = {
 
 
 def _sent(command: Command, *, named_turns: bool = False) -> Any:
-    return msgspec.json.decode(encode(to_wire(command, named_turns=named_turns)))
+    message = to_wire(command, named_turns=named_turns)
+    assert message is not None
+    return msgspec.json.decode(encode(message))
 
 
 @pytest.mark.proves(
@@ -40,8 +42,12 @@ def test_a_command_is_the_documents_message(name: str) -> None:
 
 
 def test_every_command_is_tried_here() -> None:
-    tried = {type(command) for command in DOCUMENTED.values()} | {Answer}
+    tried = {type(command) for command in DOCUMENTED.values()} | {Answer, Forward}
     assert tried == set(get_args(Command))
+
+
+def test_a_message_of_another_protocol_has_no_words_on_this_wire() -> None:
+    assert to_wire(Forward(SESSION, "yeaft", "{}"), named_turns=True) is None
 
 
 @pytest.mark.proves("000-5.2-openclaw-config-optional")

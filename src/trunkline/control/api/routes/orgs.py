@@ -46,7 +46,7 @@ async def remove_org(core: Core, who: Principal, org_id: str) -> None:
     Its people's tokens end, their machines are given up. Only admins may, and not their own.
     """
     await core.records.orgs.check_removable(who, org_id)
-    for machine_id in await core.records.machines.vm_ids_of(org_id=org_id):
+    for machine_id in await core.records.machines.ids_of(org_id=org_id):
         await core.vms.terminate(who, machine_id)
     session_ids = await core.sessions.ids_of(org_id=org_id)
     await core.records.orgs.remove(who, org_id)

@@ -71,7 +71,7 @@ async def remove_user(core: Core, who: Principal, user_id: str) -> None:
     The user's tokens end and what is connected with them is cut; machines are given up.
     """
     await core.records.users.check_removable(who, user_id)
-    for machine_id in await core.records.machines.vm_ids_of(user_id=user_id):
+    for machine_id in await core.records.machines.ids_of(user_id=user_id):
         await core.vms.terminate(who, machine_id)
     session_ids = await core.sessions.ids_of(user_id=user_id)
     await core.records.users.remove(who, user_id)

@@ -1,0 +1,282 @@
+"""One AGP device: what it is at and what waits for it. Outlives its lines (source document 003).
+
+A line hands in what the device says and is told what to send; `AgpHost` wakes it once a second.
+Prompts go out one at a time per session; a message is taken once, however often it comes.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.commands import Cancel, Command, Configure, Say, Start, Stop
+from trunkline.control.core import Core
+from trunkline.control.edges.agp_commands import (
+    DEFAULT_APP,
+    agent_app_of,
+    cancel_of,
+    checked_app,
+    prompt_of,
+)
+from trunkline.control.edges.prompts import Prompts
+from trunkline.control.errors import LimitReached
+from trunkline.control.machine import Machine
+from trunkline.control.machine_secrets import Known
+from trunkline.wire.agp.messages import Answer, Downlink, Update
+from trunkline.wire.agp.repeats import Repeats
+from trunkline.wire.agp.translate import Inward, Logged, to_events
+
+_log = structlog.get_logger(__name__)
+
+
+class Teller(Protocol):
+    """The device's line, as far as it is spoken into here."""
+
+    def tell(self, message: Downlink) -> None: ...
+
+
+class AgpDevice:
+    def __init__(
+        self, core: Core, machine: Machine, known: Known, on_foreign: Callable[[str, str], None]
+    ) -> None:
+        self.machine = machine
+        self.known = known
+        self.line: Teller | None = None
+        self.apps: dict[str, str] = {}
+        """The app that a session's agent asks for, where it asks for one."""
+        self._core = core
+        self._logs = machine.logs
+        self._append = core.log.append
+        self._clock = core.clock
+        self._now = asyncio.get_running_loop().time
+        self._on_foreign = on_foreign
+        """Told of a kind and an id that are not this device's to name."""
+        self._prompts = Prompts()
+        self._work: dict[str, Inward] = {}
+        """The prompt at work in each session, and what came of it so far."""
+        self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
+        self._cancelling: dict[str, float] = {}
+        """Turns that the device was told to end, and until when it may take."""
+
+    # --- After a restart --------------------------------------------------------------------------
+
+    def restore(self, say: Say) -> None:
+        """An open turn of the records; in the order in which they were said."""
+        try:
+            if self._prompts.add(say) is not None:
+                self._begin(say)
+        except LimitReached:
+            pass  # it is delivered again, and ends then
+
+    def recall(self, session_id: str, event: Logged) -> None:
+        """An event of the log that a message of this device became."""
+        self._repeats.is_new(event.msg_id)
+        work = self._work.get(session_id)
+        if work is not None and work.turn_id == event.turn_id:
+            work.recall(event)
+
+    # --- Up: what the device says -----------------------------------------------------------------
+
+    def update(self, message: Update) -> bool:
+        """A piece of a turn, straight into the log. False: it is none of this device's."""
+        payload = message.payload
+        work = self._work.get(payload.session_id)
+        log = self._logs.get(payload.session_id)
+        if (
+            work is None
+            or log is None
+            or work.turn_id != payload.prompt_id
+            or message.guid != self.known.guid
+            or message.user_id != self.known.user_id
+            or self.machine.ends.has_ended(work.turn_id)
+        ):
+            return self._is_past(message)
+        if self._repeats.is_new(message.msg_id):
+            for line in to_events(work, message, self._clock()):
+                self._append(log, line)
+        return True
+
+    def answer(self, message: Answer) -> None:
+        """The end of a turn; the first one counts."""
+        session_id = message.payload.session_id
+        work = self._work.get(session_id)
+        log = self._logs.get(session_id)
+        if (
+            work is None
+            or log is None
+            or work.turn_id != message.payload.prompt_id
+            or self._is_anothers(message)
+            or self.machine.ends.has_ended(work.turn_id)
+        ):
+            self._is_past(message)
+        elif self._repeats.is_new(message.msg_id):
+            for line in to_events(work, message, self._clock()):
+                self._core.lifecycle.write(self.machine, log, line)
+            current = self._prompts.current(session_id)
+            if current is not None:
+                self._go_on(current)
+
+    def _is_anothers(self, message: Update | Answer) -> bool:
+        known = self.known
+        return message.guid != known.guid or message.user_id != known.user_id
+
+    def _is_past(self, message: Update | Answer) -> bool:
+        """What came is of no turn at work: of one that has ended, or not this device's at all."""
+        payload = message.payload
+        if self._is_anothers(message):
+            kind, name = "device", message.guid
+            if name == self.known.guid:
+                kind, name = "user", message.user_id
+        elif self.machine.ends.has_ended(payload.prompt_id):
+            return True
+        elif payload.session_id not in self._logs:
+            kind, name = "session", payload.session_id
+        else:
+            kind, name = "turn", payload.prompt_id
+        self._on_foreign(kind, name)
+        return False
+
+    # --- Down: what it is told --------------------------------------------------------------------
+
+    def deliver(self, command: Command) -> None:
+        """What AGP has no words for (`Answer`, `Forward`, most of `Configure`) is left out."""
+        match command:
+            case Start():
+                is_openclaw = command.openclaw_config is not None
+                app = agent_app_of(
+                    command.agent_config, command.runtime_type, is_openclaw=is_openclaw
+                )
+                self._choose(command.session_id, app)
+            case Configure():
+                if "agent_app" in command.patch:
+                    self._choose(command.session_id, checked_app(command.patch["agent_app"]))
+            case Say():
+                self._say(command)
+            case Cancel():
+                self._cancel(command.session_id)
+            case Stop():
+                self._stop(command.session_id)
+
+    def withdraw(self, turn_id: str) -> bool:
+        return self._prompts.withdraw(turn_id)
+
+    def resumed(self) -> None:
+        """A line is up again: what the device was told to end may not have reached it."""
+        for say in self._prompts.at_work():
+            if say.turn_id in self._cancelling:
+                self._tell_cancel(say)
+
+    def known_turns(self) -> list[str]:
+        """Turns that need not be delivered again: the device has spoken of them, or they wait."""
+        heard = [work.turn_id for work in self._work.values() if work.heard]
+        return heard + [say.turn_id for say in self._prompts.waiting()]
+
+    def sweep(self) -> None:
+        """Once a second: turns that have ended here, cancels that were not heeded, and sessions
+        that were stopped."""
+        now = self._now()
+        for say in self._prompts.at_work():
+            if self._is_over(say):
+                self._leave(say)
+            elif self._cancelling.get(say.turn_id, now) < now:
+                self._end_cancelled(say)
+        for session_id in list(self.machine.stopping):
+            self._core.machines.release(self.machine, session_id)
+
+    def _choose(self, session_id: str, app: str | None) -> None:
+        if app is not None:
+            self.apps[session_id] = app
+        else:
+            self.apps.pop(session_id, None)
+
+    def _say(self, say: Say) -> None:
+        try:
+            now = self._prompts.add(say)
+        except LimitReached as error:
+            work = self._core.lifecycle.finish(
+                self.machine,
+                say.session_id,
+                "failed",
+                say.turn_id,
+                error=error.message,
+                code=error.code,
+            )
+            self._core.tasks.spawn(work, "prompt refused")
+            return
+        if now is not None and now.turn_id not in self._cancelling:
+            self._begin(now)
+            self._tell_prompt(now)
+
+    def _cancel(self, session_id: str) -> None:
+        for say in list(self._prompts.waiting(session_id)):
+            self._prompts.withdraw(say.turn_id)
+            self._end_cancelled(say)
+        current = self._prompts.current(session_id)
+        if current is not None and not self._is_over(current):
+            self._cancelling.setdefault(current.turn_id, self._now() + limits.CANCEL_GRACE_S)
+            self._tell_cancel(current)
+
+    def _stop(self, session_id: str) -> None:
+        for current in self._prompts.drop(session_id)[:1]:
+            self._forget(current)
+            self._tell_cancel(current)
+        self.apps.pop(session_id, None)
+
+    def _end_cancelled(self, say: Say) -> None:
+        """Ends a turn here: one that was never sent, or that the device does not end."""
+        owed = say.turn_id in self._cancelling
+        work = self._core.lifecycle.finish(
+            self.machine, say.session_id, "cancelled", say.turn_id, owed=owed, cancelled=True
+        )
+        self._core.tasks.spawn(work, "prompt cancelled")
+
+    # --- From one prompt to the next --------------------------------------------------------------
+
+    def _begin(self, say: Say) -> None:
+        work = self._work.get(say.session_id)
+        if work is None or work.turn_id != say.turn_id:
+            self._work[say.session_id] = Inward(
+                say.turn_id,
+                chars_max=limits.AGP_STREAMED_CHARS_MAX,
+                calls_max=limits.AGP_TOOL_CALLS_KEPT,
+            )
+
+    def _is_over(self, say: Say) -> bool:
+        return self.machine.ends.has_ended(say.turn_id) or say.session_id not in self._logs
+
+    def _leave(self, say: Say) -> None:
+        """A turn at work has ended here: the device may still be busy with it."""
+        if self.line is not None:
+            if say.turn_id not in self._cancelling:
+                self._tell_cancel(say)
+            self._go_on(say)
+
+    def _go_on(self, ended: Say) -> None:
+        """The next prompt of the session that is not over too."""
+        session_id = ended.session_id
+        self._forget(ended)
+        following = self._prompts.ended(session_id, ended.turn_id)
+        while following is not None and self._is_over(following):
+            following = self._prompts.ended(session_id, following.turn_id)
+        if following is not None:
+            self._begin(following)
+            self._tell_prompt(following)
+
+    def _forget(self, say: Say) -> None:
+        self._work.pop(say.session_id, None)
+        self._cancelling.pop(say.turn_id, None)
+
+    def _tell_prompt(self, say: Say) -> None:
+        if self.line is not None:
+            self.line.tell(prompt_of(say, self.known, self._app(say.session_id)))
+
+    def _tell_cancel(self, say: Say) -> None:
+        if self.line is not None:
+            self.line.tell(cancel_of(say, self.known, self._app(say.session_id)))
+
+    def _app(self, session_id: str) -> str:
+        """What the session's agent asks for, else the first that the device was registered
+        with."""
+        return self.apps.get(session_id) or next(iter(self.known.agent_apps), DEFAULT_APP)

@@ -1,0 +1,39 @@
+"""What a device's URL says of it (003 §2): complete, or refused with no WebSocket. Pure."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from trunkline import limits
+from trunkline.control.errors import InvalidRequest
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Who a connection says that it is; empty where it says nothing."""
+
+    guid: str
+    user_id: str
+    token: str
+
+
+def read_query(query: Mapping[str, str], *, is_open: bool) -> Asked:
+    """`is_open`: a device without a token is let in by its name."""
+    asked = Asked(query.get("guid", ""), query.get("user_id", ""), query.get("token", ""))
+    _check(asked.guid, "guid", limits.GUID_CHARS_MAX)
+    _check(asked.user_id, "user_id", limits.ID_CHARS_MAX)
+    _check(asked.token, "token", limits.DEVICE_TOKEN_CHARS_MAX)
+    if bool(asked.guid) != bool(asked.user_id):
+        missing = "user_id" if asked.guid else "guid"
+        raise InvalidRequest(f"{missing} is missing in the URL")
+    if not asked.token and not asked.guid:
+        raise InvalidRequest("guid and user_id, or a device's token, are missing in the URL")
+    if not asked.token and not is_open:
+        raise InvalidRequest("token is missing in the URL")
+    return asked
+
+
+def _check(value: str, name: str, chars_max: int) -> None:
+    if len(value) > chars_max:
+        raise InvalidRequest(f"{name} has more than {chars_max} characters")
+    if value and not (value.isascii() and value.isprintable() and " " not in value):
+        raise InvalidRequest(f"{name} may have visible ASCII characters only")

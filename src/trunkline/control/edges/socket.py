@@ -1,0 +1,176 @@
+"""A WebSocket of JSON text messages, as every edge but the VM's uses it.
+
+Joins fragments, checks text, answers pings, bounds what is unsent, and says goodbye. An edge
+overrides `opened`, `take` and `ended`; what it cannot take it raises as `CloseLine`.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+import structlog
+from picows import WSFrame, WSListener, WSMsgType, WSTransport
+
+from trunkline.control.door.websocket import send_close
+from trunkline.wire.errors import CloseLine
+from trunkline.wire.frames import (
+    INVALID_TEXT,
+    PROTOCOL_ERROR,
+    Assembler,
+    check_text,
+    text_frames,
+)
+from trunkline.wire.rate import RateLimit
+
+_log = structlog.get_logger(__name__)
+
+_TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
+_PING, _CLOSE = WSMsgType.PING, WSMsgType.CLOSE
+RATE_LIMITED = 4029
+INTERNAL_ERROR = 1011
+
+
+class Socket(WSListener):
+    """One connection."""
+
+    def __init__(self, *, bytes_max: int, per_minute: int, unsent_max: int) -> None:
+        self._now = asyncio.get_running_loop().time
+        self.last_seen = self._now()
+        """When the peer last said anything, pings included."""
+        self.is_open = False
+        self._assembler = Assembler(bytes_max)
+        self._rate = RateLimit(per_minute) if per_minute else None
+        self._unsent_max = unsent_max
+        self._texts: list[str] = []
+        self._transport: WSTransport
+        self._can_write = asyncio.Event()
+        self._can_write.set()
+
+    # --- For the edge to override -----------------------------------------------------------------
+
+    def opened(self) -> None:
+        """The connection is there."""
+
+    def take(self, text: str) -> None:
+        """One message."""
+        raise NotImplementedError
+
+    def ended(self) -> None:
+        """The connection is gone, whoever ended it. Comes once."""
+
+    # --- For the edge to call ---------------------------------------------------------------------
+
+    def count(self) -> None:
+        """Counts a message against the rate limit."""
+        if self._rate is not None and not self._rate.count(self._now()):
+            raise CloseLine(RATE_LIMITED, "too many messages in a minute")
+
+    def send(self, *messages: bytes) -> None:
+        self.send_all(messages)
+
+    def send_all(self, messages: Iterable[bytes]) -> None:
+        """Text messages, in one write."""
+        if not self.is_open:
+            return
+        transport = self._transport.underlying_transport
+        transport.write(text_frames(messages))
+        if transport.get_write_buffer_size() > self._unsent_max:
+            # It does not read. It is cut here, slows nobody, and catches up when it comes back.
+            _log.warning("a peer does not read; cutting its connection", edge=type(self).__name__)
+            transport.abort()
+
+    async def room(self) -> None:
+        """Returns when most of what was sent is read; at once when the connection is gone."""
+        await self._can_write.wait()
+
+    def pause(self, paused: bool) -> None:
+        """While the disk does not keep up, machines are not read."""
+        if self.is_open:
+            transport = self._transport.underlying_transport
+            transport.pause_reading() if paused else transport.resume_reading()
+
+    def close(self, code: int, reason: str) -> None:
+        """Says why, and ends it; nothing is taken any more."""
+        if self.is_open:
+            self._end()
+            send_close(self._transport, code, reason)
+
+    # --- picows -----------------------------------------------------------------------------------
+
+    def on_ws_connected(self, transport: WSTransport) -> None:
+        self._transport = transport
+        self.is_open = True
+        self.opened()
+
+    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        self.last_seen = self._now()
+        if not self.is_open:
+            return
+        try:
+            if (
+                frame.msg_type == _TEXT
+                and frame.fin
+                and self._assembler.idle
+                and not (frame.rsv1 or frame.rsv2 or frame.rsv3)
+            ):
+                self._texts.append(frame.get_payload_as_utf8_text())
+                if frame.last_in_buffer:
+                    self._take_texts()
+            else:
+                self._take_texts()
+                self._any_frame(frame)
+        except Exception as error:
+            self._take_texts()
+            self.failed(error)
+
+    def on_ws_disconnected(self, transport: WSTransport) -> None:
+        self._end()
+
+    def pause_writing(self) -> None:
+        self._can_write.clear()
+
+    def resume_writing(self) -> None:
+        self._can_write.set()
+
+    def _take_texts(self) -> None:
+        """The messages that one read of the socket brought."""
+        texts, self._texts = self._texts, []
+        for text in texts:
+            if not self.is_open:
+                return
+            try:
+                self.take(text)
+            except Exception as error:
+                self.failed(error)
+
+    def failed(self, error: Exception) -> None:
+        match error:
+            case CloseLine():
+                self.close(error.code, error.reason)
+            case UnicodeDecodeError():
+                self.close(INVALID_TEXT, "text that is not UTF-8")
+            case _:
+                _log.error("a message could not be handled", exc_info=error)
+                self.close(INTERNAL_ERROR, "internal error")
+
+    def _any_frame(self, frame: WSFrame) -> None:
+        if frame.rsv1 or frame.rsv2 or frame.rsv3:
+            raise CloseLine(PROTOCOL_ERROR, "reserved bits without an extension")
+        kind = frame.msg_type
+        if kind == _PING:
+            self._transport.send_pong(frame.get_payload_as_bytes())
+        elif kind == _CLOSE:
+            self.close(1000, "")
+        elif kind in (_TEXT, _BINARY, _CONTINUATION):
+            opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
+            whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
+            if whole is not None:
+                check_text(whole)
+                self.take(whole.decode())
+
+    def _end(self) -> None:
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._texts = []
+        self._can_write.set()
+        self.ended()

@@ -1,0 +1,191 @@
+"""Persons: names that answer in groups, each with a prompt, a model and a machine of its own.
+
+Records only; what a person is asked is the coordinator's work.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+from sqlalchemy import Select, and_, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, NotFound
+from trunkline.control.groups.mentions import RESERVED, is_name, normal
+from trunkline.control.ids import new_id
+from trunkline.control.records.fields import Id, Name, RuntimeType, Text
+from trunkline.control.records.page import (
+    Page,
+    Paging,
+    changes,
+    columns,
+    read_one,
+    read_page,
+    visible,
+)
+from trunkline.control.records.users import Users
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_persons, _users = schema.persons, schema.users
+
+PersonName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=limits.GROUP_NAME_CHARS_MAX,
+        description="Letters, digits, `_` and `-` of any script.",
+    ),
+]
+
+
+class Person(msgspec.Struct, kw_only=True):
+    """`machine_id` of null: one that is online is picked when the person is first needed."""
+
+    id: str
+    user_id: str
+    name: str
+    prompt: str
+    model: str | None
+    machine_id: str | None
+    runtime_type: str | None
+    created_at: int
+
+
+class NewPerson(msgspec.Struct, kw_only=True):
+    """`user_id`: only for who may act for that user."""
+
+    name: PersonName
+    user_id: Id | None = None
+    prompt: Text = ""
+    model: Name | None = None
+    machine_id: Id | None = None
+    runtime_type: RuntimeType | None = None
+
+
+class PersonPatch(msgspec.Struct, kw_only=True):
+    """What is left out stays as it is; null clears a value."""
+
+    name: PersonName | UnsetType = UNSET
+    prompt: Text | UnsetType = UNSET
+    model: Name | UnsetType | None = UNSET
+    machine_id: Id | UnsetType | None = UNSET
+    runtime_type: RuntimeType | UnsetType | None = UNSET
+
+
+class Persons:
+    """The records of persons."""
+
+    def __init__(self, store: Store, users: Users, clock: Clock) -> None:
+        self._store = store
+        self._users = users
+        self._clock = clock
+
+    async def create(self, who: Principal, new: NewPerson) -> Person:
+        owner = await self._users.get_managed(who, new.user_id or who.user_id)
+        values = msgspec.structs.asdict(new) | {
+            "user_id": owner.id,
+            "name": checked_name(new.name),
+            "machine_id": await self._machine(owner.id, new.machine_id),
+        }
+        person = Person(id=new_id(), created_at=self._clock(), **values)
+        count = select(func.count()).select_from(_persons).where(_persons.c.user_id == owner.id)
+        try:
+            async with self._store.write() as connection:
+                if (await connection.scalar(count) or 0) >= limits.PERSONS_PER_USER_MAX:
+                    raise LimitReached("this user has too many persons; remove one first")
+                await connection.execute(insert(_persons).values(msgspec.structs.asdict(person)))
+        except IntegrityError as error:
+            raise _taken(person.name) from error
+        return person
+
+    async def get(self, who: Principal, person_id: str) -> Person:
+        person = await read_one(self._store, _seen_by(who, _persons.c.id == person_id), Person)
+        if person is None:
+            raise NotFound("person", person_id)
+        return person
+
+    async def find(self, person_id: str) -> Person | None:
+        """For the coordinator, which has asked whose it is."""
+        query = select(*columns(_persons, Person)).where(_persons.c.id == person_id)
+        return await read_one(self._store, query, Person)
+
+    async def page(self, who: Principal, paging: Paging) -> Page[Person]:
+        return await read_page(self._store, _seen_by(who), _persons.c.id, paging, Person)
+
+    async def change(self, who: Principal, person_id: str, patch: PersonPatch) -> Person:
+        person = await self.managed(who, person_id)
+        values = changes(patch)
+        if "name" in values:
+            values["name"] = checked_name(values["name"])
+        if "machine_id" in values:
+            values["machine_id"] = await self._machine(person.user_id, values["machine_id"])
+        if values:
+            try:
+                async with self._store.write() as connection:
+                    await connection.execute(
+                        update(_persons).where(_persons.c.id == person_id).values(values)
+                    )
+            except IntegrityError as error:
+                raise _taken(values["name"]) from error
+        return await self.get(who, person_id)
+
+    async def managed(self, who: Principal, person_id: str) -> Person:
+        """A person that whoever asks may change."""
+        person = await self.get(who, person_id)
+        await self._users.get_managed(who, person.user_id)
+        return person
+
+    async def remove(self, person_id: str) -> None:
+        async with self._store.write() as connection:
+            await connection.execute(delete(_persons).where(_persons.c.id == person_id))
+
+    async def _machine(self, user_id: str, name: str | None) -> str | None:
+        """The id of that user's machine; a device may also be named by its `guid`."""
+        if name is None:
+            return None
+        machines, secrets = schema.machines, schema.machine_secrets
+        query = (
+            select(machines.c.id, machines.c.kind)
+            .outerjoin(secrets, secrets.c.machine_id == machines.c.id)
+            .where(
+                machines.c.user_id == user_id,
+                (machines.c.id == name) | (secrets.c.guid == name),
+                machines.c.state != "terminated",
+            )
+        )
+        async with self._store.read() as connection:
+            row = (await connection.execute(query)).first()
+        if row is None:
+            raise NotFound("machine", name)
+        if row.kind == "group":
+            raise InvalidRequest("a person cannot live on a group")
+        return str(row.id)
+
+
+def checked_name(name: str) -> str:
+    """A name that can be mentioned."""
+    name = normal(name)
+    if not is_name(name):
+        raise InvalidRequest(
+            "a name has letters, digits, _ and - only, "
+            f"and at most {limits.GROUP_NAME_CHARS_MAX} of them"
+        )
+    if name.casefold() in RESERVED:
+        raise InvalidRequest(f"nobody can be called {name!r}: it means somebody already")
+    return name
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"{name!r} is taken", code="NAME_TAKEN")
+
+
+def _seen_by(who: Principal, *wanted: Any) -> Select[Any]:
+    return (
+        select(*columns(_persons, Person))
+        .join(_users, _users.c.id == _persons.c.user_id)
+        .where(and_(visible(who, _users.c.org_id, _users.c.id, shared=False), *wanted))
+    )

@@ -1,0 +1,1 @@
+"""The AGP wire: one WebSocket per device, prompts down, updates and answers up (document 003)."""

@@ -1,0 +1,176 @@
+"""What a device says of a turn, as events for the session's log. Pure.
+
+`to_events` keeps the little that a stream needs in an `Inward`, one for each prompt at work; after
+a restart `recall` fills it again from the log.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trunkline.wire import events
+from trunkline.wire.agp import messages as agp
+from trunkline.wire.agp.messages import Answer, ToolCall, Update
+from trunkline.wire.errors import Malformed
+
+REFUSED = "REFUSED"
+DEVICE_ERROR = "DEVICE_ERROR"
+_ENDED = (agp.COMPLETED, agp.FAILED)
+
+
+class _TextChunk(msgspec.Struct, tag="text_chunk", gc=False):
+    """The event that nearly every message becomes."""
+
+    content: str
+    turn_id: str
+    msg_id: str
+    ts: int
+
+
+class Logged(msgspec.Struct):
+    """An event of the log, as far as it says what a device had sent before a restart."""
+
+    type: str = ""
+    msg_id: Any = None
+    turn_id: Any = None
+    content: Any = None
+    tool_call_id: Any = None
+    tool_name: Any = None
+
+
+_encode = msgspec.json.Encoder().encode
+_logged = msgspec.json.Decoder(Logged)
+
+
+def read_logged(line: str) -> Logged | None:
+    """None for an event that no message of a device became."""
+    if '"msg_id"' not in line:
+        return None
+    try:
+        found = _logged.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return found if isinstance(found.msg_id, str) else None
+
+
+class Inward:
+    """One turn on a device."""
+
+    __slots__ = ("_calls", "_calls_max", "_chars", "_chars_max", "_text", "heard", "turn_id")
+
+    def __init__(self, turn_id: str, *, chars_max: int, calls_max: int) -> None:
+        self.turn_id = turn_id
+        self.heard = False
+        """Whether the device has said anything of this turn."""
+        self._text: list[str] = []
+        self._chars = 0
+        self._chars_max = chars_max
+        self._calls: dict[str, tuple[str, bool]] = {}
+        """Each tool call's name, and whether it is over."""
+        self._calls_max = calls_max
+
+    @property
+    def text(self) -> str:
+        """What was streamed, up to the bound."""
+        return "".join(self._text)
+
+    def recall(self, event: Logged) -> None:
+        """An event of this turn that is in the log."""
+        self.heard = True
+        if event.type == "text_chunk" and isinstance(event.content, str):
+            self.keep(event.content)
+        elif isinstance(event.tool_call_id, str) and isinstance(event.tool_name, str):
+            is_over = event.type == "tool_call_complete"
+            self.note(event.tool_call_id, event.tool_name, is_over=is_over)
+
+    def keep(self, text: str) -> None:
+        if self._chars < self._chars_max:
+            text = text[: self._chars_max - self._chars]
+            self._text.append(text)
+            self._chars += len(text)
+
+    def name_of(self, call_id: str) -> str | None:
+        call = self._calls.get(call_id)
+        return call[0] if call is not None else None
+
+    def is_over(self, call_id: str) -> bool:
+        return self._calls.get(call_id, ("", False))[1]
+
+    def note(self, call_id: str, name: str, *, is_over: bool) -> None:
+        self._calls[call_id] = name, is_over
+        if len(self._calls) > self._calls_max:
+            del self._calls[next(iter(self._calls))]
+
+
+def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
+    """The message as lines of the log, each with the message's id. `Malformed` if it says
+    nothing that could be understood."""
+    state.heard = True
+    if isinstance(message, Answer):
+        return [_end(state, message, ts)]
+    payload = message.payload
+    if payload.update_type == agp.MESSAGE_CHUNK:
+        if payload.content is None:
+            raise Malformed("a message_chunk without content")
+        text = payload.content.shown
+        if not text:
+            return []
+        state.keep(text)
+        return [_encode(_TextChunk(text, state.turn_id, message.msg_id, ts)).decode()]
+    if payload.update_type not in agp.UPDATE_TYPES:
+        raise Malformed(f"update_type {payload.update_type[:40]!r} is not known")
+    if payload.tool_call is None:
+        raise Malformed(f"a {payload.update_type} without tool_call")
+    return _tool_lines(state, payload.tool_call, message.msg_id, ts)
+
+
+def _tool_lines(state: Inward, call: ToolCall, msg_id: str, ts: int) -> list[str]:
+    """A call starts, goes on, and is over: each once, whatever the device calls its messages."""
+    call_id = call.tool_call_id
+    known = state.name_of(call_id)
+    name = known or call.title or call.kind or "tool"
+    was_over = state.is_over(call_id)
+    is_over = call.status in _ENDED
+    state.note(call_id, name, is_over=is_over or was_over)
+    locations = [one.path for one in call.locations or ()]
+    common = {
+        "tool_call_id": call_id,
+        "tool_name": name,
+        "kind": call.kind,
+        "title": call.title,
+        "locations": [{"path": path} for path in locations] or None,
+        "turn_id": state.turn_id,
+        "msg_id": msg_id,
+        "ts": ts,
+    }
+    result = agp.shown(call.content)
+    lines = []
+    if known is None:
+        lines.append(events.line("tool_call_start", status=call.status, **common))
+    if is_over and not was_over:
+        failed = call.status == agp.FAILED
+        lines.append(events.line("tool_call_complete", result=result, is_error=failed, **common))
+    elif result or (known is not None and not was_over):
+        more = events.line("tool_call_progress", content=result, status=call.status, **common)
+        lines.append(more)
+    return lines
+
+
+def _end(state: Inward, message: Answer, ts: int) -> str:
+    payload = message.payload
+    given = agp.shown(payload.content)
+    content = given or state.text
+    common = {"turn_id": state.turn_id, "msg_id": message.msg_id, "ts": ts}
+    match payload.stop_reason:
+        case agp.END_TURN:
+            return events.line("execution_complete", content=content, **common)
+        case agp.CANCELLED:
+            return events.line("execution_complete", content=content, cancelled=True, **common)
+        case agp.REFUSAL:
+            error, code = payload.error or given or "the device's app refused", REFUSED
+        case agp.ERROR:
+            error, code = payload.error or given or "the device's app failed", DEVICE_ERROR
+        case unknown:
+            why = f"the device ended the turn with an unknown stop_reason: {unknown[:40]!r}"
+            error, code = f"{why}: {payload.error}" if payload.error else why, DEVICE_ERROR
+    return events.line("execution_error", error=error, code=code, content=given or None, **common)

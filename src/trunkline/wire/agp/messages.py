@@ -1,0 +1,157 @@
+"""Every message of the AGP wire as a typed struct (source document 003).
+
+`method` tells them apart, so that an envelope and its payload are read in one pass. Lenient where
+apps differ: unknown fields are ignored, and kinds, statuses and reasons are any text.
+"""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+TEXT: Final = "text"
+
+MESSAGE_CHUNK: Final = "message_chunk"
+TOOL_CALL: Final = "tool_call"
+TOOL_CALL_UPDATE: Final = "tool_call_update"
+UPDATE_TYPES: Final = (MESSAGE_CHUNK, TOOL_CALL, TOOL_CALL_UPDATE)
+
+END_TURN: Final = "end_turn"
+CANCELLED: Final = "cancelled"
+REFUSAL: Final = "refusal"
+ERROR: Final = "error"
+STOP_REASONS: Final = (END_TURN, CANCELLED, REFUSAL, ERROR)
+
+KINDS: Final = ("read", "edit", "delete", "execute", "search", "fetch", "think", "other")
+
+PENDING: Final = "pending"
+IN_PROGRESS: Final = "in_progress"
+COMPLETED: Final = "completed"
+FAILED: Final = "failed"
+STATUSES: Final = (PENDING, IN_PROGRESS, COMPLETED, FAILED)
+
+
+# --- What messages are made of ----------------------------------------------------------------
+
+
+class ContentBlock(msgspec.Struct, gc=False, omit_defaults=True):
+    """Only `text` is defined; what else an app sends is named, not shown."""
+
+    type: str
+    text: str | None = None
+
+    @property
+    def shown(self) -> str:
+        if self.type == TEXT:
+            return self.text or ""
+        return f"[{self.type[:40]}]"
+
+
+class Location(msgspec.Struct, gc=False):
+    path: str
+
+
+class ToolCall(msgspec.Struct, gc=False, omit_defaults=True):
+    """A `tool_call_update` may lack `title` and `kind`."""
+
+    tool_call_id: Id
+    status: str
+    title: str | None = None
+    kind: str | None = None
+    content: list[ContentBlock] | None = None
+    locations: list[Location] | None = None
+
+
+class _Envelope(msgspec.Struct, tag_field="method", kw_only=True, gc=False):
+    msg_id: Id
+    guid: str = ""
+    user_id: str = ""
+
+
+# --- Down: to the device ----------------------------------------------------------------------
+
+
+class PromptPayload(msgspec.Struct):
+    session_id: Id
+    prompt_id: Id
+    agent_app: str
+    content: list[ContentBlock]
+
+
+class CancelPayload(msgspec.Struct):
+    session_id: Id
+    prompt_id: Id
+    agent_app: str
+
+
+class Prompt(_Envelope, tag="session.prompt"):
+    """A user's message: it opens a turn."""
+
+    payload: PromptPayload
+
+
+class Cancel(_Envelope, tag="session.cancel"):
+    """The turn is to end; the device says `cancelled`."""
+
+    payload: CancelPayload
+
+
+class Pong(_Envelope, tag="pong"):
+    """The answer to a `ping` in text."""
+
+    payload: dict[str, Any] = {}
+
+
+Downlink = Prompt | Cancel | Pong
+
+
+# --- Up: from the device ----------------------------------------------------------------------
+
+
+class UpdatePayload(msgspec.Struct, gc=False, omit_defaults=True):
+    """`content` is one block here, a list in the final answer."""
+
+    session_id: Id
+    prompt_id: Id
+    update_type: str
+    content: ContentBlock | None = None
+    tool_call: ToolCall | None = None
+
+
+class AnswerPayload(msgspec.Struct, gc=False, omit_defaults=True):
+    session_id: Id
+    prompt_id: Id
+    stop_reason: str
+    content: list[ContentBlock] | None = None
+    error: str | None = None
+
+
+class Update(_Envelope, tag="session.update"):
+    """Something on the way to the answer; any number of them."""
+
+    payload: UpdatePayload
+
+
+class Answer(_Envelope, tag="session.promptResponse"):
+    """The end of a turn. The first one for a prompt counts."""
+
+    payload: AnswerPayload
+
+
+class Ping(msgspec.Struct, tag_field="method", tag="ping"):
+    """Not in the document; apps send it beside the WebSocket's own pings, in many forms."""
+
+    msg_id: Any = None
+
+
+Uplink = Update | Answer | Ping
+
+
+def blocks(*texts: str) -> list[ContentBlock]:
+    return [ContentBlock(TEXT, text) for text in texts]
+
+
+def shown(content: list[ContentBlock] | None) -> str:
+    """All blocks as one text, one under the other."""
+    return "\n".join(block.shown for block in content or ())

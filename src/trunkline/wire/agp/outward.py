@@ -1,0 +1,189 @@
+"""Events of a session as a device would send them: for our machines on somebody else's server.
+
+`from_events` keeps what a stream needs in an `Outward`, one for each session. Pure. What AGP has no
+words for is left out; docs/protocols/agp.md lists it.
+"""
+
+from typing import Any
+
+from trunkline.wire import events
+from trunkline.wire.agp import messages as agp
+from trunkline.wire.agp.codec import encode, msg_id_of
+from trunkline.wire.agp.inward import REFUSED
+from trunkline.wire.agp.messages import (
+    Answer,
+    AnswerPayload,
+    Location,
+    ToolCall,
+    Update,
+    UpdatePayload,
+    blocks,
+)
+from trunkline.wire.events import SessionEvent, text_of
+
+_ENDED_KEPT = 1000
+_CALLS_KEPT = 1000
+_ID_CHARS_MAX = 200
+_SKILL = "skill-"
+_TOOLS = (
+    "tool_call_start",
+    "tool_call_progress",
+    "tool_call_complete",
+    "skill_call_start",
+    "skill_call_complete",
+)
+_REFUSALS = (REFUSED, "MODEL_REFUSED")
+
+Payload = UpdatePayload | AnswerPayload
+
+
+class Outward:
+    """One session on a device."""
+
+    def __init__(self, session_id: str, guid: str = "", user_id: str = "") -> None:
+        self.session_id = session_id
+        self.guid = guid
+        self.user_id = user_id
+        self.prompt_id = ""
+        """The newest prompt that came or was spoken of: what names no turn is of this one."""
+        self.ended: dict[str, None] = {}
+        """The newest prompts that have their answer: there is one for each."""
+        self.calls: dict[str, bool] = {}
+        """Tool calls that were told, and whether they are over."""
+        self.thought = ""
+        """The call under which the present stretch of thinking is told; empty: none."""
+
+    def begin(self, prompt_id: str, guid: str, user_id: str) -> None:
+        """A prompt has come; what answers it echoes its addresses."""
+        self.prompt_id, self.guid, self.user_id = prompt_id, guid, user_id
+
+
+def from_events(state: Outward, event_id: int, line: str) -> list[bytes]:
+    """The messages that this event becomes. The same event has the same message ids again."""
+    event = events.read(line)
+    if event is None:
+        return []
+    prompt_id = text_of(event.turn_id) or state.prompt_id
+    if not prompt_id or prompt_id in state.ended:
+        return []
+    state.prompt_id = prompt_id
+    payloads = _payloads(state, event, event_id)
+    if event.type in events.TERMINAL:
+        _remember(state.ended, prompt_id, None, _ENDED_KEPT)
+        state.calls.clear()
+    return [
+        _message(state, payload, msg_id_of(state.session_id, event_id, number))
+        for number, payload in enumerate(payloads)
+    ]
+
+
+def _message(state: Outward, payload: Payload, msg_id: str) -> bytes:
+    address = {"guid": state.guid, "user_id": state.user_id}
+    if isinstance(payload, UpdatePayload):
+        return encode(Update(msg_id=msg_id, payload=payload, **address))
+    return encode(Answer(msg_id=msg_id, payload=payload, **address))
+
+
+def _payloads(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
+    if event.type == "thinking":
+        return _thinking(state, event, event_id)
+    told: list[Payload] = []
+    if event.type == "text_chunk":
+        if text := text_of(event.content):
+            told.append(_text(state, text))
+    elif event.type in _TOOLS:
+        told += _tool(state, event, event_id)
+    elif event.type in events.TERMINAL:
+        told.append(_answer(state, event))
+    if told and state.thought:
+        call_id, state.thought = state.thought, ""
+        told.insert(0, _call(state, agp.TOOL_CALL_UPDATE, ToolCall(call_id, agp.COMPLETED)))
+    return told
+
+
+def _thinking(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
+    """AGP knows thinking as a kind of tool call: one for each stretch of it."""
+    text = text_of(event.content)
+    if not text:
+        return []
+    is_first = not state.thought
+    state.thought = state.thought or f"thinking-{event_id}"
+    call = ToolCall(state.thought, agp.IN_PROGRESS, content=blocks(text))
+    if not is_first:
+        return [_call(state, agp.TOOL_CALL_UPDATE, call)]
+    call.title, call.kind = "thinking", "think"
+    return [_call(state, agp.TOOL_CALL, call)]
+
+
+def _tool(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
+    call_id = _call_id(state, event, event_id)
+    is_known = call_id in state.calls
+    is_over = event.type.endswith("_complete")
+    if is_over and state.calls.get(call_id):
+        return []
+    call = ToolCall(call_id, _status(event, is_over=is_over))
+    if not is_known or event.title is not None:
+        call.title = text_of(event.title) or text_of(event.tool_name or event.skill_name) or None
+    if not is_known or event.kind is not None:
+        call.kind = event.kind if event.kind in agp.KINDS else "other"
+    call.locations = _locations(event) or None
+    content = text_of(event.result if is_over else event.content)
+    if content:
+        call.content = blocks(content)
+    _remember(state.calls, call_id, is_over or state.calls.get(call_id, False), _CALLS_KEPT)
+    return [_call(state, agp.TOOL_CALL_UPDATE if is_known else agp.TOOL_CALL, call)]
+
+
+def _call_id(state: Outward, event: SessionEvent, event_id: int) -> str:
+    """The call's own id. One without is the newest that is not over, or opens one."""
+    given = text_of(event.tool_call_id)
+    if event.type.startswith("skill_"):
+        # A skill is read inside a tool call, whose id it may carry: two calls, two ids.
+        return f"{_SKILL}{given or text_of(event.skill_name)}"[:_ID_CHARS_MAX]
+    if not given and not event.type.endswith("_start"):
+        for call_id, is_over in reversed(state.calls.items()):
+            if not is_over and not call_id.startswith(_SKILL):
+                return call_id
+    return (given or f"call-{event_id}")[:_ID_CHARS_MAX]
+
+
+def _status(event: SessionEvent, *, is_over: bool) -> str:
+    if is_over:
+        return agp.FAILED if event.is_error is True else agp.COMPLETED
+    return agp.PENDING if event.status == agp.PENDING else agp.IN_PROGRESS
+
+
+def _locations(event: SessionEvent) -> list[Location]:
+    """Paths that the event names: as a device's own does, or in the tool's input."""
+    named = event.locations if isinstance(event.locations, list) else []
+    paths: list[Any] = [one.get("path") for one in named if isinstance(one, dict)]
+    if not paths and isinstance(event.given_input, dict):
+        paths = [event.given_input.get("path")]
+    return [Location(path) for path in paths if isinstance(path, str)]
+
+
+def _answer(state: Outward, event: SessionEvent) -> AnswerPayload:
+    content = blocks(event.answer_text) if event.answer_text else None
+    error = None
+    if event.type == "execution_complete":
+        reason = agp.CANCELLED if event.cancelled is True else agp.END_TURN
+    else:
+        reason = agp.REFUSAL if event.code in _REFUSALS else agp.ERROR
+        error = text_of(event.error) or text_of(event.code) or "the turn failed"
+    return AnswerPayload(state.session_id, state.prompt_id, reason, content=content, error=error)
+
+
+def _text(state: Outward, text: str) -> UpdatePayload:
+    return UpdatePayload(
+        state.session_id, state.prompt_id, agp.MESSAGE_CHUNK, content=blocks(text)[0]
+    )
+
+
+def _call(state: Outward, update_type: str, call: ToolCall) -> UpdatePayload:
+    return UpdatePayload(state.session_id, state.prompt_id, update_type, tool_call=call)
+
+
+def _remember(kept: dict[str, Any], name: str, value: object, kept_max: int) -> None:
+    kept[name] = value
+    if len(kept) > kept_max:
+        del kept[next(iter(kept))]

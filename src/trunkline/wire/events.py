@@ -1,0 +1,136 @@
+"""Session events: the hinge between the protocols (docs/protocols/events.md).
+
+Machines' messages become these, clients' messages are made of these. Lenient: what a careless
+machine writes into a field must not hide the event.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+Json = dict[str, Any]
+
+TERMINAL = ("execution_complete", "execution_error")
+
+
+class SessionEvent(msgspec.Struct):
+    """An event as translations look at it; `docs/protocols/events.md` explains the fields."""
+
+    type: str
+    content: Any = None
+    final_response: Any = None
+    turn_id: Any = None
+    tool_call_id: Any = None
+    ts: Any = None
+    tool_name: Any = None
+    tool_input: Any = None
+    arguments: Any = None
+    result: Any = None
+    is_error: Any = None
+    skill_name: Any = None
+    stage: Any = None
+    error: Any = None
+    code: Any = None
+    cancelled: Any = None
+    request_id: Any = None
+    approval_id: Any = None
+    kind: Any = None
+    message: Any = None
+    options: Any = None
+    multi_select: Any = None
+    timeout_seconds: Any = None
+    confirmed: Any = None
+    answer: Any = None
+    answered_by: Any = None
+    reason: Any = None
+    user_id: Any = None
+    client_message_id: Any = None
+    attachments: Any = None
+    machine: Any = None
+    machine_id: Any = None
+    ready: Any = None
+    tokens_in: Any = None
+    tokens_out: Any = None
+    details: Any = None
+    person: Any = None
+    path: Any = None
+    title: Any = None
+    status: Any = None
+    locations: Any = None
+    plan: Any = None
+    agent: Any = None
+    models: Any = None
+    held: Any = None
+    duration_ms: Any = None
+    raw: msgspec.Raw = msgspec.Raw()
+
+    @property
+    def answer_text(self) -> str:
+        """The final answer, under either of its names."""
+        return text_of(self.final_response) or text_of(self.content)
+
+    @property
+    def given_input(self) -> Any:
+        """A tool's input, under either of its names."""
+        return self.tool_input if self.tool_input is not None else self.arguments
+
+    @property
+    def question_id(self) -> str:
+        return text_of(self.request_id) or text_of(self.approval_id)
+
+
+class Original(msgspec.Struct, omit_defaults=True):
+    """`raw` of an event: the message that it was made of, for clients of the same protocol.
+
+    Without a message: an event before it has the message that both are made of.
+    """
+
+    protocol: str
+    message: msgspec.Raw = msgspec.Raw()
+
+
+_event = msgspec.json.Decoder(SessionEvent)
+_original = msgspec.json.Decoder(Original)
+_encoder = msgspec.json.Encoder()
+
+
+def read(line: str) -> SessionEvent | None:
+    """An event of the log; None for what is none."""
+    try:
+        return _event.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return _read_closely(line)
+
+
+def _read_closely(line: str) -> SessionEvent | None:
+    """Python's own decoder takes half of a character, which a cut-off answer may end with."""
+    try:
+        found = json.loads(line.encode("utf-8", "replace"))
+        return msgspec.convert(found, SessionEvent) if isinstance(found, dict) else None
+    except (ValueError, RecursionError, TypeError, msgspec.ValidationError):
+        return None
+
+
+def original_of(event: SessionEvent, protocol: str) -> Original | None:
+    """The message that the event was made of, if that was one of this protocol."""
+    if not event.raw:
+        return None
+    try:
+        original = _original.decode(event.raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+    return original if original.protocol == protocol else None
+
+
+def line(kind: str, /, **fields: Any) -> str:
+    """An event for the log; fields that are None are left out."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    return _encoder.encode({"type": kind, **given}).decode()
+
+
+def text_of(value: Any) -> str:
+    """A field as text: what is no text shows as JSON, nothing as nothing."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else _encoder.encode(value).decode()

@@ -1,0 +1,1 @@
+"""The MyAgent wire (source document 001): clients that people use."""

@@ -1,0 +1,56 @@
+"""What a person means with a `user.response`: clients write yes and no in many ways."""
+
+from typing import Any, NamedTuple
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_YES = _words(
+    "yes y true ok okay sure confirm confirmed approve approved accept accepted allow allowed 1"
+    " 是 是的 好 好的 确认 同意 可以 允许 批准 行 对 嗯 没问题"
+)
+_NO = _words(
+    "no n false cancel cancelled deny denied reject rejected refuse refused decline declined 0"
+    " 否 不 不是 不行 不同意 不可以 不允许 不要 不用 拒绝 取消 不批准"
+)
+_VERDICTS = ("confirmed", "approved")
+_ANSWERS = ("answer", "text", "value", "selected", "option", "response")
+
+
+class Answer(NamedTuple):
+    confirmed: bool
+    answer: Any = None
+
+
+def answer_of(content: Any, kind: str) -> Answer | None:
+    """The answer to a question of that kind (`approve`, `select`, `input`); None: no answer."""
+    if isinstance(content, dict):
+        return _of_object(content, kind)
+    if isinstance(content, bool):
+        return Answer(content)
+    if kind == "approve":
+        verdict = _verdict(content)
+        return None if verdict is None else Answer(verdict)
+    # Where the question is "which one?" or "what?", a bare "no" is an answer like any other.
+    return Answer(True, content) if isinstance(content, str | list | int | float) else None
+
+
+def _of_object(content: dict[str, Any], kind: str) -> Answer | None:
+    given = next((content[name] for name in _ANSWERS if content.get(name) is not None), None)
+    said = next((content[name] for name in _VERDICTS if content.get(name) is not None), None)
+    if said is not None:
+        verdict = _verdict(said)
+        return None if verdict is None else Answer(verdict, given)
+    return None if given is None else answer_of(given, kind)
+
+
+def _verdict(value: Any) -> bool | None:
+    """Yes or no, as far as that can be told."""
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        return None
+    word = value.strip().strip(".!。！").strip().lower()
+    return True if word in _YES else False if word in _NO else None

@@ -1,0 +1,98 @@
+"""The names of the Yeaft wire (002, "核心 wire types"): a name never changes once it is released.
+
+Whoever adds one adds it to the golden list of its test too. Old names stay, as aliases.
+"""
+
+from typing import Final
+
+FROM_CLIENTS: Final = (
+    "send_message",
+    "yeaft_session_chat",
+    "cancel_execution",
+    "ask_user_answer",
+    "create_conversation",
+    "resume_conversation",
+    "delete_conversation",
+    "list_history_sessions",
+    "list_folders",
+)
+"""002: what a user does."""
+
+FROM_AGENTS: Final = (
+    "claude_output",
+    "yeaft_output",
+    "session_ready",
+    "agent_status",
+    "ask_user_question",
+    "crew_output",
+    "llm_config",
+    "mcp_servers_list",
+    "yeaft_settings",
+)
+"""002: what an agent says."""
+
+HANDSHAKE: Final = (
+    "auth_required",
+    "auth",
+    "registered",
+    "agent_sync_complete",
+    "auth_result",
+    "client_hello",
+    "client_hello_ack",
+)
+
+DEPLOYED: Final = (
+    "chat",
+    "execute",
+    "transfer_files",
+    "conversation_list",
+    "conversation_created",
+    "conversation_resumed",
+    "conversation_closed",
+    "conversation_deleted",
+    "session_id_update",
+    "turn_completed",
+    "execution_cancelled",
+    "history_sessions_list",
+    "folders_list",
+    "sync_messages",
+    "sync_messages_result",
+    "ping_session",
+    "error",
+)
+"""Names of software in use that the document does not have."""
+
+OURS: Final = ("list_agents", "agents_list", "list_conversations", "conversations_list")
+"""Trunkline's additions: a name may be added, none may be changed."""
+
+RELEASED: Final = frozenset((*FROM_CLIENTS, *FROM_AGENTS, *HANDSHAKE, *DEPLOYED, *OURS))
+
+ALIASES: Final = {
+    "unify_group_chat": "yeaft_session_chat",
+    "yeaft_group_chat": "yeaft_session_chat",
+    "unify_session_chat": "yeaft_session_chat",
+    "yeaft_session_send": "yeaft_session_chat",
+    "unify_session_send": "yeaft_session_chat",
+    "unify_output": "yeaft_output",
+    "yeaft_session_output": "yeaft_output",
+    "session_output": "yeaft_output",
+    "unify_settings": "yeaft_settings",
+}
+"""What a message may be called instead; `unify_…` is `yeaft_…` for names not listed here too."""
+
+OUTPUT: Final = frozenset(
+    (
+        "claude_output",
+        "yeaft_output",
+        *(old for old, new in ALIASES.items() if new == "yeaft_output"),
+    )
+)
+"""Streamed output of an agent, under every name: not counted against the rate limit."""
+
+
+def canonical(name: str) -> str:
+    """The name under which a message is handled, whatever its sender calls it."""
+    known = ALIASES.get(name)
+    if known is not None:
+        return known
+    return "yeaft_" + name[6:] if name.startswith("unify_") else name

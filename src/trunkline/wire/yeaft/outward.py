@@ -1,0 +1,173 @@
+"""Session events to what Yeaft web clients get (docs/protocols/yeaft.md has the table).
+
+An envelope of a Yeaft agent passes as it came, by slicing; everything else becomes `claude_output`
+and its kin. Pure: one `Outward` per session and dialect holds what a stream must remember.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from trunkline.wire import events
+from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.yeaft import outward_speech as speech
+from trunkline.wire.yeaft import outward_turns as turns
+from trunkline.wire.yeaft.outward_frames import envelope, session_ready
+from trunkline.wire.yeaft.outward_state import Out, Outward
+
+__all__ = ["PROTOCOL", "Out", "Outward", "from_events"]
+
+PROTOCOL = "yeaft"
+_VERBATIM = b'{"protocol":"yeaft","message":'
+_READY = "session_ready"
+_DEPLOYED_READY = ("conversation_created", "conversation_resumed")
+_NOT_SHOWN = ("type", "subtype", "raw", "ts", "turn_id")
+
+_MAKERS: dict[str, Callable[[Outward, int, SessionEvent], list[bytes]]] = {
+    "text_chunk": speech.text,
+    "thinking": speech.thinking,
+    "tool_call_start": speech.tool_start,
+    "tool_call_progress": speech.tool_progress,
+    "tool_call_complete": speech.tool_end,
+    "skill_call_start": speech.tool_start,
+    "skill_call_complete": speech.tool_end,
+    "approval_request": speech.asked,
+    "approval_resolved": speech.answered,
+    "usage": turns.usage,
+    "person_start": turns.person_start,
+    "person_complete": turns.person_end,
+    "person_error": turns.person_end,
+}
+
+
+def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
+    """What one event of the log becomes; nothing for what this wire cannot say."""
+    event = events.read(line)
+    if event is None:
+        return []
+    original = _original(event)
+    if original is not None:
+        return [Out(body) for body in _relayed(state, event, original)]
+    make = _MAKERS.get(event.type)
+    if make is not None:
+        return [Out(body) for body in make(state, event_id, event)]
+    match event.type:
+        case "user_message":
+            return turns.user_message(state, event)
+        case "execution_complete" | "execution_error":
+            return [Out(body) for body in turns.end(state, event, None, "")]
+        case "session_status":
+            return [Out(body) for body in _status(state, event, _fields(line))]
+        case "plan" | "file_created":
+            return [Out(state.frame(event).system(event.type, **_fields(line)))]
+    return []
+
+
+# --- A Yeaft agent's own envelopes ----------------------------------------------------------------
+
+
+class _Peek(msgspec.Struct):
+    type: Any = None
+    data: Any = None
+
+
+_peek = msgspec.json.Decoder(_Peek)
+
+
+def _original(event: SessionEvent) -> bytes | None:
+    """The envelope that the event was made of; empty if an earlier event had it, None if it is
+    of another protocol."""
+    if not event.raw:
+        return None
+    raw = bytes(event.raw)
+    if raw.startswith(_VERBATIM):
+        return raw[len(_VERBATIM) : -1]
+    found = events.original_of(event, PROTOCOL)
+    return None if found is None else bytes(found.message)
+
+
+def _kind(original: bytes) -> str:
+    """An envelope's type, or `result` for output that is one."""
+    try:
+        peek = _peek.decode(original)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return ""
+    if isinstance(peek.data, dict) and peek.data.get("type") == "result":
+        return "result"
+    return text_of(peek.type)
+
+
+def _relayed(state: Outward, event: SessionEvent, original: bytes) -> list[bytes]:
+    if event.type in events.TERMINAL:
+        return turns.end(state, event, original, _kind(original))
+    if event.type == "session_status" and isinstance(event.ready, dict):
+        return _ready(state, event, original)
+    if event.type in ("usage", "foreign") and _kind(original) == "result":
+        state.turn(event).has_result = True
+    return [original] if original else []
+
+
+def _ready(state: Outward, event: SessionEvent, original: bytes) -> list[bytes]:
+    """Clients wait for it under the name that they know. Deployed ones must also be told the
+    agent, which does not name itself."""
+    if isinstance(event.machine_id, str):
+        state.agent_id = event.machine_id
+    session_id = event.ready.get("session_id")
+    if isinstance(session_id, str) and session_id:
+        state.session_id = session_id
+    kind = _kind(original)
+    if kind == _READY and not state.deployed:
+        return [original]
+    made = session_ready(
+        state.conversation_id, state.agent_id, event.ready, deployed=state.deployed
+    )
+    replaced = not original or (state.deployed and kind in _DEPLOYED_READY)
+    return [made] if replaced else [original, made]
+
+
+# --- Machines -------------------------------------------------------------------------------------
+
+
+def _status(state: Outward, event: SessionEvent, fields: dict[str, Any]) -> list[bytes]:
+    if isinstance(event.ready, dict):
+        return _ready(state, event, b"")
+    if isinstance(event.machine_id, str):
+        state.agent_id = event.machine_id
+        state.group_id = state.group_id and event.machine_id
+    message = _status_text(event, fields)
+    if message:
+        return [state.own.system("status", **{**fields, "message": message})]
+    if event.machine not in ("online", "offline"):
+        return []
+    return [
+        envelope(
+            "agent_status",
+            conversationId=state.conversation_id,
+            agentId=state.agent_id,
+            state=event.machine,
+        )
+    ]
+
+
+def _status_text(event: SessionEvent, fields: dict[str, Any]) -> str:
+    """What a person should read about it; nothing for mere comings and goings."""
+    if fields.get("held"):
+        return "the machine is offline: the message waits until it is back"
+    if fields.get("lost_events"):
+        return f"the machine lost {text_of(fields['lost_events'])} events here"
+    if event.machine == "gone":
+        return text_of(event.message) or "the machine is gone"
+    for name in ("problems", "degraded"):
+        if isinstance(fields.get(name), list) and fields[name]:
+            return "; ".join(text_of(one) for one in fields[name])
+    return ""
+
+
+def _fields(line: str) -> dict[str, Any]:
+    """What an event holds besides; only of those that are rare enough to be read twice."""
+    try:
+        found = msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return {}
+    return {name: value for name, value in found.items() if name not in _NOT_SHOWN}

@@ -1,0 +1,144 @@
+"""What an agent says and does in a turn: text, thinking, tools, questions (002).
+
+One function for each session event, called by `outward`.
+"""
+
+from typing import Any
+
+from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.yeaft.outward_frames import envelope
+from trunkline.wire.yeaft.outward_state import Outward, fields_of, keep
+
+YES_NO = ["yes", "no"]
+
+
+def text(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    said = text_of(event.content)
+    if not said:
+        return []
+    state.said(event, said)
+    return [state.frame(event).text(said)]
+
+
+def thinking(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    thought = text_of(event.content)
+    return [state.frame(event).thinking(thought)] if thought else []
+
+
+# --- Tools ----------------------------------------------------------------------------------------
+
+
+def tool_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    name, given = _tool(event)
+    call_id = text_of(event.tool_call_id) or f"tool_{event_id}"
+    keep(state.calls, call_id, name)
+    state.paused(event)
+    return [state.frame(event).tool_use(call_id, name, given)]
+
+
+def tool_progress(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    """A `tool_result` would mean that the tool is done."""
+    call_id = _call_of(state, event) or text_of(event.tool_call_id)
+    shown = text_of(event.content)
+    return [state.frame(event).system("tool_progress", tool_use_id=call_id, content=shown)]
+
+
+def tool_end(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    call_id = _call_of(state, event)
+    bodies: list[bytes] = []
+    if call_id is None:  # a result needs what it is the result of
+        bodies = tool_start(state, event_id, event)
+        call_id = text_of(event.tool_call_id) or f"tool_{event_id}"
+    state.calls.pop(call_id, None)
+    is_error = event.is_error is True or (event.result is None and event.error is not None)
+    content = _tool_content(event.error if event.result is None else event.result)
+    return [*bodies, state.frame(event).tool_result(call_id, content, is_error)]
+
+
+def _tool(event: SessionEvent) -> tuple[str, Any]:
+    given = event.given_input
+    if not event.type.startswith("skill_"):
+        return text_of(event.tool_name) or "tool", given
+    more = given if isinstance(given, dict) else {} if given is None else {"args": given}
+    return "Skill", {"skill": text_of(event.skill_name), **more}
+
+
+def _call_of(state: Outward, event: SessionEvent) -> str | None:
+    """The call that an event is of: by its id, else the oldest one of that tool."""
+    named = text_of(event.tool_call_id)
+    if named:
+        return named if named in state.calls else None
+    name = _tool(event)[0]
+    return next((one for one, other in state.calls.items() if other == name), None)
+
+
+def _tool_content(result: Any) -> Any:
+    """Blocks as Claude has them, or text."""
+    if isinstance(result, list) and result and all(_is_block(one) for one in result):
+        return result
+    return text_of(result)
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("type"), str)
+
+
+# --- Questions ------------------------------------------------------------------------------------
+
+
+def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    """002, "ask-user 双向通信". Deployed clients show a question at the tool call that asks it,
+    and read it from `questions`."""
+    request_id = event.question_id
+    if not request_id:
+        return []
+    prompt = text_of(event.message) or text_of(event.tool_name) or "?"
+    choices = [_label(one) for one in event.options] if isinstance(event.options, list) else []
+    if not choices and event.kind not in ("input", "select"):
+        choices = YES_NO
+    is_multi = event.multi_select is True
+    fields: dict[str, Any] = {
+        "conversationId": state.conversation_id,
+        "requestId": request_id,
+        "prompt": prompt,
+        "choices": choices or None,
+        "multiSelect": is_multi,
+        "kind": event.kind,
+        "toolName": event.tool_name,
+        "toolInput": event.given_input,
+        "timeoutSeconds": event.timeout_seconds,
+        **fields_of(event.person, state.group_id),
+    }
+    if not state.deployed:
+        return [envelope("ask_user_question", **fields)]
+    options = [{"label": one, "description": ""} for one in choices]
+    question = {"question": prompt, "header": "", "options": options, "multiSelect": is_multi}
+    use = state.frame(event).tool_use(request_id, "AskUserQuestion", {"questions": [question]})
+    return [use, envelope("ask_user_question", **fields, questions=[question])]
+
+
+def answered(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    """Closes the dialog of everybody else."""
+    request_id = event.question_id
+    if not request_id:
+        return []
+    is_yes = event.confirmed is True
+    told = envelope(
+        "ask_user_answered",
+        conversationId=state.conversation_id,
+        requestId=request_id,
+        confirmed=is_yes,
+        answer=event.answer,
+        answeredBy=event.answered_by,
+        reason=event.reason,
+    )
+    if not state.deployed:
+        return [told]
+    answer = text_of(event.answer) or YES_NO[not is_yes]
+    return [state.frame(event).tool_result(request_id, answer), told]
+
+
+def _label(option: Any) -> str:
+    if isinstance(option, dict):
+        option = option.get("label") or option.get("name") or option.get("value")
+    return text_of(option)

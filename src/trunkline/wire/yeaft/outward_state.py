@@ -1,0 +1,143 @@
+"""What a session's stream to Yeaft web clients must remember between two events. Bounded."""
+
+from typing import Any, NamedTuple, TypeVar
+
+from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.yeaft.outward_frames import Frame
+
+_OPEN_MAX = 100
+"""Turns, voices and tool calls that are remembered: a stream that forgets to end is no leak."""
+_TAIL_CHARS = 200
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Out(NamedTuple):
+    """One message, and the `client_message_id` if it is what a person said."""
+
+    body: bytes
+    said: str | None = None
+
+
+class Turn:
+    """What must be known of a turn when it ends."""
+
+    __slots__ = ("has_result", "is_heard", "started_ms", "usage")
+
+    def __init__(self, started_ms: int | None = None) -> None:
+        self.started_ms = started_ms
+        self.usage: dict[str, int] = {}
+        self.has_result = False
+        """A Yeaft agent's own `result` has passed."""
+        self.is_heard = False
+        """Persons of a group have spoken in it."""
+
+
+class Outward:
+    """One session's stream for all clients of one dialect."""
+
+    def __init__(
+        self,
+        conversation_id: str,
+        *,
+        agent_id: str | None = None,
+        is_group: bool = False,
+        deployed: bool = False,
+    ) -> None:
+        self.conversation_id = conversation_id
+        self.agent_id = agent_id
+        self.group_id = agent_id if is_group else None
+        self.deployed = deployed
+        self.session_id = conversation_id
+        """What its machine calls it."""
+        self.own = Frame(conversation_id)
+        self.calls: dict[str, str] = {}
+        """Tools that run: id to name."""
+        self._turns: dict[str, Turn] = {}
+        self._ended: dict[str, None] = {}
+        self._tails: dict[tuple[str, str], str] = {}
+        """The end of what each voice of a turn has said since its last tool call."""
+        self._persons: dict[str, Frame] = {}
+
+    def frame(self, event: SessionEvent) -> Frame:
+        """The envelope for what an event says: the session's own, or that of a person in it."""
+        if event.person is None:
+            return self.own
+        self.turn(event).is_heard = True
+        key = person_of(event)
+        found = self._persons.get(key)
+        if found is None:
+            person = event.person if isinstance(event.person, dict) else {"id": key}
+            found = Frame(self.conversation_id, self.group_id, person)
+            keep(self._persons, key, found)
+        return found
+
+    # --- Turns ------------------------------------------------------------------------------------
+
+    def turn_id(self, event: SessionEvent) -> str:
+        """The turn that an event is of: the one it names, or the oldest that is open."""
+        if isinstance(event.turn_id, str):
+            return event.turn_id
+        return next(iter(self._turns), "")
+
+    def turn(self, event: SessionEvent) -> Turn:
+        key = self.turn_id(event)
+        found = self._turns.get(key)
+        if found is None:
+            found = Turn()
+            keep(self._turns, key, found)
+        return found
+
+    def end(self, event: SessionEvent) -> Turn | None:
+        """The turn that ends here; None if it has ended before."""
+        turn, key = self.turn(event), self.turn_id(event)
+        del self._turns[key]
+        if key in self._ended:
+            return None
+        if key:
+            keep(self._ended, key, None)
+        return turn
+
+    def forget(self, turn_id: str) -> None:
+        """What was said in a turn that has ended."""
+        for key in [key for key in self._tails if key[0] in (turn_id, "")]:
+            del self._tails[key]
+
+    # --- What was said ----------------------------------------------------------------------------
+
+    def said(self, event: SessionEvent, text: str) -> None:
+        key = self.turn_id(event), person_of(event)
+        keep(self._tails, key, (self._tails.get(key, "") + text)[-2 * _TAIL_CHARS :])
+
+    def paused(self, event: SessionEvent) -> None:
+        """A tool is called: what is said after it is another text."""
+        self._tails.pop((self.turn_id(event), person_of(event)), None)
+
+    def has_said(self, event: SessionEvent, turn_id: str, answer: str) -> bool:
+        """Whether an answer was streamed already. Its end tells: a machine may put the pieces
+        of a long one together in its own way."""
+        end = answer.rstrip()[-_TAIL_CHARS:]
+        voices = ((key, person_of(event)) for key in (turn_id, ""))
+        return not end or any(self._tails.get(one, "").rstrip().endswith(end) for one in voices)
+
+
+def person_of(event: SessionEvent) -> str:
+    """Who of a group speaks; nobody in particular in any other session."""
+    if not isinstance(event.person, dict):
+        return text_of(event.person)
+    return text_of(event.person.get("id")) or text_of(event.person.get("name"))
+
+
+def keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Remembers the newest ones."""
+    kept[key] = value
+    while len(kept) > _OPEN_MAX:
+        del kept[next(iter(kept))]
+
+
+def fields_of(person: Any, group_id: str | None) -> dict[str, Any]:
+    """How an envelope names a person of a group."""
+    if not isinstance(person, dict):
+        return {}
+    return {"groupId": group_id, "vpId": person.get("id"), "vpName": person.get("name")}

@@ -1,0 +1,116 @@
+"""How turns begin and end for Yeaft web clients: what a person said, and one `result` (002).
+
+Called by `outward`.
+"""
+
+from typing import Any
+
+from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.yeaft.outward_frames import Frame, envelope, user_text
+from trunkline.wire.yeaft.outward_state import Out, Outward, Turn
+
+CLOSINGS = ("turn_completed", "execution_cancelled")
+"""How deployed agents end a turn, and deployed clients hear of it."""
+
+
+def user_message(state: Outward, event: SessionEvent) -> list[Out]:
+    state.turn(event).started_ms = event.ts if isinstance(event.ts, int) else None
+    said = event.client_message_id if isinstance(event.client_message_id, str) else None
+    data = user_text(text_of(event.content), said, event.attachments)
+    return [Out(state.own.data(data), said)]
+
+
+def usage(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    """Told with the turn's end."""
+    counts = {"input_tokens": event.tokens_in, "output_tokens": event.tokens_out}
+    state.turn(event).usage = {
+        name: value for name, value in counts.items() if isinstance(value, int)
+    }
+    return []
+
+
+def end(state: Outward, event: SessionEvent, verbatim: bytes | None, kind: str) -> list[bytes]:
+    """A turn's end: one `result`, whoever makes it. Deployed clients need their own word too.
+
+    `verbatim`: the agent's own envelope of that kind; empty if it has passed before.
+    """
+    turn_id = state.turn_id(event)
+    turn = state.end(event)
+    own = [verbatim] if verbatim else []
+    if turn is None:
+        return own
+    bodies = [] if verbatim is not None else _last_words(state, event, turn, turn_id)
+    state.forget(turn_id)
+    result: list[bytes] = []
+    if not turn.has_result and kind != "result":
+        result = [_result(state.own, state, event, turn)]
+    if kind in CLOSINGS:
+        return [*bodies, *result, *own]
+    closing = [_closing(state, event)] if state.deployed else []
+    return [*bodies, *own, *result, *closing]
+
+
+def _last_words(state: Outward, event: SessionEvent, turn: Turn, turn_id: str) -> list[bytes]:
+    """What was not said before: an answer that was never streamed, what went wrong."""
+    if event.type == "execution_error":
+        return [_problem(state.own, event)]
+    if turn.is_heard or state.has_said(event, turn_id, event.answer_text):
+        return []
+    return [state.own.text(event.answer_text)]
+
+
+def _problem(frame: Frame, event: SessionEvent) -> bytes:
+    return frame.system("error", message=_why(event), **_code(event))
+
+
+def _why(event: SessionEvent) -> str:
+    return text_of(event.error) or text_of(event.message) or "the turn failed"
+
+
+def _code(event: SessionEvent) -> dict[str, str]:
+    return {"code": event.code} if isinstance(event.code, str) else {}
+
+
+def _result(frame: Frame, state: Outward, event: SessionEvent, turn: Turn) -> bytes:
+    is_error = event.type.endswith("_error")
+    subtype, more = "success", dict[str, Any](result=event.answer_text)
+    if is_error:
+        subtype = "error_max_turns" if event.code == "TURN_LIMIT" else "error_during_execution"
+        more = {"result": _why(event), **_code(event)}
+    elif event.cancelled is True:
+        subtype, more["cancelled"] = "error_during_execution", True
+    began, ended = turn.started_ms, event.ts
+    took = ended - began if began is not None and isinstance(ended, int) else 0
+    return frame.result(
+        subtype,
+        session_id=state.session_id,
+        is_error=is_error,
+        duration_ms=max(0, took),
+        usage={"input_tokens": 0, "output_tokens": 0, **turn.usage},
+        **more,
+    )
+
+
+def _closing(state: Outward, event: SessionEvent) -> bytes:
+    kind = "execution_cancelled" if event.cancelled is True else "turn_completed"
+    return envelope(kind, conversationId=state.conversation_id)
+
+
+# --- Persons of a group ---------------------------------------------------------------------------
+
+
+def person_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    return [state.frame(event).system("person_start")]
+
+
+def person_end(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
+    """Each person's thread ends with a `result` of its own."""
+    frame, turn_id = state.frame(event), state.turn_id(event)
+    bodies: list[bytes] = []
+    if event.type == "person_error":
+        bodies = [_problem(frame, event)]
+    elif not state.has_said(event, turn_id, event.answer_text):
+        bodies = [frame.text(event.answer_text)]
+    state.paused(event)
+    alone = Turn(state.turn(event).started_ms)
+    return [*bodies, _result(frame, state, event, alone)]

@@ -1,0 +1,151 @@
+"""What Yeaft web clients send, and the names that only their side of the wire has (002, WIRE-NOTES).
+
+A client's message is read once, field by field; what the hub does not know of it stays with it.
+Pure: the edge says what a message means, this says what is in it.
+"""
+
+from typing import Any, Final
+
+from trunkline.wire.errors import Malformed
+from trunkline.wire.yeaft import codec, names
+
+DEPLOYED_FIRST: Final = frozenset(
+    (
+        "chat",
+        "execute",
+        "get_agents",
+        "select_agent",
+        "select_conversation",
+        "get_conversations",
+        "refresh_conversation",
+        "sync_messages",
+    )
+)
+"""Whoever says one of these speaks the deployed dialect, and is answered in it."""
+
+ADDED: Final = (
+    "agent_list",
+    "agent_selected",
+    "ask_user_answered",
+    "conversation_pinned",
+    "conversation_refresh",
+    "conversation_selected",
+    "event_position",
+    "get_agents",
+    "get_conversations",
+    "ping",
+    "pong",
+    "pong_session",
+    "refresh_conversation",
+    "select_agent",
+    "select_conversation",
+    "update_conversation_settings",
+)
+"""Names beside those of `names` that this side of the wire has; a test holds the list."""
+
+CORRELATION: Final = ("requestId", "clientMessageId")
+"""What a client may give a message to know the answer by."""
+
+_ROUTING = frozenset(("type", "agentId", "conversationId", *CORRELATION))
+_ATTACHMENT = (("mime", "mimeType"), ("base64", "data"))
+
+Json = dict[str, Any]
+
+
+class Request:
+    """One message of a web client."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        """As it came: what is passed on is passed on unread."""
+        self.fields: Json = codec.fields(text)
+        kind = self.fields.get("type")
+        if not isinstance(kind, str):
+            raise Malformed("a message needs a type")
+        self.name = kind
+        self.type = names.canonical(kind)
+
+    def get(self, *names: str) -> str | None:
+        """A text under one of its names; None where there is none, or null."""
+        for name in names:
+            value = self.fields.get(name)
+            if value is None or value == "":
+                continue
+            if not isinstance(value, str):
+                raise Malformed(f"{name} must be a text")
+            return value
+        return None
+
+    def need(self, *names: str) -> str:
+        value = self.get(*names)
+        if value is None:
+            raise Malformed(f"{self.name} needs {names[0]}")
+        return value
+
+    def count(self, name: str, default: int, most: int) -> int:
+        """A number of things, cut to what there may be."""
+        value = self.fields.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise Malformed(f"{name} must be a number, 0 or more")
+        return min(value, most)
+
+    def position(self, name: str) -> int | None:
+        """An event's id, as a number or as text; None where there is none."""
+        value = self.fields.get(name)
+        if value is None:
+            return None
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise Malformed(f"{name} must be an event's id")
+        return value
+
+    def texts(self, name: str, most: int) -> list[str] | None:
+        value = self.fields.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise Malformed(f"{name} must be a list of texts")
+        if len(value) > most:
+            raise Malformed(f"{name} may hold {most} texts")
+        return value
+
+    def attachments(self, most: int, chars_max: int) -> list[Json]:
+        """002: `{name, mime, base64}`; deployed software also writes `mimeType` and `data`."""
+        value = self.fields.get("attachments")
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise Malformed("attachments must be a list of objects")
+        if len(value) > most:
+            raise Malformed(f"a message may have {most} attachments")
+        found = [_attachment(one) for one in value]
+        if sum(len(one["base64"]) for one in found) > chars_max:
+            raise Malformed(f"the attachments of a message may have {chars_max} bytes in base64")
+        return found
+
+    def rest(self, *known: str) -> Json:
+        """The fields that the hub has no name for."""
+        return {
+            name: value
+            for name, value in self.fields.items()
+            if name not in _ROUTING and name not in known
+        }
+
+    @property
+    def correlation(self) -> Json:
+        """Goes back with every answer, as it came."""
+        return {name: self.fields[name] for name in CORRELATION if name in self.fields}
+
+
+def _attachment(given: Json) -> Json:
+    found: Json = {"name": given.get("name", "")}
+    for name, other in _ATTACHMENT:
+        found[name] = given.get(name, given.get(other, ""))
+    if not all(isinstance(one, str) for one in found.values()):
+        raise Malformed("an attachment is {name, mime, base64}, all of them texts")
+    if not found["base64"]:
+        raise Malformed("an attachment needs its content in base64")
+    return found
