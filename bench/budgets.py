@@ -11,6 +11,9 @@ RELAY_RATIO_TO_NCHAN_MIN = 3.0
 # With ten readers the cost of a commit is shared ten ways and only the writes remain, which
 # nchan makes one by one.
 FANOUT_RATIO_TO_NCHAN_MIN = 8.0
+# The other wires carry more bytes for the same words and are translated, so that any client can
+# read any machine; that may cost as much again as the relay itself.
+WIRE_RATIO_TO_SEMIBOT_MAX = 2.0
 # A fast model makes a token every 5 to 10 ms; 3 ms of relay cannot be seen between two of them.
 LATENCY_P99_MS_MAX = 3.0
 # 5,000 machines with one reader each then fit into 240 MiB: a small virtual server.

@@ -4,39 +4,59 @@ Both ends import this module, and it imports nothing of the suite.
 Times are in the unit that ends the name; an answer is a struct of its own or `Failed`.
 """
 
+import re
 from typing import Final
 
 import msgspec
 
-MARK: Final = b"~"
-"""Ends the content of every event and occurs nowhere else in a stream: one byte to count."""
+MARK: Final = b"|"
+"""Ends the content of every event and occurs nowhere else in a stream: one byte to count. Not
+`~`, which stands in the head of every larger WebSocket frame."""
 
 EVENT_HEAD: Final = '{"type":"text_chunk","content":"'
 EVENT_TAIL: Final = '"}'
 TOKEN: Final = "Hello"  # the document's own example; about what a model sends at a time
+CONTENT: Final = "<content>"
+"""Stands for an event's content in what its readers must get."""
+PLAIN_EVENT: Final = re.escape(EVENT_HEAD) + CONTENT + re.escape(EVENT_TAIL)
+
+NEW_ID_HEAD: Final = "@@@@@@@@"
+NEW_ID: Final = f"{NEW_ID_HEAD}-0000-4000-8000-000000000000"
+"""In a frame: an id that no other event has. At the same place in all frames of a line."""
+
+
+class Step(msgspec.Struct):
+    """One exchange on a WebSocket: wait for what the server says, then answer."""
+
+    awaits: str = ""
+    """A pattern that must be found in what the server has said on this connection so far."""
+    says: str = ""
+    """A text frame; `$1` in it is what the pattern's group found."""
 
 
 class LineSpec(msgspec.Struct):
     """A WebSocket on which events go in."""
 
     path: str
-    hello: list[str] = []
-    """Text frames to send first."""
-    awaits: str = ""
-    """Text that the server must have sent before the line counts as open."""
+    handshake: list[Step] = []
+    """What must have happened before the line counts as open."""
     heartbeat: str = ""
     masked: bool = True
     """False: the mask key is zero, so that a peer that forwards raw bytes forwards the text."""
 
 
 class StreamSpec(msgspec.Struct):
-    """A session: frames of it go in on one line, readers of it get them as SSE."""
+    """A session: frames of it go in on one line, readers of it get them, mostly as SSE."""
 
     line: int
     frame_head: str
     frame_tail: str
     path: str
     headers: dict[str, str] = {}
+    handshake: list[Step] | None = None
+    """Given: the readers have a WebSocket instead, and begin with this."""
+    event: str = PLAIN_EVENT
+    """A pattern of what a reader must get for an event, `CONTENT` in the place of its content."""
 
 
 class Command(msgspec.Struct, tag=True):
@@ -53,6 +73,13 @@ class Heartbeat(Command):
 
     line: int
     text: str
+
+
+class Exchange(Command):
+    """These steps on a line that is open, one after the other."""
+
+    line: int
+    steps: list[Step]
 
 
 class OpenStreams(Command):
@@ -139,6 +166,15 @@ class Failed(msgspec.Struct, tag=True):
 
 
 AnyCommand = (
-    OpenLines | Heartbeat | OpenStreams | Verify | Load | Latency | Replay | StillOpen | CloseAll
+    OpenLines
+    | Heartbeat
+    | Exchange
+    | OpenStreams
+    | Verify
+    | Load
+    | Latency
+    | Replay
+    | StillOpen
+    | CloseAll
 )
 AnyResult = Done | LoadResult | LatencyResult | ReplayResult | Failed

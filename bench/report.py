@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench import budgets
 from bench.results import Metric, Results, Samples
+from bench.sides.wires import AGP, SEMIBOT, YEAFT
 
 OURS = "trunkline"
 REFERENCE = "nchan"
@@ -16,7 +17,7 @@ BARE = "bare LangGraph"
 SQLITE = "AsyncSqliteSaver"
 NO_FSYNC = "AsyncSqliteSaver, no fsync"
 
-_RATES = (Metric.RELAY, Metric.FANOUT)
+_RATES = (Metric.RELAY, Metric.WIRES, Metric.FANOUT)
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_least(results, Metric.RELAY, budgets.RELAY_RATIO_TO_NCHAN_MIN, FASTEST),
         _at_least(results, Metric.FANOUT, budgets.FANOUT_RATIO_TO_NCHAN_MIN, REFERENCE),
         _at_least(results, Metric.FANOUT, budgets.FANOUT_RATIO_TO_NCHAN_MIN, FASTEST),
+        _no_slower_wire(results, YEAFT, budgets.WIRE_RATIO_TO_SEMIBOT_MAX),
+        _no_slower_wire(results, AGP, budgets.WIRE_RATIO_TO_SEMIBOT_MAX),
         _added(results, Metric.LATENCY_P99, budgets.LATENCY_P99_MS_MAX),
         _at_most(results, Metric.LATENCY_P99_TYPICAL, budgets.LATENCY_P99_MS_MAX),
         _at_most(results, Metric.IDLE_LINE, budgets.IDLE_KIB_PER_CONNECTION_MAX),
@@ -90,6 +93,18 @@ def _at_least(results: Results, metric: Metric, ratio_min: float, peer: str) -> 
     return Verdict(asks, f"{ratio:.2f} ×", ratio >= ratio_min)
 
 
+def _no_slower_wire(results: Results, wire: str, ratio_max: float) -> Verdict:
+    """How many times as fast the Semibot wire is."""
+    asks = f"{Metric.WIRES.value}: {SEMIBOT} ≤ {ratio_max:g} × {wire}"
+    theirs, semibot = results.of(Metric.WIRES, wire), results.of(Metric.WIRES, SEMIBOT)
+    if theirs is None or semibot is None:
+        return Verdict(asks, "–", None)
+    ratio = semibot.middle / theirs.middle
+    if theirs.lost:
+        return Verdict(asks, f"{ratio:.2f} ×, but {theirs.lost:,} events lost", False)
+    return Verdict(asks, f"{ratio:.2f} ×", ratio <= ratio_max)
+
+
 def _no_slower(results: Results, metric: Metric, ratio_max: float, peer: str) -> Verdict:
     asks = f"{metric.value}: ≤ {ratio_max:g} × {peer}"
     ours, reference = results.of(metric, OURS), results.of(metric, peer)
@@ -121,9 +136,10 @@ def _at_most(results: Results, metric: Metric, most: float) -> Verdict:
 
 
 def _table(results: Results, metric: Metric) -> str:
-    ours = results.of(metric, OURS)
+    one = SEMIBOT if metric is Metric.WIRES else OURS
+    ours = results.of(metric, one)
     rates = metric in _RATES
-    head = "| side | median | spread | trunkline is |"
+    head = f"| side | median | spread | {one} is |"
     rule = "| --- | --- | --- | --- |"
     if rates:
         head += " server busy | per busy second | generator busy | events lost |"
@@ -140,7 +156,7 @@ def _table(results: Results, metric: Metric) -> str:
 
 
 def _compared(ours: Samples | None, other: Samples, side: str) -> str:
-    if ours is None or side in (OURS, CEILING) or not other.middle:
+    if ours is None or side in (OURS, SEMIBOT, CEILING) or not other.middle:
         return ""
     return f"{ours.middle / other.middle:.2f} ×"
 
@@ -159,6 +175,10 @@ def _legend(results: Results) -> str:
         "reader.",
         "- **per busy second** divides by the share of its core that the server got: where other "
         "work shared the machine, it says more than the median beside it.",
+        "- The **wires** run on one Trunkline server, in turn: **Semibot** is `sse_event` to SSE, "
+        "**Yeaft** an agent's `claude_output` to Yeaft web clients, byte for byte, **AGP** a "
+        "device's `session.update` to SSE. Each event has the same text; on AGP, which drops "
+        "repeats, each has an id of its own.",
         f"- At most {budgets.WINDOW_EVENTS:,} events per session are under way. Only what "
         "arrived is counted; an event that Trunkline loses would make it miss its target.",
         f"- Idle memory is the growth of resident memory over {results.idle_connections:,} "

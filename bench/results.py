@@ -13,6 +13,7 @@ class Metric(Enum):
     """What is measured; the value is the heading and unit in the report."""
 
     RELAY = "events/s relayed, 10 sessions, one reader each"
+    WIRES = "events/s relayed on each wire, 10 sessions, one reader each"
     FANOUT = "deliveries/s, 10 sessions, ten readers each"
     LATENCY_P50 = "latency at 2,000 events/s, p50, ms"
     LATENCY_P99 = "latency at 2,000 events/s, p99, ms"

@@ -20,6 +20,7 @@ from bench.commands import (
 from bench.generator.client import GeneratorClient
 from bench.results import Metric, Results
 from bench.sides.base import Side, close_all, running
+from bench.sides.trunkline import Trunkline
 
 VERIFY_EVENTS = 100
 VERIFY_READERS = 2
@@ -56,6 +57,18 @@ def verify(side: Side, generator: GeneratorClient) -> None:
 def relay(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
     """Events per second with one reader per session."""
     _load(side, generator, sizes, results, Metric.RELAY, 1)
+
+
+def wires(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
+    """As `relay`, on each wire that Trunkline has; the other sides have none."""
+    if not isinstance(side, Trunkline):
+        return
+    for wire in side.wires():
+        wire.open(generator, budgets.SESSIONS)
+        generator.ask(Verify(VERIFY_EVENTS, VERIFY_S_MAX), Done)
+        close_all(generator)
+        wire.open(generator, budgets.SESSIONS)
+        _measure_load(side, wire.name, generator, sizes, results, Metric.WIRES)
 
 
 def fanout(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
@@ -106,6 +119,17 @@ def _load(
     readers: int,
 ) -> None:
     side.open(generator, budgets.SESSIONS, readers)
+    _measure_load(side, side.name, generator, sizes, results, metric)
+
+
+def _measure_load(
+    side: Side,
+    name: str,
+    generator: GeneratorClient,
+    sizes: Sizes,
+    results: Results,
+    metric: Metric,
+) -> None:
     command = Load(
         budgets.WINDOW_EVENTS,
         budgets.WARM_S,
@@ -115,7 +139,7 @@ def _load(
     )
     result = generator.ask(command, LoadResult)
     close_all(generator)
-    samples = results.add(metric, side.name, result.deliveries_per_s)
+    samples = results.add(metric, name, result.deliveries_per_s)
     samples.server_busy.append(result.server_busy)
     samples.generator_busy.append(result.generator_busy)
     samples.lost += result.lost

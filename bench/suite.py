@@ -23,6 +23,7 @@ Say = Callable[[str], None]
 
 ROUND_SCENARIOS: dict[str, Scenario] = {
     "relay": scenarios.relay,
+    "wires": scenarios.wires,
     "fanout": scenarios.fanout,
     "latency": scenarios.latency,
     "replay": scenarios.replay,

@@ -16,6 +16,7 @@ from bench.commands import (
     AnyResult,
     CloseAll,
     Done,
+    Exchange,
     Failed,
     Heartbeat,
     Latency,
@@ -61,6 +62,8 @@ class Generator:
                 line = self.lines[command.line]
                 line.heartbeat = line.frame(command.text)
                 line.send_now(line.heartbeat)
+            case Exchange():
+                self.lines[command.line].exchange(command.steps)
             case OpenStreams():
                 self._open_streams(command)
             case Verify():

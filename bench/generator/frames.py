@@ -66,3 +66,19 @@ def unchunked(body: bytes) -> bytes:
         parts.append(body[start : start + size])
         at = start + size + 2
     return b"".join(parts)
+
+
+def unframed(body: bytes) -> list[bytes]:
+    """The payloads of a server's frames, which are not masked; an unfinished last one is left."""
+    payloads = []
+    at = 0
+    while at + 2 <= len(body):
+        size, start = body[at + 1], at + 2
+        if size >= 126:
+            wide = 2 if size == 126 else 8
+            size, start = int.from_bytes(body[start : start + wide], "big"), start + wide
+        if start + size > len(body):
+            break
+        payloads.append(body[start : start + size])
+        at = start + size
+    return payloads

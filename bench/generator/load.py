@@ -10,7 +10,8 @@ import select
 import time
 from dataclasses import dataclass
 
-from bench.commands import MARK, Load, LoadResult, StreamSpec
+from bench.commands import MARK, NEW_ID, NEW_ID_HEAD, Load, LoadResult, StreamSpec
+from bench.generator.frames import masked
 from bench.generator.links import Line, LinkError, Reader, token_frame
 from bench.processes import cpu_s
 
@@ -23,27 +24,53 @@ TURN_S = 0.001
 TOP_UP_SHARE = 8
 
 
+class Block:
+    """What one line sends over and over: rows of one event of each of its sessions. Ids of events
+    are made new each time by one replacement, however many there are."""
+
+    def __init__(self, line: Line, streams: list[StreamSpec]) -> None:
+        rows = [[token_frame(line, spec) for spec in streams]]
+        self.row_bytes = sum(map(len, rows[0]))
+        while len(rows) < BUFFER_BYTES // self.row_bytes:
+            rows.append([token_frame(line, spec) for spec in streams])
+        self._template = b"".join(frame for row in rows for frame in row)
+        self.size = len(self._template)
+        at = streams[0].frame_head.find(NEW_ID)
+        self._key = line.mask[at % 4 :] + line.mask[: at % 4]
+        self._has_ids = at >= 0
+        self._number = 0
+        self._bytes = memoryview(self._template)
+
+    def after(self, sent_bytes: int, allowed: int) -> memoryview:
+        """What comes next, up to the end of the block."""
+        number, at = divmod(sent_bytes, self.size)
+        if self._has_ids and number != self._number:
+            self._number = number
+            head = f"{number:0{len(NEW_ID_HEAD)}x}"
+            old, new = (masked(one.encode(), self._key) for one in (NEW_ID_HEAD, head))
+            self._bytes = memoryview(self._template.replace(old, new))
+        return self._bytes[at : at + allowed]
+
+
 @dataclass
 class Feed:
-    """What one line sends: rows of one event of each of its sessions, over and over."""
+    """One line's block, and how far its readers have got with it."""
 
     line: Line
-    block: memoryview
-    row_bytes: int
+    block: Block
     first_reader: int
     end_reader: int
     sent_bytes: int = 0
 
     def top_up(self, received: list[int], window: int, least: int) -> None:
         """Write up to the window, or as much as the socket takes."""
-        acked_bytes = min(received[self.first_reader : self.end_reader]) * self.row_bytes
-        allowed = window * self.row_bytes - (self.sent_bytes - acked_bytes)
-        if allowed < least * self.row_bytes:
+        row_bytes = self.block.row_bytes
+        acked_bytes = min(received[self.first_reader : self.end_reader]) * row_bytes
+        allowed = window * row_bytes - (self.sent_bytes - acked_bytes)
+        if allowed < least * row_bytes:
             return
-        size = len(self.block)
         while allowed > 0:
-            at = self.sent_bytes % size
-            chunk = self.block[at : at + allowed]
+            chunk = self.block.after(self.sent_bytes, allowed)
             try:
                 sent = self.line.sock.send(chunk)
             except BlockingIOError:
@@ -55,14 +82,14 @@ class Feed:
 
     def finish_row(self) -> bool:
         """Complete a row that was cut in the middle; false while the socket is full."""
-        rest = -self.sent_bytes % self.row_bytes
+        row_bytes = self.block.row_bytes
+        rest = -self.sent_bytes % row_bytes
         if rest:
-            at = self.sent_bytes % len(self.block)
             try:
-                self.sent_bytes += self.line.sock.send(self.block[at : at + rest])
+                self.sent_bytes += self.line.sock.send(self.block.after(self.sent_bytes, rest))
             except BlockingIOError:
                 return False
-        return self.sent_bytes % self.row_bytes == 0
+        return self.sent_bytes % row_bytes == 0
 
 
 def run_load(
@@ -142,19 +169,18 @@ def _feeds(lines: list[Line], streams: list[StreamSpec], readers: list[Reader]) 
     feeds = []
     for number, line in enumerate(lines):
         mine = [at for at, stream in enumerate(streams) if stream.line == number]
-        row = b"".join(token_frame(line, streams[at]) for at in mine)
         places = [at for at, reader in enumerate(readers) if reader.stream in mine]
         if places != list(range(places[0], places[-1] + 1)):
             raise LinkError("readers must be ordered by line")
-        rows = max(1, BUFFER_BYTES // len(row))
-        feeds.append(Feed(line, memoryview(row * rows), len(row), places[0], places[-1] + 1))
+        block = Block(line, [streams[at] for at in mine])
+        feeds.append(Feed(line, block, places[0], places[-1] + 1))
     return feeds
 
 
 def _lost(feeds: list[Feed], received: list[int]) -> int:
     lost = 0
     for feed in feeds:
-        sent = feed.sent_bytes // feed.row_bytes
+        sent = feed.sent_bytes // feed.block.row_bytes
         for count in received[feed.first_reader : feed.end_reader]:
             if count > sent:
                 raise LinkError(f"a reader got {count} events of {sent} sent")

@@ -39,6 +39,22 @@ class Rest:
         session: str = self._post("/sessions", body, user_token)["id"]
         return session
 
+    def new_device(self, user_id: str) -> dict[str, str]:
+        """`guid`, `token` and `machine_id` of an AGP device."""
+        device: dict[str, str] = self._post(f"/users/{user_id}/devices", {})
+        return device
+
+    def new_yeaft_agent(self, user_id: str) -> dict[str, str]:
+        """`id` and `secret` of a Yeaft agent."""
+        agent: dict[str, str] = self._post(f"/users/{user_id}/yeaft-agents", {})
+        return agent
+
+    def send(self, user_token: str, session_id: str, text: str) -> str:
+        """Says something to a session; the id of the turn that it opens."""
+        path = f"/sessions/{session_id}/messages"
+        turn: str = self._post(path, {"message": text}, user_token)["turn_id"]
+        return turn
+
     def close(self) -> None:
         self._connection.close()
 

@@ -16,11 +16,21 @@ from bench.budgets import (
     REPLAY_PUBLISHED,
     SERVER_CORE,
 )
-from bench.commands import Done, Heartbeat, LineSpec, OpenLines, OpenStreams, Replay, StreamSpec
+from bench.commands import (
+    Done,
+    Heartbeat,
+    LineSpec,
+    OpenLines,
+    OpenStreams,
+    Replay,
+    Step,
+    StreamSpec,
+)
 from bench.generator.client import GeneratorClient
 from bench.processes import Server, free_port
 from bench.sides.base import envelope
 from bench.sides.rest import Rest
+from bench.sides.wires import SEMIBOT, AgpWire, Wire, YeaftWire
 
 _PROGRAM = Path(sys.executable).parent / "trunkline"
 
@@ -93,6 +103,17 @@ class Trunkline:
         path = f"/api/v1/sessions/{session_id}/stream?last_event_id={{after}}"
         return Replay(self._port, path, stream.headers, REPLAY_PUBLISHED, REPLAY_EVENTS, times)
 
+    def wires(self) -> list[Wire]:
+        """Every wire that machines stream on, the Semibot wire first."""
+        rest = self._api()
+        self._users += 1
+        user_id = rest.new_user(f"bench-{self._users}")
+        return [
+            SemibotWire(self),
+            YeaftWire(self._port, rest, user_id),
+            AgpWire(self._port, rest, user_id),
+        ]
+
     def _open_line(self, generator: GeneratorClient) -> tuple[str, str, int]:
         user_id, machine_id, spec = self._new_machine()
         generator.ask(OpenLines(self._port, [spec]), Done)
@@ -105,8 +126,10 @@ class Trunkline:
         vm = self._api().new_vm(user_id)
         spec = LineSpec(
             path=f"/ws/vm?user_id={user_id}&ticket={vm['ticket']}",
-            hello=[json.dumps({"type": "auth", "token": vm["token"]})],
-            awaits='"init"',
+            handshake=[
+                Step(says=json.dumps({"type": "auth", "token": vm["token"]})),
+                Step(awaits='"init"'),
+            ],
             heartbeat=_heartbeat([]),
         )
         return user_id, vm["vm_id"], spec
@@ -118,6 +141,18 @@ class Trunkline:
     def _api(self) -> Rest:
         assert self._rest is not None
         return self._rest
+
+
+class SemibotWire:
+    """What every other measurement of this side uses too."""
+
+    name = SEMIBOT
+
+    def __init__(self, side: Trunkline) -> None:
+        self._side = side
+
+    def open(self, generator: GeneratorClient, sessions: int) -> None:
+        self._side.open(generator, sessions, 1)
 
 
 def _stream(line: int, session_id: str, token: str) -> StreamSpec:

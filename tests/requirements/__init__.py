@@ -4,6 +4,8 @@ A test names what it proves with `@pytest.mark.proves("<id>")`; `docs/protocols/
 made from both by `python -m tests.requirements.coverage`.
 """
 
+from tests.requirements.agp import connection as agp_connection
+from tests.requirements.agp import messages as agp_messages
 from tests.requirements.execution import (
     compatibility,
     daemon,
@@ -26,6 +28,8 @@ MANIFEST: tuple[Requirement, ...] = (
     *downlink.REQUIREMENTS,
     *recovery.REQUIREMENTS,
     *operation.REQUIREMENTS,
+    *agp_connection.REQUIREMENTS,
+    *agp_messages.REQUIREMENTS,
     *overview.REQUIREMENTS,
     *line.REQUIREMENTS,
     *state.REQUIREMENTS,

@@ -10,6 +10,7 @@ ID = re.compile(
 
 DOCUMENTS = {
     "000": "Semibot: the WebSocket protocol",
+    "003": "AGP: devices",
     "004": "Semibot: the execution plane",
 }
 """Every document that the manifest covers, by its number."""

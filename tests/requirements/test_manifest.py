@@ -53,6 +53,10 @@ def test_every_section_of_document_000_that_promises_something_is_covered() -> N
     assert _sections("000") == {"1", "2", "3", *uplink, *downlink, "6", "7", "8", "9", "10"}
 
 
+def test_every_section_of_document_003_that_promises_something_is_covered() -> None:
+    assert _sections("003") == {str(number) for number in range(1, 8)}
+
+
 def test_every_section_of_document_004_that_promises_something_is_covered() -> None:
     modules = {"2.1", "2.2", "2.3", "3.1", "3.2", "3.3"}
     runtimes = {f"4.{number}" for number in range(1, 11)}

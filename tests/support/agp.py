@@ -235,3 +235,9 @@ def device_of(user: TestUser, made: Json, **options: Any) -> ScriptedDevice:
     return ScriptedDevice(
         user.control.url, guid=made["guid"], user_id=user.id, token=made["token"], **options
     )
+
+
+async def events_of(user: TestUser, session_id: str) -> list[Json]:
+    """What the session's log holds."""
+    page = await user.ok("GET", f"/sessions/{session_id}/events?limit=1000")
+    return [item["event"] for item in page["items"]]

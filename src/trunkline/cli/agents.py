@@ -95,7 +95,7 @@ def _body(
 ) -> Json:
     return given(
         description=description,
-        system_prompt=_text_of(prompt),
+        system_prompt=text_of(prompt),
         model=model,
         temperature=temperature,
         max_tokens=max_tokens,
@@ -105,7 +105,8 @@ def _body(
     )
 
 
-def _text_of(value: str | None) -> str | None:
+def text_of(value: str | None) -> str | None:
+    """A text from the command line; `@FILE` is that file's."""
     if value is None or not value.startswith("@"):
         return value
     try:

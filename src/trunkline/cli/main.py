@@ -14,6 +14,7 @@ from trunkline.cli import (
     audit,
     chat,
     doctor,
+    groups,
     machines,
     mcp,
     memory,
@@ -65,6 +66,8 @@ node.add_to(app)
 chat.add_to(app)
 for _group in (agents, audit, machines, mcp, memory, orgs, sessions, skills, tokens, users):
     app.add_typer(_group.app)
+app.add_typer(groups.persons)
+app.add_typer(groups.groups)
 usage.add_to(app)
 doctor.add_to(app)
 

@@ -7,15 +7,70 @@ import typer
 
 from trunkline.cli.errors import CommandFailed
 
-UserId = Annotated[str | None, typer.Option(help="Whose machine this is. [USER_ID]")]
+Wire = Annotated[
+    str | None,
+    typer.Option(
+        help="Whose server it works for: semibot (a control plane like Trunkline), agp or yeaft."
+        " [TRUNKLINE_WIRE, semibot]"
+    ),
+]
+UserId = Annotated[
+    str | None,
+    typer.Option(help="Whose machine this is. [USER_ID; with --wire agp TRUNKLINE_WIRE_USER_ID]"),
+]
 Token = Annotated[
-    str | None, typer.Option(help="The machine's token. [VM_TOKEN, which others cannot see]")
+    str | None,
+    typer.Option(
+        "--token",
+        "--secret",
+        help="The machine's token. [VM_TOKEN, or TRUNKLINE_WIRE_TOKEN with --wire: others cannot"
+        " see a variable]",
+    ),
 ]
 Ticket = Annotated[
     str | None, typer.Option(help="For the first connection; a return needs none. [VM_TICKET]")
 ]
 ControlPlane = Annotated[
-    str | None, typer.Option(help="Where to connect, ws:// or wss://. [CONTROL_PLANE_WS]")
+    str | None,
+    typer.Option(
+        "--control-plane",
+        "--server",
+        help="Where to connect, ws:// or wss://. [CONTROL_PLANE_WS, or TRUNKLINE_WIRE_SERVER with"
+        " --wire]",
+    ),
+]
+MachineId = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        "--guid",
+        help="With --wire: what the server knows this machine by. [TRUNKLINE_WIRE_ID]",
+    ),
+]
+Name = Annotated[
+    str | None, typer.Option(help="With --wire yeaft: what people see. [TRUNKLINE_WIRE_NAME]")
+]
+Agent = Annotated[
+    Path | None,
+    typer.Option(
+        "--agent",
+        help="With --wire: a TOML or JSON file that says what the agent is (system_prompt, model,"
+        " tools …). [TRUNKLINE_WIRE_AGENT]",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="With --wire: the model. Without one: that of OPENAI_API_KEY or ANTHROPIC_API_KEY,"
+        " else the demo. [TRUNKLINE_WIRE_MODEL]"
+    ),
+]
+Confirm = Annotated[
+    str | None,
+    typer.Option(
+        help="With --wire: which tools need a yes: never, dangerous or always."
+        " [TRUNKLINE_WIRE_CONFIRM, dangerous]"
+    ),
 ]
 NodeHome = Annotated[
     Path | None,
@@ -35,7 +90,11 @@ EXAMPLE = (
     "\b\nExample:\n"
     "  USER_ID=… VM_TOKEN=… VM_TICKET=… CONTROL_PLANE_WS=wss://trunk.example/ws/vm \\\n"
     "    trunkline node --home ~/agents\n"
-    "What it needs is printed by `trunkline machine schedule`."
+    "What it needs is printed by `trunkline machine schedule`.\n\n"
+    "\b\nOn somebody else's server:\n"
+    "  TRUNKLINE_WIRE_TOKEN=… trunkline node --wire agp --server wss://agp.example \\\n"
+    "    --guid desk-1 --user-id ada\n"
+    "  TRUNKLINE_WIRE_TOKEN=… trunkline node --wire yeaft --server wss://yeaft.example --id desk-1"
 )
 
 
@@ -44,10 +103,16 @@ def add_to(app: typer.Typer) -> None:
 
 
 def node(
+    wire: Wire = None,
     user_id: UserId = None,
     token: Token = None,
     ticket: Ticket = None,
     control_plane: ControlPlane = None,
+    machine_id: MachineId = None,
+    name: Name = None,
+    agent: Agent = None,
+    model: Model = None,
+    confirm: Confirm = None,
     home: NodeHome = None,
     max_sessions: MaxSessions = None,
     pass_env: PassEnv = None,
@@ -56,17 +121,25 @@ def node(
 ) -> None:
     """Run the execution plane's daemon on this machine, until SIGTERM or Ctrl-C.
 
-    It holds one line to the control plane and runs each session in a process of its own.
+    It holds one line to the control plane, or to a foreign server with --wire, and runs each
+    session in a process of its own.
     """
     from trunkline.execution.home import HomeBusy
     from trunkline.execution.main import run
     from trunkline.execution.settings import NodeSettings, SettingsError
+    from trunkline.execution.wires.keeper import Refused
 
     flags = {
+        "wire": wire,
         "user_id": user_id,
         "token": token,
         "ticket": ticket,
         "control_plane_url": control_plane,
+        "machine_id": machine_id,
+        "name": name,
+        "agent_file": agent,
+        "model": model,
+        "confirm": confirm,
         "home": home,
         "sessions_max": max_sessions,
         "pass_env": pass_env,
@@ -80,5 +153,5 @@ def node(
         raise typer.Exit(2) from error
     try:
         run(settings)
-    except (HomeBusy, OSError) as error:
+    except (HomeBusy, OSError, SettingsError, Refused) as error:
         raise CommandFailed(str(error)) from error

@@ -3,6 +3,7 @@
 The first answer wins; it goes to the machine and, as `approval_resolved`, to every reader.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,20 @@ class Approvals:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._coming: set[asyncio.Future[None]] = set()
+
+    def coming(self) -> asyncio.Future[None]:
+        """A question is about to be shown; its record follows it. To be done when that is there:
+        who answers what was just shown must find it."""
+        coming: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._coming.add(coming)
+        coming.add_done_callback(self._coming.discard)
+        return coming
+
+    async def _all_there(self) -> None:
+        if self._coming:
+            _, late = await asyncio.wait(self._coming, timeout=limits.QUESTION_RECORD_S)
+            self._coming -= late  # of a session that is gone: nobody waits for it twice
 
     async def asked(
         self, session_id: str, user_id: str, request_id: str, request: dict[str, Any]
@@ -87,6 +102,7 @@ class Approvals:
         if cursor is not None:
             wanted.append(table.c.id > cursor)
         wanted.append(visible(who, sessions.c.org_id, table.c.user_id, shared=False))
+        await self._all_there()
         query = (
             select(*_COLUMNS)
             .join(sessions, sessions.c.id == table.c.session_id)
@@ -115,6 +131,7 @@ class Approvals:
         )
         if session_id is not None:
             query = query.where(table.c.session_id == session_id)
+        await self._all_there()
         async with self._store.read() as connection:
             found = [Approval(*row) for row in await connection.execute(query)]
         named = [one for one in found if one.id == name]

@@ -8,6 +8,7 @@ from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.door.door import TakeBack
+from trunkline.control.groups import Groups
 from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log
 from trunkline.control.machine_secrets import MachineSecrets
@@ -92,6 +93,20 @@ class Core:
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock)
         self.machine_secrets = MachineSecrets(store, clock)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
+        self.groups = Groups(
+            store,
+            self.records.users,
+            self.sessions,
+            self.machines,
+            self.lifecycle,
+            self.recovery,
+            self.turns,
+            self.approvals,
+            self.log,
+            self.tasks,
+            self.vms,
+            clock,
+        )
 
     @classmethod
     async def open(cls, settings: Settings, admin_token: str, clock: Clock = now_ms) -> "Core":

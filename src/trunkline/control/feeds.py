@@ -5,13 +5,17 @@ that comes back is given what it missed by a translation of its own, and joins w
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from trunkline import limits
 from trunkline.control.log import Batch, Log, SessionLog
 
+_TURN_START = '"type":"user_message"'
 
-class Message(NamedTuple):
+
+class Message(msgspec.Struct, gc=False):
     """One message for clients, and the event that it was made of."""
 
     event_id: int
@@ -100,9 +104,10 @@ class Feeds:
         translate = self._make(log.session_id)
         position = await self._prime(translate, log, log.last_id)
         while position < log.last_id:
-            for event_id, line in await self._log.read(log, position, limits.RING_EVENTS):
+            missed = await self._between(log, position, log.last_id)
+            for event_id, line in missed:
                 translate(event_id, line)
-                position = event_id
+            position = missed[-1][0] if missed else log.last_id
         found = self._feeds.get(log.session_id)  # another task may be faster
         if found is None:
             found = self._feeds[log.session_id] = Feed(log, translate, position)
@@ -110,12 +115,28 @@ class Feeds:
         return found
 
     async def _prime(self, translate: Translate, log: SessionLog, position: int) -> int:
-        """Shows a translation what came before, so that it knows the turn that is under way."""
-        before = max(0, position - limits.RING_EVENTS)
-        for event_id, line in await self._log.read(log, before, position - before):
-            if event_id <= position:
+        """Shows a translation what came before: all of the turn that is under way."""
+        pages: list[list[tuple[int, str]]] = []
+        start = position
+        while start > 0 and position - start < limits.FEED_PRIME_EVENTS_MAX:
+            upto, start = start, max(0, start - limits.RING_EVENTS)
+            pages.append(await self._between(log, start, upto))
+            if any(_TURN_START in line for _, line in pages[-1]):
+                break
+        for page in reversed(pages):
+            for event_id, line in page:
                 translate(event_id, line)
         return position
+
+    async def _between(self, log: SessionLog, after: int, upto: int) -> list[tuple[int, str]]:
+        found: list[tuple[int, str]] = []
+        while after < upto:
+            page = await self._log.read(log, after, upto - after)
+            if not page:
+                break
+            found += [event for event in page if event[0] <= upto]
+            after = page[-1][0]
+        return found
 
     async def _replay(self, feed: Feed, follower: Follower, position: int) -> None:
         if position >= feed.position:
@@ -123,8 +144,11 @@ class Feeds:
         translate = self._make(feed.log.session_id)
         await self._prime(translate, feed.log, position)
         while position < feed.position:
+            page = await self._log.read(feed.log, position, limits.RING_EVENTS)
+            if not page:
+                break  # the session was deleted meanwhile
             messages: list[Message] = []
-            for event_id, line in await self._log.read(feed.log, position, limits.RING_EVENTS):
+            for event_id, line in page:
                 if event_id > feed.position:
                     break
                 messages += translate(event_id, line)

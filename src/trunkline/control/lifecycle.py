@@ -3,6 +3,7 @@
 The machine edges report here; it writes turns and the control plane's own events.
 """
 
+import asyncio
 from collections.abc import Coroutine
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -131,6 +132,17 @@ class Lifecycle:
     def _record(self, machine: Machine, work: Work) -> None:
         recording = self._recording.setdefault(machine, Serial(self._tasks))
         recording.add(work, "session record")
+
+    async def recorded(self, machine: Machine) -> None:
+        """Returns when the records say what this machine's events up to now mean. Readers see an
+        event a moment before that."""
+        reached = asyncio.Event()
+
+        async def reach() -> None:
+            reached.set()
+
+        self._record(machine, reach())
+        await reached.wait()
 
     # --- Ends that come from here -------------------------------------------------------------
 

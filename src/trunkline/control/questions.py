@@ -3,6 +3,7 @@
 `Lifecycle` hands in the events; answers go down through `Delivery`.
 """
 
+import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
@@ -57,7 +58,8 @@ class Questions:
         except Malformed as error:  # the first look skips fields; this one reads them
             _log.warning("unreadable approval", session=session_id, problem=str(error))
             return None
-        return self._asked(machine, session_id, request_id, request, answer_again)
+        coming = self._approvals.coming()
+        return self._asked(machine, session_id, request_id, request, answer_again, coming)
 
     async def _asked(
         self,
@@ -66,8 +68,13 @@ class Questions:
         request_id: str,
         request: dict[str, Any],
         answer_again: bool,
+        coming: asyncio.Future[None],
     ) -> None:
-        approval = await self._approvals.asked(session_id, machine.user_id, request_id, request)
+        try:
+            approval = await self._approvals.asked(session_id, machine.user_id, request_id, request)
+        finally:
+            if not coming.done():
+                coming.set_result(None)
         if approval.state == "pending" or not answer_again:
             return
         confirmed = approval.state == "confirmed"

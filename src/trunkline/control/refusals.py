@@ -28,6 +28,7 @@ _TABLES: dict[str, tuple[Table, tuple[str, ...]]] = {
     "user": (schema.users, ("id",)),
     "org": (schema.orgs, ("id",)),
     "person": (schema.persons, ("id",)),
+    "group": (schema.machines, ("id",)),
     "connection": (schema.myagent_runs, ("connection_id",)),
 }
 

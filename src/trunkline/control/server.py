@@ -74,6 +74,7 @@ class Server:
         owner = await first_user(core.store, self._clock)
         core.auth.set_first_user(owner)
         await core.recovery.recover()
+        await core.groups.start()
         await self._open_door()
         url = self._url()
         write_private(settings.data_dir / "server.json", json.dumps({"url": self._local_url()}))

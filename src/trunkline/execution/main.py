@@ -32,9 +32,9 @@ from trunkline.execution.session.sockets import SocketFolder
 from trunkline.execution.session.spawner import Spawner
 from trunkline.execution.settings import NodeSettings, SettingsError
 from trunkline.execution.tools.environment import scrubbed
-from trunkline.execution.ws.client import ControlPlaneClient
+from trunkline.execution.wires.choice import line_of
+from trunkline.execution.wires.keeper import Refused
 from trunkline.execution.ws.handlers import MACHINE
-from trunkline.execution.ws.outbox import Outbox
 
 _log = structlog.get_logger(__name__)
 
@@ -45,8 +45,9 @@ _STRAYS_ROUNDS_MAX = 100
 class Node:
     """One machine: its parts, put together."""
 
-    def __init__(self, settings: NodeSettings, home: Home) -> None:
+    def __init__(self, settings: NodeSettings, home: Home, stop: asyncio.Event) -> None:
         self._settings = settings
+        self._stop = stop
         self._home = home
         self._sockets = SocketFolder(home.run)
         self._models = LocalModelServer()
@@ -63,13 +64,8 @@ class Node:
             json_logs=settings.json_logs,
             after_death=self._end_strays,
         )
-        self._client = ControlPlaneClient(
-            settings.control_plane_url,
-            settings.user_id,
-            settings.ticket,
-            settings.token,
-            outbox=Outbox(home.outbox),
-        )
+        self._refusal: str | None = None
+        self._client = line_of(settings, home, self._refused)
         runtimes: dict[str, MakeAdapter] = {"semigraph": self._semigraph}
         local: dict[str, Local] = {"local.model": self._local_model}
         self._manager = SessionManager(
@@ -88,8 +84,9 @@ class Node:
         self._client.on_init = self._initialized
         self._client.on_line = self._line_changed
 
-    async def serve(self, stop: asyncio.Event) -> None:
-        """Until `stop` is set; then everything is saved, ended and gone."""
+    async def serve(self) -> None:
+        """Until `stop` is set; then everything is saved, ended and gone. Raises Refused when a
+        foreign server does not want this machine."""
         beside: list[asyncio.Task[Any]] = []
         try:
             await self._spawner.start()
@@ -103,12 +100,18 @@ class Node:
                 asyncio.create_task(self._rest_idle(), name="idle sessions"),
                 asyncio.create_task(self._connect(), name="line"),
             ]
-            await stop.wait()
+            await self._stop.wait()
         finally:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
             await self._close()
+        if self._refusal is not None:
+            raise Refused(self._refusal)
+
+    def _refused(self, why: str) -> None:
+        self._refusal = why
+        self._stop.set()
 
     async def _connect(self) -> None:
         await self._client.connect()
@@ -187,7 +190,7 @@ class Node:
 
 
 def run(settings: NodeSettings) -> None:
-    """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy."""
+    """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy, SettingsError, Refused."""
     logs.configure(json_logs=settings.json_logs, level=settings.log_level)
     logs.hide([settings.token, settings.ticket])
     home = Home(settings.home)
@@ -206,7 +209,7 @@ async def _run(settings: NodeSettings, home: Home) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    serving = asyncio.create_task(Node(settings, home).serve(stop))
+    serving = asyncio.create_task(Node(settings, home, stop).serve())
     await asyncio.wait((serving, asyncio.create_task(stop.wait())), return_when="FIRST_COMPLETED")
     _, late = await asyncio.wait((serving,), timeout=limits.NODE_STOP_S - 1)
     if late:
@@ -224,7 +227,7 @@ def main() -> int:
         return 2
     try:
         run(settings)
-    except (HomeBusy, OSError) as error:
+    except (HomeBusy, OSError, SettingsError, Refused) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -6,7 +6,7 @@ A value that is missing or makes no sense is refused at the start, with its name
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +20,7 @@ _DOCUMENTS_HOME = Path("/") / "home" / "user"  # 004 §6
 
 # Field → the names of its variable, the first that is set wins (both spellings are in use).
 _NAMES: dict[str, tuple[str, ...]] = {
+    "wire": ("TRUNKLINE_WIRE",),
     "user_id": ("USER_ID", "VM_USER_ID"),
     "token": ("VM_TOKEN",),
     "ticket": ("VM_TICKET",),
@@ -30,6 +31,23 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "json_logs": ("TRUNKLINE_JSON_LOGS",),
     "log_level": ("TRUNKLINE_LOG_LEVEL",),
 }
+# On a foreign server these take the place of what a control plane wants.
+_FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
+    "user_id": ("TRUNKLINE_WIRE_USER_ID",),
+    "token": ("TRUNKLINE_WIRE_TOKEN",),
+    "control_plane_url": ("TRUNKLINE_WIRE_SERVER",),
+    "machine_id": ("TRUNKLINE_WIRE_ID",),
+    "name": ("TRUNKLINE_WIRE_NAME",),
+    "agent_file": ("TRUNKLINE_WIRE_AGENT",),
+    "model": ("TRUNKLINE_WIRE_MODEL",),
+    "confirm": ("TRUNKLINE_WIRE_CONFIRM",),
+}
+_NEEDED = {
+    "semibot": ("user_id", "token", "control_plane_url"),
+    "agp": ("control_plane_url",),
+    "yeaft": ("control_plane_url", "machine_id", "token"),
+}
+_FLAGS = {"control_plane_url": "--server", "machine_id": "--id", "token": "--token or --secret"}
 # Keys of the machine's own user; those of `init` win.
 _KEYS = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
 _KEYS |= {"TAVILY_API_KEY": "tavily", "BRAVE_API_KEY": "brave"}
@@ -44,9 +62,18 @@ class SettingsError(Exception):
 class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`token`, `ticket` and `api_keys` are secrets: they are neither logged nor handed on."""
 
-    user_id: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
-    token: Annotated[str, Meta(min_length=1, max_length=limits.VM_TOKEN_CHARS_MAX)]
+    user_id: Annotated[str, Meta(max_length=limits.ID_CHARS_MAX)] = ""
+    token: Annotated[str, Meta(max_length=limits.VM_TOKEN_CHARS_MAX)] = ""
     control_plane_url: Annotated[str, Meta(max_length=limits.URL_CHARS_MAX)]
+    """Of the control plane, or of a foreign server."""
+    wire: Literal["semibot", "agp", "yeaft"] = "semibot"
+    machine_id: Annotated[str, Meta(max_length=limits.GUID_CHARS_MAX)] = ""
+    """What a foreign server knows this machine by: AGP's `guid`, a Yeaft agent's id."""
+    name: Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)] = ""
+    agent_file: Path | None = None
+    """What a session on a foreign server is, where no control plane says it: TOML or JSON."""
+    model: Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)] = ""
+    confirm: Literal["never", "dangerous", "always", ""] = ""
     ticket: Annotated[str, Meta(max_length=limits.VM_TOKEN_CHARS_MAX)] | None = None
     """Good once, for the first line; a daemon that returns has none."""
     home: Path = _DOCUMENTS_HOME
@@ -74,17 +101,27 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         cls, env: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
     ) -> "NodeSettings":
         """`flags` holds what was given on the command line, by field. Raises SettingsError."""
+        wire = str((flags or {}).get("wire") or env.get("TRUNKLINE_WIRE") or "semibot")
+        if wire not in _NEEDED:
+            raise SettingsError(f"--wire must be one of {', '.join(_NEEDED)}")
+        names = _NAMES if wire == "semibot" else _NAMES | {"ticket": ()} | _FOREIGN_NAMES
         values: dict[str, Any] = {}
-        for field, names in _NAMES.items():
+        for field, variables in names.items():
             given = (flags or {}).get(field)
-            found = next((env[name] for name in names if env.get(name)), None)
+            found = next((env[name] for name in variables if env.get(name)), None)
             if given is not None or found is not None:
                 values[field] = given if given is not None else found
-        for field in ("user_id", "token", "control_plane_url"):
-            if field not in values:
-                raise SettingsError(f"{_NAMES[field][0]} is not set")
+        for field in _NEEDED[wire]:
+            if not values.get(field):
+                flag = f" (or {_FLAGS[field]})" if names is not _NAMES else ""
+                raise SettingsError(f"{names[field][0]}{flag} is not set")
+        is_named = values.get("machine_id") and values.get("user_id")
+        if wire == "agp" and not (is_named or values.get("token")):
+            raise SettingsError("AGP needs --guid and --user-id, or a token that names the device")
         values["api_keys"] = {name: env[key] for key, name in _KEYS.items() if env.get(key)}
         values["home"] = str(values.get("home", _DOCUMENTS_HOME))
+        if "agent_file" in values:
+            values["agent_file"] = str(values["agent_file"])
         return _checked(values)
 
 
@@ -96,7 +133,8 @@ def _checked(values: dict[str, Any]) -> NodeSettings:
     home = settings.home.expanduser()
     if not home.is_absolute():
         home = Path.cwd() / home
-    _check_url(settings.control_plane_url)
+    is_foreign = settings.wire != "semibot"
+    _check_url(settings.control_plane_url, "the server" if is_foreign else "CONTROL_PLANE_WS")
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingsError("log_level must be debug, info, warning or error")
     return msgspec.structs.replace(settings, home=home)
@@ -108,13 +146,13 @@ def _path(kind: type[Any], value: Any) -> Any:
     raise NotImplementedError
 
 
-def _check_url(url: str) -> None:
+def _check_url(url: str, name: str) -> None:
     try:
         parts = urlsplit(url)
         is_reachable = bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_reachable = False
     if not is_reachable or parts.scheme not in ("ws", "wss"):
-        raise SettingsError("CONTROL_PLANE_WS must be like wss://name.example/ws/vm")
+        raise SettingsError(f"{name} must be like wss://name.example/ws/vm")
     if parts.username is not None or parts.query or parts.fragment:
-        raise SettingsError("CONTROL_PLANE_WS must not carry a user, a query or a fragment")
+        raise SettingsError(f"{name} must not carry a user, a query or a fragment")

@@ -4,6 +4,7 @@ Machines' messages become these, clients' messages are made of these. Lenient: w
 machine writes into a field must not hide the event.
 """
 
+import contextlib
 import json
 from typing import Any
 
@@ -107,9 +108,22 @@ def _read_closely(line: str) -> SessionEvent | None:
     """Python's own decoder takes half of a character, which a cut-off answer may end with."""
     try:
         found = json.loads(line.encode("utf-8", "replace"))
-        return msgspec.convert(found, SessionEvent) if isinstance(found, dict) else None
+        raw = found.pop("raw", None) if isinstance(found, dict) else None
+        event = msgspec.convert(found, SessionEvent)
+        if raw is not None:
+            event.raw = msgspec.Raw(_raw_text(line, raw))
+        return event
     except (ValueError, RecursionError, TypeError, msgspec.ValidationError):
         return None
+
+
+def _raw_text(line: str, raw: Any) -> str:
+    """`raw` as it was written, if it stands last, as the edges write it."""
+    _, _, rest = line.rstrip().partition(',"raw":')
+    with contextlib.suppress(ValueError):
+        if json.loads(rest[:-1]) == raw:
+            return rest[:-1]
+    return json.dumps(raw)
 
 
 def original_of(event: SessionEvent, protocol: str) -> Original | None:

@@ -64,16 +64,25 @@ def check_text(payload: bytes) -> None:
         raise CloseLine(INVALID_TEXT, "text that is not UTF-8") from error
 
 
+def _text_head(size: int) -> bytes:
+    """What stands before a server's text message of that size."""
+    if size < 126:
+        return bytes((0x81, size))
+    if size < 65536:
+        return b"\x81\x7e" + size.to_bytes(2, "big")
+    return b"\x81\x7f" + size.to_bytes(8, "big")
+
+
+_TEXT_HEADS: Final = [_text_head(size) for size in range(1024)]
+"""Made once: nearly all messages are short."""
+
+
 def text_frames(messages: Iterable[bytes]) -> bytes:
     """A server's text messages as one piece of bytes: many messages, one write."""
     parts: list[bytes] = []
+    heads, heads_max = _TEXT_HEADS, len(_TEXT_HEADS)
     for message in messages:
         size = len(message)
-        if size < 126:
-            parts.append(bytes((0x81, size)))
-        elif size < 65536:
-            parts.append(b"\x81\x7e" + size.to_bytes(2, "big"))
-        else:
-            parts.append(b"\x81\x7f" + size.to_bytes(8, "big"))
+        parts.append(heads[size] if size < heads_max else _text_head(size))
         parts.append(message)
     return b"".join(parts)

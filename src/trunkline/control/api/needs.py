@@ -8,6 +8,7 @@ from typing import Protocol
 from trunkline.control.approvals import Approvals
 from trunkline.control.auth import Auth
 from trunkline.control.door.door import TakeBack
+from trunkline.control.groups import Groups
 from trunkline.control.log import Log
 from trunkline.control.machine_secrets import MachineSecrets
 from trunkline.control.machines import Machines
@@ -55,6 +56,8 @@ class Core(Protocol):
     def refusals(self) -> Refusals: ...
     @property
     def vms(self) -> Vms: ...
+    @property
+    def groups(self) -> Groups: ...
     @property
     def metrics(self) -> Metrics: ...
 

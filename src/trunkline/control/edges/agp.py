@@ -4,10 +4,12 @@ Frames come in as callbacks, and updates go straight to the log: no coroutine, o
 What outlives the line is the `AgpDevice`'s; what has to wait is the `AgpHost`'s.
 """
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 import structlog
+from picows import WSCloseCode
 
 from trunkline import limits
 from trunkline.control.commands import Command
@@ -15,8 +17,8 @@ from trunkline.control.edges.agp_device import AgpDevice
 from trunkline.control.edges.socket import Socket
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
-from trunkline.wire.agp.messages import Answer, Downlink, Ping, Pong, Update
-from trunkline.wire.errors import Malformed
+from trunkline.wire.agp.messages import Answer, Downlink, Ping, Pong, Update, Uplink
+from trunkline.wire.errors import CloseLine, Malformed
 
 if TYPE_CHECKING:
     from trunkline.control.edges.agp_host import AgpHost
@@ -51,24 +53,47 @@ class AgpLine(Socket):
     def ended(self) -> None:
         self._host.detach(self)
 
+    def take_all(self, texts: list[str]) -> None:
+        """The messages that one read of the socket brought, in one tight loop: nearly all are
+        pieces of text, which go straight to the log."""
+        update, ts, updates = self.device.update, self._host.clock(), 0
+        for text in texts:
+            try:
+                message = decode_uplink(text)
+                if type(message) is Update and update(message, ts):
+                    # A stream is bounded by how fast the log takes it, not by a rate.
+                    updates += 1
+                else:
+                    self._other(message)
+            except Exception as error:
+                self.failed(error)
+            if not self.is_open:
+                break
+        received = self._metrics.received
+        received[Update] = received.get(Update, 0) + updates
+
     def take(self, text: str) -> None:
-        try:
-            message = decode_uplink(text)
-            received, kind = self._metrics.received, type(message)
-            received[kind] = received.get(kind, 0) + 1
-            if type(message) is Update:
-                # A stream is bounded by how fast the log takes it, not by a rate.
-                if not self.device.update(message):
-                    self.count()
-            else:
-                self.count()
-                self._other(message)
-        except Malformed as error:
-            self.count()
+        """A message that came in pieces."""
+        self.take_all([text])
+
+    def failed(self, error: Exception) -> None:
+        """A message that cannot be read is skipped; it counts like any other."""
+        if isinstance(error, Malformed):
             self._metrics.malformed += 1
             _log.warning("malformed message", machine=self.device.machine.id, problem=str(error))
+            try:
+                self.count()
+            except CloseLine as limit:
+                error = limit
+            else:
+                return
+        super().failed(error)
 
-    def _other(self, message: Update | Answer | Ping | Unknown) -> None:
+    def _other(self, message: Uplink | Unknown) -> None:
+        """Everything but a piece of a turn at work."""
+        self.count()
+        received, kind = self._metrics.received, type(message)
+        received[kind] = received.get(kind, 0) + 1
         if isinstance(message, Answer):
             self.device.answer(message)
         elif isinstance(message, Ping):
@@ -80,7 +105,7 @@ class AgpLine(Socket):
                 msg_id=str(uuid4()), guid=known.guid, user_id=known.user_id, payload=payload
             )
             self.tell(pong)
-        else:
+        elif isinstance(message, Unknown):
             _log.debug("unknown method", machine=self.device.machine.id)
 
     # --- What the device is told ------------------------------------------------------------------
@@ -112,7 +137,11 @@ class RefusedLine(Socket):
         self._reason = reason
 
     def opened(self) -> None:
-        self.close(CloseCode.REFUSED, self._reason)
+        # Our half stays open until the peer has answered: an app that is still busy with the
+        # handshake would otherwise see a broken connection, and come again and again.
+        self._transport.send_close(cast(WSCloseCode, CloseCode.REFUSED), self._reason.encode())
+        loop = asyncio.get_running_loop()
+        loop.call_later(limits.CLOSE_GRACE_S, self._transport.disconnect)
 
     def take(self, text: str) -> None:
         """Nothing is taken."""

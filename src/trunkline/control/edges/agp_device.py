@@ -50,6 +50,7 @@ class AgpDevice:
         self._logs = machine.logs
         self._append = core.log.append
         self._clock = core.clock
+        self._has_ended = machine.ends.has_ended
         self._now = asyncio.get_running_loop().time
         self._on_foreign = on_foreign
         """Told of a kind and an id that are not this device's to name."""
@@ -79,22 +80,23 @@ class AgpDevice:
 
     # --- Up: what the device says -----------------------------------------------------------------
 
-    def update(self, message: Update) -> bool:
+    def update(self, message: Update, ts: int) -> bool:
         """A piece of a turn, straight into the log. False: it is none of this device's."""
-        payload = message.payload
-        work = self._work.get(payload.session_id)
-        log = self._logs.get(payload.session_id)
+        payload, known = message.payload, self.known
+        session_id, turn_id = payload.session_id, payload.prompt_id
+        work = self._work.get(session_id)
+        log = self._logs.get(session_id)
         if (
             work is None
             or log is None
-            or work.turn_id != payload.prompt_id
-            or message.guid != self.known.guid
-            or message.user_id != self.known.user_id
-            or self.machine.ends.has_ended(work.turn_id)
+            or work.turn_id != turn_id
+            or message.guid != known.guid
+            or message.user_id != known.user_id
+            or self._has_ended(turn_id)
         ):
             return self._is_past(message)
         if self._repeats.is_new(message.msg_id):
-            for line in to_events(work, message, self._clock()):
+            for line in to_events(work, message, ts):
                 self._append(log, line)
         return True
 
@@ -108,7 +110,7 @@ class AgpDevice:
             or log is None
             or work.turn_id != message.payload.prompt_id
             or self._is_anothers(message)
-            or self.machine.ends.has_ended(work.turn_id)
+            or self._has_ended(work.turn_id)
         ):
             self._is_past(message)
         elif self._repeats.is_new(message.msg_id):
@@ -129,7 +131,7 @@ class AgpDevice:
             kind, name = "device", message.guid
             if name == self.known.guid:
                 kind, name = "user", message.user_id
-        elif self.machine.ends.has_ended(payload.prompt_id):
+        elif self._has_ended(payload.prompt_id):
             return True
         elif payload.session_id not in self._logs:
             kind, name = "session", payload.session_id
@@ -244,7 +246,7 @@ class AgpDevice:
             )
 
     def _is_over(self, say: Say) -> bool:
-        return self.machine.ends.has_ended(say.turn_id) or say.session_id not in self._logs
+        return self._has_ended(say.turn_id) or say.session_id not in self._logs
 
     def _leave(self, say: Say) -> None:
         """A turn at work has ended here: the device may still be busy with it."""

@@ -41,6 +41,7 @@ class AgpHost:
         self._core = core
         self.rate_limit = core.settings.rate_limit_per_minute
         self.metrics = core.metrics
+        self.clock = core.clock
         self.lines: set[AgpLine] = set()
         self._devices: dict[str, AgpDevice] = {}
         self._unknown = 0

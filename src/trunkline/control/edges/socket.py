@@ -41,6 +41,8 @@ class Socket(WSListener):
         self._rate = RateLimit(per_minute) if per_minute else None
         self._unsent_max = unsent_max
         self._texts: list[str] = []
+        self._is_plain = False
+        """A final text frame is a message, and all there is to do with it is to take it."""
         self._transport: WSTransport
         self._can_write = asyncio.Event()
         self._can_write.set()
@@ -53,6 +55,16 @@ class Socket(WSListener):
     def take(self, text: str) -> None:
         """One message."""
         raise NotImplementedError
+
+    def take_all(self, texts: list[str]) -> None:
+        """The messages that one read of the socket brought; for an edge with a stream to carry."""
+        for text in texts:
+            if not self.is_open:
+                return
+            try:
+                self.take(text)
+            except Exception as error:
+                self.failed(error)
 
     def ended(self) -> None:
         """The connection is gone, whoever ended it. Comes once."""
@@ -72,11 +84,12 @@ class Socket(WSListener):
         if not self.is_open:
             return
         transport = self._transport.underlying_transport
-        transport.write(text_frames(messages))
         if transport.get_write_buffer_size() > self._unsent_max:
             # It does not read. It is cut here, slows nobody, and catches up when it comes back.
             _log.warning("a peer does not read; cutting its connection", edge=type(self).__name__)
             transport.abort()
+        else:  # whatever its size: a large message is no sign of a slow peer
+            transport.write(text_frames(messages))
 
     async def room(self) -> None:
         """Returns when most of what was sent is read; at once when the connection is gone."""
@@ -98,18 +111,15 @@ class Socket(WSListener):
 
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._transport = transport
-        self.is_open = True
+        self.is_open = self._is_plain = True
         self.opened()
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        self.last_seen = self._now()
-        if not self.is_open:
-            return
         try:
             if (
-                frame.msg_type == _TEXT
+                self._is_plain
+                and frame.msg_type == _TEXT
                 and frame.fin
-                and self._assembler.idle
                 and not (frame.rsv1 or frame.rsv2 or frame.rsv3)
             ):
                 self._texts.append(frame.get_payload_as_utf8_text())
@@ -132,15 +142,10 @@ class Socket(WSListener):
         self._can_write.set()
 
     def _take_texts(self) -> None:
-        """The messages that one read of the socket brought."""
-        texts, self._texts = self._texts, []
-        for text in texts:
-            if not self.is_open:
-                return
-            try:
-                self.take(text)
-            except Exception as error:
-                self.failed(error)
+        self.last_seen = self._now()
+        if self._texts:
+            texts, self._texts = self._texts, []
+            self.take_all(texts)
 
     def failed(self, error: Exception) -> None:
         match error:
@@ -153,6 +158,8 @@ class Socket(WSListener):
                 self.close(INTERNAL_ERROR, "internal error")
 
     def _any_frame(self, frame: WSFrame) -> None:
+        if not self.is_open:
+            return
         if frame.rsv1 or frame.rsv2 or frame.rsv3:
             raise CloseLine(PROTOCOL_ERROR, "reserved bits without an extension")
         kind = frame.msg_type
@@ -163,6 +170,7 @@ class Socket(WSListener):
         elif kind in (_TEXT, _BINARY, _CONTINUATION):
             opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
             whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
+            self._is_plain = self._assembler.idle
             if whole is not None:
                 check_text(whole)
                 self.take(whole.decode())
@@ -170,7 +178,7 @@ class Socket(WSListener):
     def _end(self) -> None:
         if not self.is_open:
             return
-        self.is_open = False
+        self.is_open = self._is_plain = False
         self._texts = []
         self._can_write.set()
         self.ended()

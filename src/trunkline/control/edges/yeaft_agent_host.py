@@ -1,25 +1,200 @@
-"""What stands behind every Yeaft agent's line."""
+"""What stands behind every Yeaft agent's line: secrets, records, and the watch over silent lines.
+
+`YeaftAgentLine` turns frames into messages and calls here for everything that has to wait.
+"""
 
 import asyncio
 
+import structlog
+from sqlalchemy import select
+
+from trunkline import limits
 from trunkline.control.core import Core
 from trunkline.control.door.dispatch import YEAFT_AGENT
 from trunkline.control.door.head import Head
-from trunkline.control.errors import Unavailable
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges import yeaft_agent_questions as questions
+from trunkline.control.edges.yeaft_agent import YeaftAgentLine
+from trunkline.control.edges.yeaft_agent_state import Agent, Conversation
+from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Unauthorized
+from trunkline.control.machine_secrets import Known
+from trunkline.control.store import schema
+from trunkline.control.tasks import Serial
+from trunkline.control.turns import Turn, say
+from trunkline.wire import events
+from trunkline.wire.yeaft.agent import POLICY, visitor_of
+
+_log = structlog.get_logger(__name__)
+
+GOING_AWAY = 1001
+SILENT = 4008
+INTERNAL_ERROR = 1011
+_SESSIONS_AT_ONCE = 500
+_RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
 
 
 class YeaftAgentHost:
+    """Everything that the lines share."""
+
     path = YEAFT_AGENT
     is_machines = True
 
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self.core = core
+        self.lines: set[YeaftAgentLine] = set()
+        self._agents: dict[str, Agent] = {}
+        self._saving = Serial(core.tasks)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        raise Unavailable("not yet")
+        """An upgrade request for `/ws/yeaft?type=agent`."""
+        visitor = visitor_of(
+            head.query, chars_max=limits.NAME_CHARS_MAX, path_chars_max=limits.FILE_PATH_CHARS_MAX
+        )
+        if not visitor.names:
+            raise InvalidRequest("id is missing in the URL")
+        if sum(1 for line in self.lines if line.agent is None) >= limits.UNKNOWN_SOCKETS_MAX:
+            raise LimitReached("too many agents have not shown a secret yet")
+        adopt(transport, head, YeaftAgentLine(self, visitor), limits.FRAME_BYTES_MAX)
+
+    # --- Coming and going -------------------------------------------------------------------------
+
+    def authenticate(self, line: YeaftAgentLine, secret: str) -> None:
+        self.core.tasks.spawn(self._authenticate(line, secret), "yeaft agent authentication")
+
+    async def _authenticate(self, line: YeaftAgentLine, secret: str) -> None:
+        try:
+            known = await self._known(line, secret)
+            machine = await self.core.machines.get(known.machine_id)
+            agent = self._agents.get(machine.id)
+            if agent is None:
+                agent = await self._load(Agent(machine))
+                agent = self._agents.setdefault(machine.id, agent)  # another line may be faster
+            # Nothing may come between these: the line is either not there or complete.
+            if line.is_open:
+                machine.running = set(machine.logs)
+                self.core.machines.attach(machine, line, fresh=False)
+                line.go_live(agent)
+        except Unauthorized as error:
+            _log.warning("agent refused", reason=error.message)
+            line.close(POLICY, "authentication failed")
+        except Exception:
+            _log.exception("an agent could not be authenticated")
+            line.close(INTERNAL_ERROR, "internal error")
+        else:
+            _log.info("agent is live", machine=machine.id, user=machine.user_id)
+
+    async def _known(self, line: YeaftAgentLine, secret: str) -> Known:
+        """Agents put their id into one field or another, and what they like into the rest."""
+        if len(secret) > limits.API_KEY_CHARS_MAX:
+            raise Unauthorized("the secret is too long to be one of ours")
+        for name in line.visitor.names:
+            try:
+                return await self.core.machine_secrets.agent(name, secret)
+            except Unauthorized:
+                continue
+        raise Unauthorized("no such agent, or not its secret")
+
+    def ended(self, line: YeaftAgentLine) -> None:
+        self.lines.discard(line)
+        if line.agent is not None:
+            self.core.machines.detach(line.agent.machine, line)
 
     def sweep(self) -> None:
-        """Nothing is due."""
+        """Once a second: silent lines, turns that were ended here, questions without an answer."""
+        now = asyncio.get_running_loop().time()
+        for line in list(self.lines):
+            if self.core.log.is_stalled:
+                line.last_seen = now  # it is we who do not listen
+            if now - line.last_seen > limits.YEAFT_SILENCE_S:
+                line.close(SILENT, "no sign of life")
+            else:
+                line.sweep()
+        for agent in self._agents.values():
+            agent.tidy()
+            questions.sweep(self.core, agent)
 
     def say_goodbye(self) -> None:
-        """Nobody is connected."""
+        for line in list(self.lines):
+            line.close(GOING_AWAY, "the control plane is going down")
+
+    # --- What was before this line ----------------------------------------------------------------
+
+    async def _load(self, agent: Agent) -> Agent:
+        """An agent that nobody has asked for since the start: from records and log."""
+        machine = agent.machine
+        sessions, users = schema.sessions, schema.users
+        ids = list(machine.logs)
+        async with self.core.store.read() as connection:
+            name = await connection.scalar(
+                select(users.c.name).where(users.c.id == machine.user_id)
+            )
+            for start in range(0, len(ids), _SESSIONS_AT_ONCE):
+                some = ids[start : start + _SESSIONS_AT_ONCE]
+                rows = await connection.execute(
+                    select(sessions.c.id, sessions.c.remote).where(sessions.c.id.in_(some))
+                )
+                for row in rows:
+                    agent.conversation(row.id).recall(machine.id, row.remote)
+        agent.username = name or ""
+        await questions.load(self.core, agent)
+        for turn in await self.core.turns.open_of(ids):
+            await self._recall(agent, turn)
+        return agent
+
+    async def _recall(self, agent: Agent, turn: Turn) -> None:
+        """A turn that the agent was at when we went down goes on where it was."""
+        heard = await self._heard_of(agent, turn, _RECALLED_EVENTS)
+        if heard and agent.prompts.current(turn.session_id) is None:
+            agent.prompts.add(say(turn, []))
+            inward = agent.conversation(turn.session_id).inward
+            inward.begin(turn.id)
+            for event in heard:
+                inward.recall(event)
+
+    async def _heard_of(self, agent: Agent, turn: Turn, newest: int) -> list[events.SessionEvent]:
+        """What the agent has said in this turn, as far as the newest events hold it."""
+        log = agent.machine.logs.get(turn.session_id)
+        if log is None or turn.state != "sent":
+            return []
+        recent = await self.core.log.read(log, max(0, log.last_id - newest), newest)
+        found = [event for _, line in recent if (event := events.read(line)) is not None]
+        return [one for one in found if one.turn_id == turn.id and one.type != "user_message"]
+
+    def synced(self, line: YeaftAgentLine, agent: Agent) -> None:
+        """The agent has sent what it had kept: what it knows nothing of goes out again."""
+        self.core.machines.delivery.resumed(agent.machine, line)
+        self.core.tasks.spawn(self._redeliver(line, agent), "yeaft agent synced")
+
+    async def _redeliver(self, line: YeaftAgentLine, agent: Agent) -> None:
+        await self.core.log.flushed()
+        heard = []
+        for turn in await self.core.turns.open_of(list(agent.machine.logs)):
+            at_work = agent.prompts.current(turn.session_id)
+            is_at_work = at_work is not None and at_work.turn_id == turn.id
+            is_busy = is_at_work and turn.session_id in line.processing
+            if is_busy or await self._heard_of(agent, turn, limits.RING_EVENTS):
+                heard.append(turn.id)
+        if agent.machine.line is line:
+            await self.core.recovery.redeliver(agent.machine, heard)
+
+    # --- Records ----------------------------------------------------------------------------------
+
+    def remember(self, agent: Agent, conversation: Conversation) -> None:
+        """How the agent calls a conversation, and how it speaks: for the time after a restart."""
+        remote = conversation.remote(agent.machine.id)
+        if remote != conversation.saved:
+            conversation.saved = remote
+            work = self.core.session_records.update(conversation.session_id, remote=remote)
+            self._saving.add(work, "yeaft conversation record")
+
+    def refused(self, agent: Agent, session_id: str) -> None:
+        self.core.tasks.spawn(self._refused(agent, session_id), "yeaft refusal")
+
+    async def _refused(self, agent: Agent, session_id: str) -> None:
+        """What its user has elsewhere, or had, is no intrusion."""
+        who = questions.owner_of(agent)
+        _log.warning("conversation refused", session=session_id[:64], machine=agent.machine.id)
+        try:
+            await self.core.session_records.get(who, session_id)
+        except NotFound as error:
+            self.core.refusals.note(who, "yeaft", error)

@@ -1,25 +1,119 @@
-"""What stands behind every Yeaft web client."""
+"""What stands behind every Yeaft web client: who is connected, and the feeds they share."""
 
 import asyncio
+from functools import partial
 
+import structlog
+
+from trunkline import limits
 from trunkline.control.core import Core
+from trunkline.control.door.credentials import credentials_of
 from trunkline.control.door.dispatch import YEAFT_WEB
 from trunkline.control.door.head import Head
-from trunkline.control.errors import Unavailable
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges.yeaft_web import REFUSED, YeaftWeb
+from trunkline.control.errors import LimitReached
+from trunkline.control.feeds import Feeds, Message, Translate
+from trunkline.control.machine import Machine
+from trunkline.wire.yeaft.outward import Outward, from_events, plain_text
+
+_log = structlog.get_logger(__name__)
+
+_GOING_AWAY = 1001
 
 
 class YeaftWebHost:
+    """Every Yeaft web client of this control plane."""
+
     path = YEAFT_WEB
     is_machines = False
 
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self.core = core
+        self.clients: set[YeaftWeb] = set()
+        self._feeds = {
+            deployed: Feeds(core.log, partial(self._translate, deployed))
+            for deployed in (False, True)
+        }
+        self._pins: dict[str, tuple[str, bool]] = {}
+        """The machine of each session that is followed, and whether it is a group."""
+        self._online: dict[str, bool] = {}
+        core.auth.on_revoke(self._revoked)
+        core.machines.watchers.append(self._machine_changed)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        raise Unavailable("not yet")
+        if sum(one.visit is None for one in self.clients) >= limits.UNKNOWN_SOCKETS_MAX:
+            raise LimitReached("too many connections wait to be let in")
+        client = YeaftWeb(
+            self,
+            _secret_of(head),
+            self._feeds,
+            per_minute=self.core.settings.rate_limit_per_minute,
+        )
+        client.on_end = self._ended
+        self.clients.add(client)
+        adopt(transport, head, client, limits.FRAME_BYTES_MAX)
+
+    def _ended(self, client: YeaftWeb) -> None:
+        self.clients.discard(client)
+        followed = {one for other in self.clients for one in other.reader.followed}
+        for session_id in self._pins.keys() - followed:
+            del self._pins[session_id]
 
     def sweep(self) -> None:
-        """Nothing is due."""
+        """Nothing is due: a client that is gone is noticed when it does not read."""
 
     def say_goodbye(self) -> None:
-        """Nobody is connected."""
+        for client in list(self.clients):
+            client.close(_GOING_AWAY, "the control plane is going down")
+
+    def _revoked(self, token_id: str) -> None:
+        for client in list(self.clients):
+            if client.visit is not None and client.visit.who.token_id == token_id:
+                client.close(REFUSED, "authentication: the token was revoked")
+
+    # --- For those who are connected --------------------------------------------------------------
+
+    def pin(self, session_id: str, machine: Machine | None) -> None:
+        if machine is not None:
+            self._pins[session_id] = machine.id, machine.kind == "group"
+
+    def tell_followers(self, session_id: str, *bodies: bytes) -> None:
+        for client in list(self.clients):
+            if client.reader.follows(session_id):
+                client.send(*bodies)
+
+    def _translate(self, deployed: bool, session_id: str) -> Translate:
+        agent_id, is_group = self._pins.get(session_id, (None, False))
+        state = Outward(session_id, agent_id=agent_id, is_group=is_group, deployed=deployed)
+
+        def translate(event_id: int, line: str) -> list[Message]:
+            try:
+                body = plain_text(state, line)
+                if body is not None:
+                    return [Message(event_id, body)]
+                outs = from_events(state, event_id, line)
+            except Exception:
+                _log.exception("an event could not be translated", session=session_id)
+                return []
+            return [Message(event_id, out.body, out.said) for out in outs]
+
+        return translate
+
+    def _machine_changed(self, machine: Machine) -> None:
+        online = machine.line is not None
+        came_or_went = self._online.get(machine.id) is not online
+        self._online[machine.id] = online
+        for client in list(self.clients):
+            visit = client.visit
+            if visit is not None and visit.who.may_see(
+                org_id=machine.org_id, user_id=machine.user_id
+            ):
+                client.machine_changed(machine, came_or_went)
+
+
+def _secret_of(head: Head) -> str | None:
+    """The `Authorization` header, else what the address says, else the page's cookie."""
+    if "Authorization" not in head.headers and head.query.get("token"):
+        return head.query["token"]
+    return credentials_of(head.headers)

@@ -58,7 +58,9 @@ def unique(session_id: str, name: Any) -> str:
     text = f"{session_id[-_TAIL_CHARS:]}.{text_of(name)}"
     if len(text) <= limits.NAME_CHARS_MAX:
         return text
-    return f"{session_id[-_TAIL_CHARS:]}.{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+    return (
+        f"{session_id[-_TAIL_CHARS:]}.{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+    )
 
 
 def copied(event: Json, session_id: str, event_id: int, ask: int) -> Json | None:

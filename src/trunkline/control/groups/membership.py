@@ -32,8 +32,10 @@ class Membership:
         """The person's seat, whose session runs as the person's record says, and what the person
         must be told before anything else."""
         wanted = _config(person, group)
-        session = None if record is None else await self._parts.sessions.get(
-            self._owner, record.member_session_id
+        session = (
+            None
+            if record is None
+            else await self._parts.sessions.get(self._owner, record.member_session_id)
         )
         if record is None or session is None or not await self._fits(session, person):
             if record is not None:
@@ -76,9 +78,7 @@ class Membership:
             return False
         if person.machine_id is not None:
             return person.machine_id == session.machine_id
-        return self._parts.machines.is_expected(
-            await self._parts.machines.get(session.machine_id)
-        )
+        return self._parts.machines.is_expected(await self._parts.machines.get(session.machine_id))
 
     async def _introduction(
         self, session: Session, record: SeatRecord, config: dict[str, Any]

@@ -16,8 +16,9 @@ USER = "user"
 
 RESERVED = (EVERYONE, USER)
 _NAME = re.compile(r"[\w-]+")
-# Not inside an address: in `ann@example.com` nobody is mentioned.
-_MENTION = re.compile(r"(?<![\w.@-])@([\w-]+)")
+# Not inside an address: in `ann@example.com` nobody is mentioned. In `请@张三看看` somebody is:
+# what counts as a letter before the sign is one of a script with spaces.
+_MENTION = re.compile(r"(?<![0-9A-Za-z_.@\-\u00aa-\u1fff])@([\w-]+)")
 
 
 class Named(Protocol):
@@ -86,8 +87,8 @@ def _picked(given: Any) -> Iterator[str]:
 
 
 def _written(text: str) -> Iterator[str]:
-    for found in _MENTION.finditer(text):
-        yield normal(found[1][: limits.ID_CHARS_MAX])
+    for found in _MENTION.finditer(normal(text)):
+        yield found[1][: limits.ID_CHARS_MAX]
 
 
 def _find(name: str, persons: Sequence[Named]) -> Named | None:

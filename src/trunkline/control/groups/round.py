@@ -59,7 +59,9 @@ class Question(msgspec.Struct):
 class Round:
     """The group's turn, from the user's message until everybody is done."""
 
-    def __init__(self, turn_id: str, message: str, metadata: Json, persons: Sequence[Named]) -> None:
+    def __init__(
+        self, turn_id: str, message: str, metadata: Json, persons: Sequence[Named]
+    ) -> None:
         self.turn_id = turn_id
         self.message = message
         self.metadata = metadata
@@ -67,6 +69,8 @@ class Round:
         self.asks: dict[int, Ask] = {}
         self.questions: dict[str, Question] = {}
         self.is_cancelled = False
+        self.is_dropped = False
+        """The whole conversation was closed."""
 
     # --- What happened ------------------------------------------------------------------------
 
@@ -125,6 +129,10 @@ class Round:
     def is_over(self) -> bool:
         return not self.open()
 
+    def is_void(self) -> bool:
+        """Nobody is to be asked any more."""
+        return self.is_cancelled or self.is_dropped
+
     @property
     def is_full(self) -> bool:
         return len(self.asks) >= limits.GROUP_ASKS_MAX
@@ -160,7 +168,8 @@ class Round:
         answers = [ask for ask in self.asks.values() if ask.is_done and ask.error is None]
         if not answers and not self.is_cancelled:
             problems = "; ".join(f"{ask.name}: {ask.error}" for ask in self.asks.values())
-            error = f"nobody answered: {problems}"[: limits.GROUP_ANSWERS_CHARS_MAX]
+            error = f"nobody answered: {problems}" if problems else "there is nobody in this group"
+            error = error[: limits.GROUP_ANSWERS_CHARS_MAX]
             return {"type": "execution_error", "error": error, "code": "GROUP_FAILED"}
         room = limits.GROUP_ANSWERS_CHARS_MAX // max(1, len(self.asks))
         content = "\n\n".join(_shown(ask, room) for ask in self.asks.values())

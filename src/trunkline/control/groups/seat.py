@@ -47,9 +47,20 @@ class Seat:
         self._is_answering = self.current[1].copied_id > 0
         return self.current
 
+    @property
+    def session_id(self) -> str:
+        """The person's own session, once it has one."""
+        assert self.record is not None
+        return self.record.member_session_id
+
     def answers_now(self) -> None:
         """The ask is known to be the session's newest message."""
         self._is_answering = True
+
+    def end(self, event: Json) -> None:
+        """The current ask has an end that its log does not show."""
+        if self.current is not None:
+            self._hears.heard(self, *self.current, self.position, event)
 
     def free(self) -> None:
         """The current ask is over; what may still come of it is nobody's."""
@@ -68,8 +79,7 @@ class Seat:
     async def follow(self, log: Log, position: int | None) -> None:
         """Reads on after that event, then live; None: from now on. If it does already, it goes
         on as it was."""
-        assert self.record is not None
-        session = await log.open(self.record.member_session_id)
+        session = await log.open(self.session_id)
         if self._log is session:
             return
         self.leave()
@@ -104,9 +114,12 @@ class Seat:
             self._said(event)
         elif event["type"] == "approval_resolved":
             self._hears.settled(self, event_id, event)
-        elif self.current is not None and self._is_answering:
-            if event.get("turn_id") not in self._other_turns:
-                self._hears.heard(self, *self.current, event_id, event)
+        elif self.current is not None and self._is_ours(event):
+            self._hears.heard(self, *self.current, event_id, event)
+
+    def _is_ours(self, event: Json) -> bool:
+        """Whether it is of the current ask. A turn that nobody knows says no more than none."""
+        return self._is_answering and event.get("turn_id") not in self._other_turns
 
     def _said(self, event: Json) -> None:
         """Ours, or somebody's who talks to the person directly."""

@@ -16,8 +16,8 @@ _MORE = "(what was said before that is left out)"
 class Said(NamedTuple):
     event_id: int
     author: str
-    person_id: str | None
-    """None: the user."""
+    person_id: str
+    """Empty: the user's."""
     source: tuple[str, int | None]
     """The turn, and the ask that it answers."""
     text: str
@@ -57,22 +57,27 @@ class Transcript:
         if event is None or event["type"] not in ("user_message", "person_complete"):
             return
         text = text_of(event.get("content"))[: limits.GROUP_CONTEXT_TEXT_CHARS_MAX]
-        person = event.get("person") or {"name": USER, "id": None}
-        ask = event["group"]["ask"] if event["type"] == "person_complete" else None
-        source = (text_of(event.get("turn_id")), ask)
+        author, person_id, ask = USER, "", None
+        if event["type"] == "person_complete":
+            person, group = event.get("person"), event.get("group")
+            if not isinstance(person, dict) or not isinstance(group, dict):
+                return  # of the session's former machine
+            author, person_id = text_of(person.get("name")), text_of(person.get("id"))
+            ask = group.get("ask")
         if text:
-            self._said.append(Said(event_id, person["name"], person["id"], source, text))
+            source = (text_of(event.get("turn_id")), ask)
+            self._said.append(Said(event_id, author, person_id, source, text))
 
     def missed_by(
-        self, person_id: str, heard_id: int, message: tuple[str, int | None]
+        self, person_id: str, between: range, message: tuple[str, int | None]
     ) -> list[str]:
-        """What others said after that event, but for the message itself; the newest that fits."""
+        """What others said in these events, but for the message itself; the newest that fits."""
         kept: list[str] = []
         room = limits.GROUP_CONTEXT_CHARS_MAX
         for said in reversed(self._said):
-            if said.event_id <= heard_id:
-                break
-            if said.person_id == person_id or said.source == message:
+            if said.event_id not in between or said.person_id == person_id:
+                continue
+            if said.source == message:
                 continue
             shown = f"{said.author}: {said.text}"
             room -= len(shown)

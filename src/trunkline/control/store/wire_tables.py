@@ -58,7 +58,9 @@ group_seats = Table(
     ),
     Column("person_id", String(36), ForeignKey("persons.id", ondelete="CASCADE"), primary_key=True),
     Column("member_session_id", String(36), nullable=False, unique=True),
+    # of the group's log: what the person was told of; of its own: what came before its last turn
     Column("heard_id", BigInteger, nullable=False, default=0),
+    Column("copied_id", BigInteger, nullable=False, default=0),
     created(),
 )
 

@@ -18,6 +18,7 @@ from trunkline.execution.home import Home
 from trunkline.execution.llm.base import Reply
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.orchestrator.attachments import with_attachments
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
@@ -109,7 +110,8 @@ class Session:
         match message:
             case ipc.UserMessage(data=data):
                 turn_id = data.turn_id or uuid.uuid4().hex
-                self._turns.submit(turn_id, data.message, data.history)
+                said = with_attachments(self._context.workspace, data.message, data.metadata)
+                self._turns.submit(turn_id, said, data.history)
             case ipc.Cancel():
                 self._turns.cancel()
             case ipc.ApprovalResponse(data=answer):

@@ -64,7 +64,7 @@ class Line:
             elif frame.type is WSMsgType.BINARY:
                 _log.warning("a binary frame is no message; ignored")
             else:
-                self.end = _end_of(frame, self._socket.close_code)
+                self.end = end_of(frame, self._socket.close_code)
                 return
 
     async def close(self) -> None:
@@ -90,11 +90,11 @@ async def open_line(http: aiohttp.ClientSession, url: URL, token: str) -> Line:
         if socket is not None:
             await socket.close()
         if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
-            raise NoLine(End(BROKEN, _why(error)), was_reached=socket is not None) from None
+            raise NoLine(End(BROKEN, why_of(error)), was_reached=socket is not None) from None
         raise
 
 
-def _why(error: BaseException) -> str:
+def why_of(error: BaseException) -> str:
     """In words for people, and without the URL, which may have a ticket in it."""
     if isinstance(error, aiohttp.ClientResponseError):
         return f"HTTP {error.status}: {error.message}"[:200]
@@ -105,7 +105,7 @@ async def _init(socket: aiohttp.ClientWebSocketResponse) -> InitData:
     while True:
         frame = await socket.receive()
         if frame.type is not WSMsgType.TEXT:
-            raise NoLine(_end_of(frame, socket.close_code), was_reached=True)
+            raise NoLine(end_of(frame, socket.close_code), was_reached=True)
         try:
             message = downlink.read(frame.data)
         except Malformed as error:
@@ -116,7 +116,7 @@ async def _init(socket: aiohttp.ClientWebSocketResponse) -> InitData:
         _log.warning("a message before init; ignored")
 
 
-def _end_of(frame: aiohttp.WSMessage, close_code: int | None) -> End:
+def end_of(frame: aiohttp.WSMessage, close_code: int | None) -> End:
     if frame.type is WSMsgType.CLOSE:
         return End(int(frame.data or BROKEN), str(frame.extra or "")[:200])
     code = int(close_code or BROKEN)

@@ -10,7 +10,13 @@ import msgspec
 
 from trunkline.wire import events
 from trunkline.wire.agp import messages as agp
-from trunkline.wire.agp.messages import Answer, ToolCall, Update
+from trunkline.wire.agp.messages import (
+    MESSAGE_CHUNK,
+    TEXT,
+    Answer,
+    ToolCall,
+    Update,
+)
 from trunkline.wire.errors import Malformed
 
 REFUSED = "REFUSED"
@@ -84,9 +90,9 @@ class Inward:
             self.note(event.tool_call_id, event.tool_name, is_over=is_over)
 
     def keep(self, text: str) -> None:
-        if self._chars < self._chars_max:
-            text = text[: self._chars_max - self._chars]
-            self._text.append(text)
+        room = self._chars_max - self._chars
+        if room > 0:
+            self._text.append(text[:room])
             self._chars += len(text)
 
     def name_of(self, call_id: str) -> str | None:
@@ -109,18 +115,17 @@ def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
     if isinstance(message, Answer):
         return [_end(state, message, ts)]
     payload = message.payload
-    if payload.update_type == agp.MESSAGE_CHUNK:
-        if payload.content is None:
-            raise Malformed("a message_chunk without content")
-        text = payload.content.shown
+    kind, block = payload.update_type, payload.content
+    if kind == MESSAGE_CHUNK and block is not None:
+        text = block.text if block.type == TEXT else block.shown
         if not text:
             return []
         state.keep(text)
         return [_encode(_TextChunk(text, state.turn_id, message.msg_id, ts)).decode()]
-    if payload.update_type not in agp.UPDATE_TYPES:
-        raise Malformed(f"update_type {payload.update_type[:40]!r} is not known")
-    if payload.tool_call is None:
-        raise Malformed(f"a {payload.update_type} without tool_call")
+    if kind not in agp.UPDATE_TYPES:
+        raise Malformed(f"update_type {kind[:40]!r} is not known")
+    if payload.tool_call is None or kind == MESSAGE_CHUNK:
+        raise Malformed(f"a {kind} that says nothing")
     return _tool_lines(state, payload.tool_call, message.msg_id, ts)
 
 
@@ -146,7 +151,8 @@ def _tool_lines(state: Inward, call: ToolCall, msg_id: str, ts: int) -> list[str
     result = agp.shown(call.content)
     lines = []
     if known is None:
-        lines.append(events.line("tool_call_start", status=call.status, **common))
+        status = None if is_over else call.status
+        lines.append(events.line("tool_call_start", status=status, **common))
     if is_over and not was_over:
         failed = call.status == agp.FAILED
         lines.append(events.line("tool_call_complete", result=result, is_error=failed, **common))

@@ -110,10 +110,13 @@ Downlink = Prompt | Cancel | Pong
 
 
 class UpdatePayload(msgspec.Struct, gc=False, omit_defaults=True):
-    """`content` is one block here, a list in the final answer."""
+    """`content` is one block here, a list in the final answer.
 
-    session_id: Id
-    prompt_id: Id
+    Ids are compared with those that the device was given: no bound could say more.
+    """
+
+    session_id: str
+    prompt_id: str
     update_type: str
     content: ContentBlock | None = None
     tool_call: ToolCall | None = None

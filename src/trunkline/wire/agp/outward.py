@@ -124,7 +124,7 @@ def _tool(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
     call = ToolCall(call_id, _status(event, is_over=is_over))
     if not is_known or event.title is not None:
         call.title = text_of(event.title) or text_of(event.tool_name or event.skill_name) or None
-    if not is_known or event.kind is not None:
+    if event.kind is not None:
         call.kind = event.kind if event.kind in agp.KINDS else "other"
     call.locations = _locations(event) or None
     content = text_of(event.result if is_over else event.content)

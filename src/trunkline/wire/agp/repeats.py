@@ -1,13 +1,16 @@
 """The ids of messages that have been taken: one that comes again is known. Bounded, pure."""
 
+from collections import deque
+
 
 class Repeats:
     """The newest ids; the oldest is forgotten for a new one."""
 
-    __slots__ = ("_ids", "_kept_max")
+    __slots__ = ("_ids", "_kept_max", "_order")
 
     def __init__(self, kept_max: int) -> None:
-        self._ids: dict[str, None] = {}
+        self._ids: set[str] = set()
+        self._order: deque[str] = deque()
         self._kept_max = kept_max
 
     def is_new(self, msg_id: str) -> bool:
@@ -15,9 +18,10 @@ class Repeats:
         ids = self._ids
         if msg_id in ids:
             return False
-        ids[msg_id] = None
+        ids.add(msg_id)
+        self._order.append(msg_id)
         if len(ids) > self._kept_max:
-            del ids[next(iter(ids))]
+            ids.remove(self._order.popleft())
         return True
 
     def __len__(self) -> int:

@@ -54,7 +54,7 @@ class _Event(msgspec.Struct, omit_defaults=True, gc=False):
 def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
     """The message as lines of the log: at least one, because whatever it says is kept."""
     if envelope.type in names.OUTPUT:
-        line = _plain_text(state, text, ts)
+        line = plain_text(state, text, ts)
         if line is not None:
             return [line]
     try:
@@ -68,8 +68,8 @@ def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str
     return [f"{first[:-1]}{_RAW}{text}}}}}", *(line[:-1] + _RAW_BEFORE for line in others)]
 
 
-def _plain_text(state: Inward, text: str, ts: int) -> str | None:
-    """The hot path: a piece of text in the form in which nearly all come."""
+def plain_text(state: Inward, text: str, ts: int) -> str | None:
+    """The hot path: a piece of text in the form in which nearly all come. None: any other."""
     head = state.plain_head
     if not (text.startswith(head) and text.endswith(PLAIN_TAIL)):
         return None
@@ -78,7 +78,8 @@ def _plain_text(state: Inward, text: str, ts: int) -> str | None:
         said = _string.decode(quoted)
     except (msgspec.DecodeError, UnicodeError):
         return None
-    if not said or _encode(said).decode() != quoted:
+    # Spaces and escapes make it longer; they can be written in more than one way.
+    if not said or (len(quoted) != len(said) + 2 and _encode(said).decode() != quoted):
         return None
     state.answer.add(said)
     return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"ts":{ts}}}'

@@ -245,3 +245,15 @@ class Speaker(Message, kw_only=True):
 class AgentStatus(Message, kw_only=True):
     type: str = "agent_status"
     state: Any = None
+
+
+class Listed(Message, kw_only=True):
+    """One conversation that an agent has."""
+
+    id: Any = None
+    processing: Any = None
+
+
+class ConversationList(Message, kw_only=True):
+    type: str = "conversation_list"
+    conversations: list[Listed] = []

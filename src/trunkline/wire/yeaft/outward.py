@@ -19,6 +19,7 @@ from trunkline.wire.yeaft.outward_state import Out, Outward
 __all__ = ["PROTOCOL", "Out", "Outward", "from_events"]
 
 PROTOCOL = "yeaft"
+_TEXT = '{"type":"text_chunk",'
 _VERBATIM = b'{"protocol":"yeaft","message":'
 _READY = "session_ready"
 _DEPLOYED_READY = ("conversation_created", "conversation_resumed")
@@ -34,11 +35,38 @@ _MAKERS: dict[str, Callable[[Outward, int, SessionEvent], list[bytes]]] = {
     "skill_call_complete": speech.tool_end,
     "approval_request": speech.asked,
     "approval_resolved": speech.answered,
-    "usage": turns.usage,
     "person_start": turns.person_start,
     "person_complete": turns.person_end,
     "person_error": turns.person_end,
 }
+
+
+class _Text(msgspec.Struct, tag="text_chunk", gc=False):
+    """The event that nearly all are."""
+
+    content: str
+    turn_id: str | None = None
+    person: msgspec.Raw = msgspec.Raw()
+    raw: msgspec.Raw = msgspec.Raw()
+
+
+_text = msgspec.json.Decoder(_Text)
+
+
+def plain_text(state: Outward, line: str) -> bytes | None:
+    """The hot path: what `from_events` makes of a piece of text that a turn of one machine has
+    said. None: any other event."""
+    if not line.startswith(_TEXT):
+        return None
+    try:
+        event = _text.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+    said = event.content
+    if not said or event.turn_id is None or event.person or event.raw:
+        return None
+    state.note(event.turn_id, "", said)
+    return state.own.text(said)
 
 
 def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
@@ -57,6 +85,8 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
             return turns.user_message(state, event)
         case "execution_complete" | "execution_error":
             return [Out(body) for body in turns.end(state, event, None, "")]
+        case "usage":
+            return [Out(body) for body in turns.usage(state, event, _fields(line))]
         case "session_status":
             return [Out(body) for body in _status(state, event, _fields(line))]
         case "plan" | "file_created":
@@ -103,8 +133,8 @@ def _relayed(state: Outward, event: SessionEvent, original: bytes) -> list[bytes
         return turns.end(state, event, original, _kind(original))
     if event.type == "session_status" and isinstance(event.ready, dict):
         return _ready(state, event, original)
-    if event.type in ("usage", "foreign") and _kind(original) == "result":
-        state.turn(event).has_result = True
+    if event.type in ("usage", "foreign") and event.person is None:
+        state.turn(event).has_result |= _kind(original) == "result"
     return [original] if original else []
 
 

@@ -24,7 +24,7 @@ def encode(value: Any) -> bytes:
         return json.dumps(value, default=str, separators=(",", ":")).encode()
 
 
-def envelope(kind: str, **fields: Any) -> bytes:
+def envelope(kind: str, /, **fields: Any) -> bytes:
     """Any envelope; fields that are None are left out."""
     return encode({"type": kind, **{name: one for name, one in fields.items() if one is not None}})
 
@@ -32,7 +32,7 @@ def envelope(kind: str, **fields: Any) -> bytes:
 class Frame:
     """The envelope around the `data` of one conversation, or of one person in a group's."""
 
-    __slots__ = ("_head",)
+    __slots__ = ("_head", "_text_head")
 
     def __init__(
         self, conversation_id: str, group_id: str | None = None, person: Json | None = None
@@ -42,6 +42,7 @@ class Frame:
             fields["type"] = "yeaft_output"
             fields |= {"groupId": group_id, "vpId": person.get("id"), "vpName": person.get("name")}
         self._head = encode(fields)[:-1] + b',"data":'
+        self._text_head = self._head + _ASSISTANT + b'{"type":"text","text":'
 
     def data(self, data: Json) -> bytes:
         return self._head + encode(data) + b"}"
@@ -50,7 +51,7 @@ class Frame:
         return self._head + _ASSISTANT + block + b"]}}}"
 
     def text(self, text: str) -> bytes:
-        return self.assistant(b'{"type":"text","text":' + encode(text) + b"}")
+        return self._text_head + encode(text) + b"}]}}}"
 
     def thinking(self, text: str) -> bytes:
         return self.assistant(b'{"type":"thinking","thinking":' + encode(text) + b"}")
@@ -78,6 +79,7 @@ class Frame:
         session_id: str,
         is_error: bool,
         duration_ms: int,
+        cost_usd: float | None,
         usage: Json,
         **more: Any,
     ) -> bytes:
@@ -88,9 +90,10 @@ class Frame:
             "session_id": session_id,
             "is_error": is_error,
             "duration_ms": duration_ms,
-            "usage": usage,
         }
-        return self.data({**data, **more})
+        if cost_usd is not None:
+            data["total_cost_usd"] = cost_usd
+        return self.data({**data, "usage": usage, **more})
 
 
 def user_text(text: str, said: str | None, attachments: Any) -> Json:

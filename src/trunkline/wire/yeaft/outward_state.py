@@ -1,6 +1,8 @@
 """What a session's stream to Yeaft web clients must remember between two events. Bounded."""
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.yeaft.outward_frames import Frame
@@ -8,12 +10,13 @@ from trunkline.wire.yeaft.outward_frames import Frame
 _OPEN_MAX = 100
 """Turns, voices and tool calls that are remembered: a stream that forgets to end is no leak."""
 _TAIL_CHARS = 200
+_TAIL_CHARS_MAX = 4 * _TAIL_CHARS  # then it is cut to half
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Out(NamedTuple):
+class Out(msgspec.Struct, gc=False):
     """One message, and the `client_message_id` if it is what a person said."""
 
     body: bytes
@@ -23,11 +26,12 @@ class Out(NamedTuple):
 class Turn:
     """What must be known of a turn when it ends."""
 
-    __slots__ = ("has_result", "is_heard", "started_ms", "usage")
+    __slots__ = ("cost_usd", "has_result", "is_heard", "started_ms", "usage")
 
     def __init__(self, started_ms: int | None = None) -> None:
         self.started_ms = started_ms
         self.usage: dict[str, int] = {}
+        self.cost_usd: float | None = None
         self.has_result = False
         """A Yeaft agent's own `result` has passed."""
         self.is_heard = False
@@ -79,7 +83,7 @@ class Outward:
         """The turn that an event is of: the one it names, or the oldest that is open."""
         if isinstance(event.turn_id, str):
             return event.turn_id
-        return next(iter(self._turns), "")
+        return next((one for one in self._turns if one), "")
 
     def turn(self, event: SessionEvent) -> Turn:
         key = self.turn_id(event)
@@ -107,8 +111,16 @@ class Outward:
     # --- What was said ----------------------------------------------------------------------------
 
     def said(self, event: SessionEvent, text: str) -> None:
-        key = self.turn_id(event), person_of(event)
-        keep(self._tails, key, (self._tails.get(key, "") + text)[-2 * _TAIL_CHARS :])
+        self.note(self.turn_id(event), person_of(event), text)
+
+    def note(self, turn_id: str, person: str, text: str) -> None:
+        key = turn_id, person
+        tail = self._tails.get(key)
+        if tail is None:
+            keep(self._tails, key, text)
+            return
+        tail += text
+        self._tails[key] = tail if len(tail) < _TAIL_CHARS_MAX else tail[-_TAIL_CHARS_MAX // 2 :]
 
     def paused(self, event: SessionEvent) -> None:
         """A tool is called: what is said after it is another text."""

@@ -11,6 +11,11 @@ from trunkline.wire.yeaft.outward_state import Out, Outward, Turn
 
 CLOSINGS = ("turn_completed", "execution_cancelled")
 """How deployed agents end a turn, and deployed clients hear of it."""
+_USAGE = (
+    ("input_tokens", "tokens_in"),
+    ("output_tokens", "tokens_out"),
+    ("cache_read_input_tokens", "cache_read_tokens"),
+)
 
 
 def user_message(state: Outward, event: SessionEvent) -> list[Out]:
@@ -20,12 +25,17 @@ def user_message(state: Outward, event: SessionEvent) -> list[Out]:
     return [Out(state.own.data(data), said)]
 
 
-def usage(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
-    """Told with the turn's end."""
-    counts = {"input_tokens": event.tokens_in, "output_tokens": event.tokens_out}
-    state.turn(event).usage = {
-        name: value for name, value in counts.items() if isinstance(value, int)
-    }
+def usage(state: Outward, event: SessionEvent, fields: dict[str, Any]) -> list[bytes]:
+    """Told with the turn's end. Persons of a group have their own, which nobody asks for."""
+    if event.person is not None:
+        return []
+    turn = state.turn(event)
+    for name, field in _USAGE:
+        value = fields.get(field)
+        if isinstance(value, int) and not isinstance(value, bool):
+            turn.usage[name] = value
+    cost = fields.get("cost_usd")
+    turn.cost_usd = cost if isinstance(cost, int | float) else None
     return []
 
 
@@ -86,6 +96,7 @@ def _result(frame: Frame, state: Outward, event: SessionEvent, turn: Turn) -> by
         session_id=state.session_id,
         is_error=is_error,
         duration_ms=max(0, took),
+        cost_usd=turn.cost_usd,
         usage={"input_tokens": 0, "output_tokens": 0, **turn.usage},
         **more,
     )

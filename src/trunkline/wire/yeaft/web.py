@@ -1,4 +1,4 @@
-"""What Yeaft web clients send, and the names that only their side of the wire has (002, WIRE-NOTES).
+"""What Yeaft web clients send, and the names that only their side of the wire has (002).
 
 A client's message is read once, field by field; what the hub does not know of it stays with it.
 Pure: the edge says what a message means, this says what is in it.

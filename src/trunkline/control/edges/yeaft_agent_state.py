@@ -1,0 +1,143 @@
+"""What is known of a Yeaft agent whichever line it is on: its conversations, prompts, questions.
+
+Kept by the host. A conversation is pinned to its agent by `machine.logs`; this only remembers how
+far the talk has come.
+"""
+
+import asyncio
+from enum import Enum, auto
+from typing import Any
+
+import msgspec
+
+from trunkline import limits
+from trunkline.control.commands import Forward
+from trunkline.control.edges.prompts import Prompts
+from trunkline.control.machine import Machine
+from trunkline.wire.yeaft.agent import Talk
+from trunkline.wire.yeaft.translate import Inward
+
+
+class Phase(Enum):
+    NEW = auto()  # the agent does not know of it
+    STARTING = auto()  # told to create it; nothing else is said before it answers
+    RESTING = auto()  # it was there on an earlier line, and is taken up again by its next message
+    RESUMING = auto()  # told to take it up; not every agent answers that
+    READY = auto()
+
+
+class Conversation:
+    """One session on one agent."""
+
+    def __init__(self, machine_id: str, session_id: str) -> None:
+        self.session_id = session_id
+        self.phase = Phase.NEW
+        self.inward = Inward(
+            session_id,
+            machine_id,
+            text_chars_max=limits.YEAFT_ANSWER_CHARS_MAX,
+            tools_max=limits.YEAFT_TOOLS_MAX,
+            persons_max=limits.GROUP_PERSONS_MAX,
+            question_timeout_s=limits.CONFIRM_TIMEOUT_S,
+        )
+        self.work_dir = ""
+        self.provider = ""
+        self.forwards: list[Forward] = []
+        """Clients' own messages that wait for the agent's first answer."""
+        self.timer: asyncio.TimerHandle | None = None
+        self.saved: dict[str, Any] = {}
+        """What its record holds of it."""
+
+    @property
+    def talk(self) -> Talk:
+        return Talk(
+            conversation_id=self.session_id,
+            dialect=self.inward.dialect,
+            remote_id=self.inward.remote_id,
+            work_dir=self.work_dir,
+            provider=self.provider,
+        )
+
+    def remote(self, machine_id: str) -> dict[str, Any]:
+        """What is to be kept of it over restarts."""
+        return {
+            "machine_id": machine_id,
+            "session_id": self.inward.remote_id,
+            "dialect": self.inward.dialect,
+            "work_dir": self.work_dir,
+            "provider": self.provider,
+        }
+
+    def recall(self, machine_id: str, remote: Any) -> None:
+        """Its record. What another agent called it means nothing to this one."""
+        if not isinstance(remote, dict) or remote.get("machine_id") != machine_id:
+            return
+        self.saved = remote
+        self.phase = Phase.RESTING
+        self.inward.remote_id = str(remote.get("session_id") or "")
+        self.inward.dialect = str(remote.get("dialect") or "")
+        self.work_dir = str(remote.get("work_dir") or "")
+        self.provider = str(remote.get("provider") or "")
+
+    def wait(self, timer: asyncio.TimerHandle | None) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = timer
+
+
+class Pending(msgspec.Struct):
+    """A question that waits for a person."""
+
+    deadline_ms: int
+    questions: list[str]
+    """The names under which the agent wants its answers; empty where it wants one."""
+
+
+class Agent:
+    """One machine of kind `yeaft`."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.username = ""
+        self.prompts = Prompts()
+        self.questions: dict[tuple[str, str], Pending] = {}
+        self._conversations: dict[str, Conversation] = {}
+
+    def conversation(self, session_id: str) -> Conversation:
+        """Of a session that is this machine's."""
+        found = self._conversations.get(session_id)
+        if found is None:
+            found = self._conversations[session_id] = Conversation(self.machine.id, session_id)
+        return found
+
+    def find(self, session_id: str) -> Conversation | None:
+        return self._conversations.get(session_id)
+
+    def knows(self, session_id: str) -> bool:
+        return session_id in self._conversations
+
+    def drop(self, session_id: str) -> None:
+        """The session is this machine's no more."""
+        self.prompts.drop(session_id)
+        self.forget_questions(session_id)
+        conversation = self._conversations.pop(session_id, None)
+        if conversation is not None:
+            conversation.wait(None)
+
+    def tidy(self) -> None:
+        """Drops what was closed or moved away."""
+        for session_id in [one for one in self._conversations if one not in self.machine.logs]:
+            self.drop(session_id)
+
+    def line_ended(self) -> None:
+        """What the next line has to say again, before anything else of a conversation."""
+        for conversation in self._conversations.values():
+            conversation.wait(None)
+            if conversation.phase is Phase.STARTING:
+                conversation.phase = Phase.NEW
+            elif conversation.phase is not Phase.NEW:
+                conversation.phase = Phase.RESTING
+
+    def forget_questions(self, session_id: str) -> None:
+        for key in [one for one in self.questions if one[0] == session_id]:
+            del self.questions[key]

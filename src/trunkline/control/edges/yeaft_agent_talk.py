@@ -1,0 +1,241 @@
+"""Down: what one agent is told on one line, each conversation at its own pace.
+
+One turn at a time; nothing but `create_conversation` before the agent has answered it; and what
+was there before this line is taken up by `resume_conversation` first.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.commands import Answer, Cancel, Command, Configure, Forward, Say, Start, Stop
+from trunkline.control.core import Core
+from trunkline.control.edges import yeaft_agent_commands as words
+from trunkline.control.edges.yeaft_agent_state import Agent, Conversation, Phase
+from trunkline.control.errors import LimitReached
+from trunkline.control.lifecycle import Work
+from trunkline.wire.yeaft.codec import encode
+from trunkline.wire.yeaft.messages import CancelExecution, DeleteConversation
+from trunkline.wire.yeaft.questions import answer_message
+
+_log = structlog.get_logger(__name__)
+
+PROTOCOL = "yeaft"
+
+
+class AgentTalk:
+    """Ends with its line; what must go on is in `Agent`."""
+
+    def __init__(
+        self, core: Core, agent: Agent, work_dir: str, send: Callable[[bytes], None]
+    ) -> None:
+        self._core = core
+        self._agent = agent
+        self._machine = agent.machine
+        self._work_dir = work_dir
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._is_over = False
+
+    # --- Commands ---------------------------------------------------------------------------------
+
+    def deliver(self, command: Command) -> None:
+        match command:
+            case Start():
+                self._create(self._agent.conversation(command.session_id), command)
+            case Say():
+                self._say(command)
+            case Cancel():
+                self._cancel(command.session_id)
+            case Answer():
+                self._answer(command)
+            case Forward():
+                self._forward(command)
+            case Stop():
+                self._stop(command.session_id)
+            case Configure():
+                pass  # the wire has no word for it: the next start has it
+
+    def withdraw(self, turn_id: str) -> bool:
+        """Takes back a message that waits for its turn, or for its conversation to be there."""
+        prompts = self._agent.prompts
+        if prompts.withdraw(turn_id):
+            return True
+        for say in prompts.at_work():
+            if say.turn_id == turn_id and not self._is_sent(say):
+                prompts.ended(say.session_id, turn_id)
+                return True
+        return False
+
+    def _is_sent(self, say: Say) -> bool:
+        return self._agent.conversation(say.session_id).inward.turn_id == say.turn_id
+
+    def _say(self, command: Say) -> None:
+        try:
+            now = self._agent.prompts.add(command)
+        except LimitReached as error:
+            self._spawn(self._finish(command, "failed", error=error.message, code=error.code))
+            return
+        if now is not None:
+            self._go_on(self._agent.conversation(now.session_id), again=True)
+
+    def _cancel(self, session_id: str) -> None:
+        """002 has no answer to it. A turn that does not end in time is ended here."""
+        say = self._agent.prompts.current(session_id)
+        if say is None:
+            return
+        conversation = self._agent.conversation(session_id)
+        if not self._is_sent(say):
+            self._agent.prompts.ended(session_id, say.turn_id)
+            self._spawn(self._finish(say, "cancelled", cancelled=True))
+            return
+        conversation.inward.is_cancelling = True
+        self._send(encode(CancelExecution(conversation_id=session_id)))
+        self._loop.call_later(limits.CANCEL_GRACE_S, self._cancel_overdue, say)
+
+    def _cancel_overdue(self, say: Say) -> None:
+        if not self._machine.ends.has_ended(say.turn_id):
+            self._spawn(self._finish(say, "cancelled", owed=True, cancelled=True))
+
+    def _answer(self, command: Answer) -> None:
+        pending = self._agent.questions.pop((command.session_id, command.request_id), None)
+        message = answer_message(
+            command.session_id,
+            command.request_id,
+            command.confirmed,
+            command.answer,
+            pending.questions if pending is not None else [],
+        )
+        self._send(encode(message))
+
+    def _forward(self, command: Forward) -> None:
+        if command.protocol != PROTOCOL:
+            return
+        if command.session_id:
+            conversation = self._agent.conversation(command.session_id)
+            if conversation.phase in (Phase.NEW, Phase.STARTING):
+                if len(conversation.forwards) < limits.YEAFT_FORWARDS_MAX:
+                    conversation.forwards.append(command)
+                self._go_on(conversation)
+                return
+        self._send(command.text.encode())
+
+    def _stop(self, session_id: str) -> None:
+        self._agent.drop(session_id)
+        self._send(encode(DeleteConversation(conversation_id=session_id)))
+        self._loop.call_later(limits.CANCEL_GRACE_S, self.stopped, session_id)
+
+    def stopped(self, session_id: str) -> None:
+        """The agent has deleted it, or had the time to: its last words are in the log."""
+        if session_id in self._machine.stopping:
+            self._core.machines.release(self._machine, session_id)
+            self._agent.drop(session_id)
+
+    # --- Conversations ----------------------------------------------------------------------------
+
+    def create_missing(self) -> None:
+        """Sessions that the agent was never told of: they were made while it was away."""
+        for session_id in list(self._machine.logs):
+            if session_id not in self._machine.stopping:
+                conversation = self._agent.conversation(session_id)
+                if conversation.phase is Phase.NEW:
+                    self._go_on(conversation)
+
+    def _go_on(self, conversation: Conversation, *, again: bool = False) -> None:
+        """Does the next thing for a conversation that has something to say.
+
+        `again`: what is at work is said even if it was said before, on a line that broke.
+        """
+        if self._is_over:
+            return
+        say = self._agent.prompts.current(conversation.session_id)
+        if again:
+            conversation.inward.end()
+        match conversation.phase:
+            case Phase.NEW:
+                conversation.phase = Phase.STARTING
+                self._spawn(self._create_again(conversation))
+            case Phase.RESTING if say is not None and not self._is_sent(say):
+                conversation.phase = Phase.RESUMING
+                self._send(encode(words.resume(conversation.talk)))
+                wait_s = limits.YEAFT_RESUME_WAIT_S
+                conversation.wait(self._loop.call_later(wait_s, self.ready, conversation))
+            case Phase.READY if say is not None and not self._is_sent(say):
+                conversation.inward.begin(say.turn_id)
+                self._send(words.say(conversation.talk, say))
+
+    async def _create_again(self, conversation: Conversation) -> None:
+        start = await self._core.machines.delivery.starter(conversation.session_id)
+        if start is not None and not self._is_over and conversation.phase is Phase.STARTING:
+            self._create(conversation, start)
+
+    def _create(self, conversation: Conversation, start: Start) -> None:
+        message = words.create(
+            start,
+            user_id=self._machine.user_id,
+            username=self._agent.username,
+            work_dir=self._work_dir,
+        )
+        conversation.phase = Phase.STARTING
+        conversation.provider = str(message.provider)
+        conversation.work_dir = message.work_dir if isinstance(message.work_dir, str) else ""
+        self._send(encode(message))
+        wait_s = limits.SESSION_START_TIMEOUT_S
+        conversation.wait(self._loop.call_later(wait_s, self._not_started, conversation))
+
+    def _not_started(self, conversation: Conversation) -> None:
+        why = f"the session did not start within {limits.SESSION_START_TIMEOUT_S:.0f} s"
+        self.start_failed(conversation, why, "SESSION_START_TIMEOUT")
+
+    def start_failed(self, conversation: Conversation, why: str, code: str) -> None:
+        """Its messages are in vain; the next one tries again."""
+        session_id = conversation.session_id
+        _log.warning("conversation did not start", session=session_id, machine=self._machine.id)
+        conversation.wait(None)
+        conversation.phase = Phase.NEW
+        conversation.forwards.clear()
+        self._machine.starting.pop(session_id, None)
+        self._agent.prompts.drop(session_id)
+        self._spawn(self._core.lifecycle.end_turns(self._machine, session_id, why, code))
+
+    def ready(self, conversation: Conversation) -> None:
+        """The agent has answered, or does not answer such things: what waited goes out."""
+        conversation.wait(None)
+        conversation.phase = Phase.READY
+        self._machine.starting.pop(conversation.session_id, None)
+        forwards, conversation.forwards = conversation.forwards, []
+        for forward in forwards:
+            self._send(forward.text.encode())
+        self._go_on(conversation)
+
+    # --- Turns ------------------------------------------------------------------------------------
+
+    def turn_ended(self, session_id: str, turn_id: str) -> None:
+        """From whomever. The next one goes out."""
+        conversation = self._agent.conversation(session_id)
+        if conversation.inward.turn_id == turn_id:
+            conversation.inward.end()
+        self._agent.forget_questions(session_id)
+        if self._agent.prompts.ended(session_id, turn_id) is not None:
+            self._go_on(conversation)
+
+    def sweep(self) -> None:
+        """Once a second: turns that were ended here, not by the agent."""
+        for say in self._agent.prompts.at_work():
+            if self._machine.ends.has_ended(say.turn_id):
+                self.turn_ended(say.session_id, say.turn_id)
+
+    def end(self) -> None:
+        self._is_over = True
+        self._agent.line_ended()
+
+    async def _finish(self, say: Say, state: str, **fields: object) -> None:
+        owed = bool(fields.pop("owed", False))
+        await self._core.lifecycle.finish(
+            self._machine, say.session_id, state, say.turn_id, owed=owed, **fields
+        )
+
+    def _spawn(self, work: Work) -> None:
+        self._core.tasks.spawn(work, "yeaft conversation")

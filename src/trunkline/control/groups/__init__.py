@@ -1,0 +1,9 @@
+"""Group chat: persons that answer together, each in a session of its own.
+
+A group is a machine of kind `group`; `Coordinator` is its line. Everything here uses sessions as
+any client does and knows no edge.
+"""
+
+from trunkline.control.groups.groups import Groups
+
+__all__ = ["Groups"]

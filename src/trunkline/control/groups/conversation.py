@@ -1,0 +1,272 @@
+"""One conversation of a group at work: its turns, its seats, what goes to whom.
+
+In memory while a turn is open. What is to be done is written into the group's log first and done
+after the commit, so that whoever reads the log after a crash does the rest, once.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.auth import Principal
+from trunkline.control.commands import Answer, Cancel, Say
+from trunkline.control.errors import TrunklineError
+from trunkline.control.groups import copying, mentions
+from trunkline.control.groups.asking import Asking, cancelled, failed
+from trunkline.control.groups.copying import Json
+from trunkline.control.groups.guard import Guard
+from trunkline.control.groups.minutes import Minutes
+from trunkline.control.groups.parts import Parts
+from trunkline.control.groups.questions import Questions
+from trunkline.control.groups.records import Group
+from trunkline.control.groups.rereading import read_again
+from trunkline.control.groups.round import Ask, Round
+from trunkline.control.groups.seat import Seat
+from trunkline.control.groups.transcript import Transcript
+from trunkline.control.log import SessionLog
+from trunkline.control.machine import Machine
+from trunkline.control.tasks import Serial
+
+_log = structlog.get_logger(__name__)
+
+Command = Say | Cancel | Answer
+
+
+class Conversation:
+    def __init__(
+        self, parts: Parts, machine: Machine, log: SessionLog, on_idle: Callable[[str], None]
+    ) -> None:
+        owner = Principal(machine.user_id, machine.org_id, "member")
+        self._parts = parts
+        self._machine = machine
+        self._log = log
+        self._on_idle = on_idle
+        self._group: Group
+        self._rounds: dict[str, Round] = {}
+        self._seats: dict[str, Seat] = {}
+        self._guard = Guard(parts.clock)
+        self._transcript = Transcript()
+        self._minutes = Minutes(parts, machine, log)
+        self._asking = Asking(parts, owner, log.session_id, self._transcript)
+        self._questions = Questions(parts, owner, self._minutes, self._rounds)
+        self._commands = Serial(parts.tasks)
+        self._is_loaded = False
+        self._is_closed = False
+        self._busy = 0
+        """Commands and asks that are being worked on."""
+
+    # --- Commands, one after the other --------------------------------------------------------
+
+    def take(self, command: Command) -> None:
+        self._busy += 1
+        self._commands.add(self._take(command), "group conversation")
+
+    async def _take(self, command: Command) -> None:
+        try:
+            if isinstance(command, Say):
+                await self._say(command)
+            elif isinstance(command, Cancel):
+                await self._cancel(command.reason)
+            else:
+                await self._questions.answer(command)
+        finally:
+            self._busy -= 1
+            self._go_on()
+
+    async def _say(self, say: Say) -> None:
+        """Begins a turn, or goes on with it."""
+        try:
+            self._group = await self._parts.groups.load(self._machine.id)
+            if not self._is_loaded:
+                await self._load()
+            if say.turn_id in self._rounds or self._machine.ends.has_ended(say.turn_id):
+                return
+            if len(self._rounds) >= limits.GROUP_TURNS_MAX:
+                await self._refuse(say.turn_id, "this group is busy; wait, then say it again")
+                return
+            self._begin_turn(Round(say.turn_id, say.message, say.metadata, self._group.persons))
+        except Exception:
+            _log.exception("a group's turn cannot be begun", session=self._log.session_id)
+            await self._refuse(say.turn_id, "a fault of the control plane; its log says what")
+
+    async def _refuse(self, turn_id: str, why: str) -> None:
+        self._rounds.pop(turn_id, None)
+        await self._parts.lifecycle.finish(
+            self._machine, self._log.session_id, "failed", turn_id, error=why, code="GROUP_FAILED"
+        )
+
+    def _begin_turn(self, round_: Round) -> None:
+        self._rounds[round_.turn_id] = round_
+        chosen = mentions.choose(round_.message, round_.metadata.get("mentions"), round_.persons)
+        if chosen.unknown:
+            names = ", ".join(chosen.unknown[: limits.GROUP_UNKNOWN_NAMED_MAX])
+            self._minutes.note(round_, f"nobody here is called {names}")
+        self._ask(round_, chosen.ids)
+        self._settle(round_)
+        self._minutes.after_commit(self._go_on)
+
+    async def _load(self) -> None:
+        """Takes up what is open: after a restart, the log shows what is under way."""
+        self._rounds.clear()
+        records = await self._parts.seats.of(self._log.session_id)
+        self._seats = {one: Seat(one, record, self) for one, record in records.items()}
+        for turn in await self._parts.turns.open_of([self._log.session_id]):
+            if self._machine.ends.has_ended(turn.id):
+                continue  # its record follows
+            round_ = Round(turn.id, turn.message, turn.metadata, self._group.persons)
+            try:
+                await read_again(self._parts.log, self._log, round_)
+            except TrunklineError as error:
+                await self._refuse(turn.id, error.message)
+            if round_.asks:
+                self._rounds[turn.id] = round_
+        for round_ in self._rounds.values():
+            for ask in round_.open():
+                self._seat(ask.person_id).waiting.append((round_, ask))
+            await self._questions.answer_again(self._log.session_id, round_)
+            if round_.is_cancelled:
+                self._give_up_later(round_)
+        for seat in self._seats.values():
+            await self._sort(seat)
+        await self._transcript.follow(self._parts.log, self._log)
+        self._is_loaded = True
+
+    async def _sort(self, seat: Seat) -> None:
+        """What was sent before the restart is at work there, and comes first."""
+        if seat.record is None or len(seat.waiting) < 2:
+            return
+        keys = [round_.key(ask) for round_, ask in seat.waiting]
+        sent = await self._parts.seats.turns(seat.session_id, keys)
+        waiting = sorted(seat.waiting, key=lambda pair: pair[0].key(pair[1]) not in sent)
+        seat.waiting.clear()
+        seat.waiting.extend(waiting)
+
+    # --- Down: asking persons -----------------------------------------------------------------
+
+    def _ask(
+        self, round_: Round, person_ids: list[str], depth: int = 0, cause: Ask | None = None
+    ) -> None:
+        for event in list(round_.starts(person_ids, depth, cause)):
+            if self._minutes.write(round_, event):
+                ask = round_.asks[event["group"]["ask"]]
+                self._seat(ask.person_id).waiting.append((round_, ask))
+
+    def _seat(self, person_id: str) -> Seat:
+        if person_id not in self._seats:
+            self._seats[person_id] = Seat(person_id, None, self)
+        return self._seats[person_id]
+
+    def _go_on(self) -> None:
+        """Whoever is free takes up what waits for them. With nothing left, this is over."""
+        if self._is_closed or not self._is_loaded:
+            return
+        for seat in self._seats.values():
+            if (ask := seat.next()) is not None:
+                self._busy += 1
+                self._parts.tasks.spawn(self._work(seat, *ask), "group ask")
+        if not self._busy and not self._rounds:
+            self.close()
+            self._on_idle(self._log.session_id)
+
+    async def _work(self, seat: Seat, round_: Round, ask: Ask) -> None:
+        position = self._transcript.position
+        try:
+            end = await self._asking.ask(seat, round_, ask, self._group, position)
+        except TrunklineError as error:
+            end = failed(ask, error.message, error.code)
+        except Exception:
+            _log.exception("a person cannot be asked", session=self._log.session_id)
+            end = failed(ask, "a fault of the control plane; its log says what", "INTERNAL_ERROR")
+        self._busy -= 1
+        if end is not None:
+            self._finish(seat, round_, ask, end)
+        self._go_on()
+
+    # --- Up: what persons do ------------------------------------------------------------------
+
+    def heard(self, seat: Seat, round_: Round, ask: Ask, event_id: int, event: Json) -> None:
+        source = seat.session_id, event_id, ask.number
+        if event["type"] not in copying.ENDS:
+            copy = copying.copied(event, *source)
+            if copy is not None:
+                self._minutes.write(round_, copy, ask)
+            return
+        end = copying.ended(event, *source)
+        if end["type"] == "person_complete" and not end["content"]:
+            end["content"] = "".join(ask.pieces)
+        self._finish(seat, round_, ask, end)
+
+    def settled(self, seat: Seat, event_id: int, event: Json) -> None:
+        self._questions.settled(seat, event_id, event)
+
+    def _finish(self, seat: Seat, round_: Round, ask: Ask, end: Json) -> None:
+        """The person is done with this ask; whom its answer addresses is next."""
+        if seat.current != (round_, ask):
+            return
+        self._minutes.write(round_, end, ask)
+        seat.free()
+        if ask.error is None and not end.get("cancelled") and not round_.is_void():
+            self._pass_on(round_, ask)
+        self._settle(round_)
+        self._minutes.after_commit(self._go_on)
+
+    def _pass_on(self, round_: Round, ask: Ask) -> None:
+        names = {one.id: one.name for one in round_.persons}
+        for person_id in mentions.addressed(ask.content, ask.person_id, round_.persons):
+            if any(one is round_ for one, _ in self._seat(person_id).waiting):
+                continue  # it has not begun yet, and is told all of this when it does
+            why = self._guard.refusal(person_id, ask.depth + 1)
+            if round_.is_full:
+                why = f"{limits.GROUP_ASKS_MAX} were asked in this turn"
+            if why is None:
+                self._ask(round_, [person_id], ask.depth + 1, ask)
+            else:
+                text = f"not passed on from {ask.name} to {names[person_id]}: {why}"
+                self._minutes.note(round_, text)
+
+    def _settle(self, round_: Round) -> None:
+        """Ends a turn that nobody is busy with any more."""
+        if self._machine.ends.has_ended(round_.turn_id):
+            self._rounds.pop(round_.turn_id, None)
+        elif round_.is_over:
+            self._minutes.write(round_, round_.end())
+            self._rounds.pop(round_.turn_id, None)
+
+    # --- Stopping -----------------------------------------------------------------------------
+
+    async def _cancel(self, reason: str) -> None:
+        for round_ in [one for one in self._rounds.values() if not one.is_cancelled]:
+            self._minutes.note(round_, f"is being stopped: {reason}", cancelling=True)
+            for seat in self._seats.values():
+                for ask in seat.drop(round_):
+                    self._minutes.write(round_, cancelled(ask), ask)
+            self._settle(round_)
+            self._give_up_later(round_)
+        for seat in list(self._seats.values()):
+            if seat.current is not None and seat.current[0].is_cancelled:
+                await self._asking.stop(seat, reason)
+
+    def _give_up_later(self, round_: Round) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(self._parts.cancel_grace_s, self._give_up, round_)
+
+    def _give_up(self, round_: Round) -> None:
+        """Whoever has not stopped by now is not waited for."""
+        for seat in self._seats.values():
+            if seat.current is not None and seat.current[0] is round_:
+                ask = seat.current[1]
+                end = failed(ask, "did not stop in time", "CANCEL_TIMEOUT")
+                self._finish(seat, round_, ask, end)
+
+    def close(self) -> None:
+        """Nothing is heard or asked any more."""
+        self._is_closed = True
+        for round_ in self._rounds.values():
+            round_.is_dropped = True
+        self._rounds.clear()
+        for seat in self._seats.values():
+            seat.waiting.clear()
+            seat.leave()
+        self._log.detach(self._transcript)

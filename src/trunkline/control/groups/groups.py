@@ -1,0 +1,113 @@
+"""All groups and persons: their records, and a line for every group.
+
+The REST API and the server's start call this; client edges talk to a group as to any machine.
+"""
+
+from trunkline import limits
+from trunkline.control.approvals import Approvals
+from trunkline.control.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.groups.coordinator import Coordinator
+from trunkline.control.groups.membership import close
+from trunkline.control.groups.parts import Parts
+from trunkline.control.groups.persons import Persons
+from trunkline.control.groups.records import Group, GroupPatch, GroupRecords, NewGroup
+from trunkline.control.groups.seats import Seats
+from trunkline.control.lifecycle import Lifecycle
+from trunkline.control.log import Log
+from trunkline.control.machines import Machines
+from trunkline.control.records.users import Users
+from trunkline.control.recovery import Recovery
+from trunkline.control.sessions import Sessions
+from trunkline.control.store.engine import Store
+from trunkline.control.tasks import Tasks
+from trunkline.control.turns import Turns
+from trunkline.control.vms import Vms
+
+
+class Groups:
+    def __init__(
+        self,
+        store: Store,
+        users: Users,
+        sessions: Sessions,
+        machines: Machines,
+        lifecycle: Lifecycle,
+        recovery: Recovery,
+        turns: Turns,
+        approvals: Approvals,
+        log: Log,
+        tasks: Tasks,
+        vms: Vms,
+        clock: Clock,
+        *,
+        cancel_grace_s: float = limits.CANCEL_GRACE_S,
+    ) -> None:
+        self.persons = Persons(store, users, clock)
+        self.records = GroupRecords(store, users, clock)
+        self._seats = Seats(store, clock)
+        self._vms = vms
+        self._parts = Parts(
+            persons=self.persons,
+            groups=self.records,
+            seats=self._seats,
+            sessions=sessions,
+            machines=machines,
+            lifecycle=lifecycle,
+            recovery=recovery,
+            turns=turns,
+            approvals=approvals,
+            log=log,
+            tasks=tasks,
+            clock=clock,
+            cancel_grace_s=cancel_grace_s,
+        )
+
+    async def start(self) -> None:
+        """After a start of the control plane: every group is there, and goes on with its turns."""
+        for group_id in await self.records.all_ids():
+            await self._attach(group_id)
+        for session_id, user_id, org_id in await self._seats.left_over():
+            await close(self._parts, Principal(user_id, org_id, "member"), session_id)
+
+    async def _attach(self, group_id: str) -> None:
+        machines = self._parts.machines
+        machine = await machines.get(group_id)
+        machine.running = set(machine.logs)
+        line = Coordinator(self._parts, machine)
+        machines.attach(machine, line, fresh=False)
+        machines.delivery.resumed(machine, line)
+        # Of a turn that is open, nobody but the log knows how far it got: it is said again.
+        await self._parts.recovery.redeliver(machine, [])
+
+    async def create(self, who: Principal, new: NewGroup) -> Group:
+        group = await self.records.create(who, new)
+        await self._attach(group.id)
+        return group
+
+    async def change(self, who: Principal, group_id: str, patch: GroupPatch) -> Group:
+        before = await self.records.managed(who, group_id)
+        group = await self.records.change(who, group_id, patch)
+        kept = {one.id for one in group.persons}
+        for person in before.persons:
+            if person.id not in kept:
+                await self._close(who, group_id=group_id, person_id=person.id)
+        return group
+
+    async def remove(self, who: Principal, group_id: str) -> None:
+        """Closes the group's conversations; their logs stay readable."""
+        await self.records.managed(who, group_id)
+        machine = await self._parts.machines.get(group_id)
+        for session_id in list(machine.logs):
+            await close(self._parts, who, session_id)
+        await self._vms.terminate(who, group_id)
+
+    async def remove_person(self, who: Principal, person_id: str) -> None:
+        """What the person is doing ends; the groups that it was in go on without it."""
+        await self.persons.managed(who, person_id)
+        await self._close(who, person_id=person_id)
+        await self.persons.remove(person_id)
+
+    async def _close(self, who: Principal, **wanted: str) -> None:
+        for session_id in await self._seats.sessions_of(**wanted):
+            await close(self._parts, who, session_id)

@@ -1,0 +1,143 @@
+"""Files that came with a message: written into the workspace, named in what the model reads.
+
+Names and contents come from outside. A file is whole or not there, lies in `attachments/` and
+nowhere else, and takes the place of no other.
+"""
+
+import base64
+import binascii
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import structlog
+
+from trunkline import limits
+
+_log = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+
+FOLDER = "attachments"
+_NAMESAKES_MAX = 1_000
+_SHOWN_CHARS_MAX = 60
+_MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
+# Letters of any script, digits and what is harmless in every shell and file system.
+_UNSAFE = re.compile(r"[^\w.()+ -]+")
+
+
+class NotSaved(Exception):
+    """Why a file is not there, for the model and for people."""
+
+
+class _Saved(NamedTuple):
+    path: Path
+    size: int
+
+
+def with_attachments(workspace: Path, message: str, metadata: Json) -> str:
+    """The message, with a note of what came with it and where it is."""
+    given = metadata.get("attachments")
+    if not isinstance(given, list) or not given:
+        return message
+    room = limits.ATTACHMENTS_BYTES_MAX
+    notes = []
+    for number, one in enumerate(given[: limits.ATTACHMENTS_MAX + 1]):
+        name, mime, content = _fields(one)
+        try:
+            if number >= limits.ATTACHMENTS_MAX:
+                raise NotSaved(f"a message may have {limits.ATTACHMENTS_MAX} files")
+            room -= len(content)
+            if room < 0:
+                size = limits.ATTACHMENTS_BYTES_MAX
+                raise NotSaved(f"the files of a message may have {size} bytes together")
+            saved = save(workspace, name, _decoded(content))
+        except NotSaved as error:
+            notes.append(f"- {_shown(name)} could not be kept: {error}")
+            _log.warning("an attachment was not kept", reason=str(error))
+        else:
+            shown = saved.path.relative_to(workspace)
+            kind = f"{mime}, " if _MIME.fullmatch(mime) else ""
+            notes.append(f"- {shown} ({kind}{saved.size} bytes)")
+    said = "\n".join(["Attached files, in the workspace:", *notes])
+    return f"{message}\n\n{said}" if message else said
+
+
+def save(workspace: Path, name: str, data: bytes) -> _Saved:
+    """Raises NotSaved."""
+    folder = workspace / FOLDER
+    try:
+        folder.mkdir(exist_ok=True)
+        if not folder.resolve().is_relative_to(workspace.resolve()):
+            raise NotSaved(f"{FOLDER} leads out of the workspace")
+        return _Saved(_put(folder, safe_name(name), data), len(data))
+    except OSError as error:
+        raise NotSaved(error.strerror or type(error).__name__) from error
+
+
+def safe_name(name: str) -> str:
+    """The last part of a path as a plain name; what was harmful in it is gone."""
+    last = re.split(r"[/\\]", name)[-1]
+    clean = _UNSAFE.sub("_", last).strip(" .")
+    stem, dot, ending = clean.rpartition(".")
+    if not stem:
+        stem, dot, ending = clean, "", ""
+    ending = _cut(ending, 20)
+    return (_cut(stem, limits.ATTACHMENT_NAME_CHARS_MAX) or "file") + dot + ending
+
+
+def _cut(text: str, chars_max: int) -> str:
+    """File systems count bytes: no more than two a character are left."""
+    return text[:chars_max].encode()[: 2 * chars_max].decode(errors="ignore")
+
+
+def _put(folder: Path, name: str, data: bytes) -> Path:
+    """Linked to its name when it is whole: a name that is taken is not taken twice."""
+    temporary = folder / f".{secrets.token_hex(8)}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        for number in range(1, _NAMESAKES_MAX):
+            path = folder / _numbered(name, number)
+            try:
+                path.hardlink_to(temporary)
+            except FileExistsError:
+                continue
+            return path
+        raise NotSaved("too many files have this name")
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _numbered(name: str, number: int) -> str:
+    if number == 1:
+        return name
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem}-{number}.{ending}" if dot else f"{name}-{number}"
+
+
+def _fields(given: Any) -> tuple[str, str, str]:
+    """002: `{name, mime, base64}`. What is no text counts as nothing."""
+    found = given if isinstance(given, dict) else {}
+    values = (found.get(name) for name in ("name", "mime", "base64"))
+    name, mime, content = (one if isinstance(one, str) else "" for one in values)
+    return name, mime, content
+
+
+def _decoded(content: str) -> bytes:
+    if content.startswith("data:"):
+        content = content.partition(",")[2]
+    if not content:
+        raise NotSaved("it is empty")
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise NotSaved("it is not base64") from error
+
+
+def _shown(text: str) -> str:
+    """Something from outside in a line of ours: short, and of one line."""
+    return " ".join(_UNSAFE.sub("_", text).split())[:_SHOWN_CHARS_MAX] or "a file"

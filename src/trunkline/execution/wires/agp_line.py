@@ -1,0 +1,181 @@
+"""This machine as a device of a foreign AGP server (document 003, WIRE-NOTES).
+
+A prompt starts its session where there is none. AGP has no words for questions: whatever needs a
+person's yes is answered with a no, and the agent reads why.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import structlog
+from yarl import URL
+
+from trunkline import limits
+from trunkline.execution.wires.foreign import ForeignClient
+from trunkline.execution.wires.prompts import Prompt
+from trunkline.execution.wires.socket import Socket
+from trunkline.execution.wires.streams import Streams
+from trunkline.wire.agp import codec
+from trunkline.wire.agp import messages as agp
+from trunkline.wire.agp.repeats import Repeats
+from trunkline.wire.agp.translate import Outward, from_events
+from trunkline.wire.errors import Malformed
+from trunkline.wire.events import TERMINAL, SessionEvent
+
+_log = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+
+_NOBODY = (
+    "nobody can be asked over AGP; go on without it, or say that the machine's owner can allow"
+    " tools with --confirm never"
+)
+
+
+class _Turn(msgspec.Struct):
+    session_id: agp.Id
+    prompt_id: agp.Id
+
+
+class _Unreadable(msgspec.Struct):
+    """As much of a broken prompt as is needed to say that it is broken."""
+
+    payload: _Turn
+    method: str = ""
+
+
+_unreadable = msgspec.json.Decoder(_Unreadable)
+
+
+class AgpClient(ForeignClient):
+    """One device. Session ids in here are ours; those of messages are the server's."""
+
+    def __init__(
+        self,
+        server: str,
+        *,
+        guid: str,
+        user_id: str,
+        token: str,
+        agent_config: Json,
+        folder: Path,
+        on_refused: Callable[[str], None],
+        **timing: Any,
+    ) -> None:
+        address = {"guid": guid, "user_id": user_id, "token": token}
+        url = URL(server).update_query({name: one for name, one in address.items() if one})
+        super().__init__(url, agent_config, folder, on_refused, **timing)
+        self._guid = guid
+        self._user_id = user_id
+        self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
+        self._streams = Streams(self._stream, self.prompts)
+        self._answers: dict[str, bytes] = {}
+        """The newest final answers by prompt, for a server that asks again."""
+        self._answers_bytes = 0
+
+    # --- The line -------------------------------------------------------------------------------
+
+    async def greet(self, socket: Socket) -> None:
+        """The address said it all."""
+
+    def opening(self) -> list[bytes]:
+        return []
+
+    def caught_up(self) -> list[bytes]:
+        return []
+
+    def beat(self) -> bytes:
+        """Not in the document; apps send it, for servers that count messages alone as life."""
+        ping = {"msg_id": str(uuid4()), "guid": self._guid, "user_id": self._user_id}
+        return msgspec.json.encode({**ping, "method": "ping", "payload": {}})
+
+    # --- Down -----------------------------------------------------------------------------------
+
+    def take(self, text: str) -> None:
+        try:
+            message = codec.decode_downlink(text)
+        except Malformed as error:
+            self._end_unreadable(text, f"not a prompt: {error}")
+            raise
+        match message:
+            case agp.Prompt():
+                self._prompted(message)
+            case agp.Cancel():
+                self._cancelled(message)
+            case codec.Unknown():
+                _log.info("a message of an unknown method", method=message.method[:100])
+            case _:
+                pass
+
+    def _prompted(self, message: agp.Prompt) -> None:
+        payload = message.payload
+        answer = self._answers.get(payload.prompt_id)
+        if answer is not None:
+            self.owe(answer)  # the server has lost it, or it crossed on the way
+            return
+        try:
+            session_id = self.names.local(payload.session_id)
+        except ValueError as error:
+            self._refuse(payload.session_id, payload.prompt_id, str(error))
+            return
+        is_known = self.prompts.has(session_id, payload.prompt_id)
+        if is_known or not self._repeats.is_new(message.msg_id):
+            return
+        data = {"message": agp.shown(payload.content), "turn_id": payload.prompt_id}
+        address = (message.guid or self._guid, message.user_id or self._user_id)
+        self.prompt(session_id, Prompt(payload.prompt_id, data, address))
+
+    def _cancelled(self, message: agp.Cancel) -> None:
+        try:
+            session_id = self.names.local(message.payload.session_id)
+        except ValueError as error:
+            raise Malformed(str(error)) from error
+        if self._repeats.is_new(message.msg_id):
+            self.cancel(session_id, message.payload.prompt_id)
+
+    def _end_unreadable(self, text: str, why: str) -> None:
+        """Whoever wrote the prompt waits for its turn to end."""
+        try:
+            broken = _unreadable.decode(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return
+        if broken.method == "session.prompt":
+            self._refuse(broken.payload.session_id, broken.payload.prompt_id, why)
+
+    def _refuse(self, session_id: str, prompt_id: str, why: str) -> None:
+        """A prompt that reaches no session."""
+        payload = agp.AnswerPayload(session_id, prompt_id, agp.ERROR, error=why)
+        msg_id = codec.msg_id_of("refused", session_id, prompt_id)
+        answer = agp.Answer(msg_id=msg_id, guid=self._guid, user_id=self._user_id, payload=payload)
+        self.owe(codec.encode(answer))
+
+    # --- Up -------------------------------------------------------------------------------------
+
+    def started(self, session_id: str) -> None:
+        """Devices do not tell."""
+
+    def begin(self, session_id: str, prompt: Prompt) -> None:
+        self._streams.of(session_id).begin(prompt.turn_id, *prompt.address)
+
+    def said(self, session_id: str, event_id: int, event: SessionEvent, line: str) -> list[bytes]:
+        if event.type == "approval_request":
+            answer = {"request_id": event.question_id, "confirmed": False, "answer": _NOBODY}
+            self.deliver(session_id, "approval_response", answer)
+        stream = self._streams.of(session_id)
+        bodies = from_events(stream, event_id, line)
+        if bodies and event.type in TERMINAL:
+            self._keep_answer(stream.prompt_id, bodies[-1])
+        return bodies
+
+    def _stream(self, session_id: str) -> Outward:
+        return Outward(self.names.foreign(session_id), self._guid, self._user_id)
+
+    def _keep_answer(self, prompt_id: str, body: bytes) -> None:
+        self._answers[prompt_id] = body
+        self._answers_bytes += len(body)
+        while self._answers_bytes > limits.WIRE_ANSWERS_BYTES_MAX:
+            oldest = next(iter(self._answers))
+            self._answers_bytes -= len(self._answers.pop(oldest))

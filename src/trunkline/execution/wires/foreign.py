@@ -1,0 +1,249 @@
+"""A machine's line to a foreign server: everything that the wires have in common.
+
+The daemon and its sessions see the line of a control plane (`MachineLine`); there is none, so what
+needs one fails at once, as with a cut line. Each wire says how it greets, reads and speaks.
+"""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+from yarl import URL
+
+from trunkline import limits
+from trunkline.execution.wires.courier import Courier, Wire
+from trunkline.execution.wires.keeper import Refused
+from trunkline.execution.wires.names import Names
+from trunkline.execution.wires.owed import Owed
+from trunkline.execution.wires.prompts import Prompt, Prompts
+from trunkline.execution.wires.starts import Starts
+from trunkline.execution.ws.coalescer import Coalescer
+from trunkline.execution.ws.downlink import ForSession
+from trunkline.execution.ws.event import cut
+from trunkline.execution.ws.handlers import Handler, Handlers
+from trunkline.execution.ws.journal import Journal
+from trunkline.wire import events
+from trunkline.wire.events import SessionEvent
+
+_log = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+
+
+class ForeignClient(Wire, ABC):
+    """One server, many sessions. Session ids are ours here; `names` knows the server's."""
+
+    def __init__(
+        self,
+        url: URL,
+        agent_config: Json,
+        folder: Path,
+        on_refused: Callable[[str], None],
+        *,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`on_refused` is told, for people, that the server does not want this machine."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self.message_handlers: Handlers = Starts(self._start_over)
+        self.active_sessions: Callable[[], list[str]] = list
+        self.open_turns: Callable[[], list[str]] = list
+        self.health: Callable[[], Json] = dict
+        self.on_init: Callable[[Json], None] = lambda _init: None
+        self.on_line: Callable[[bool], None] = lambda _up: None
+        """Never called: what needs a control plane is as far away with this line as without."""
+        self.names = Names(folder / "names.json")
+        self.prompts = Prompts()
+        self._agent_config = agent_config
+        self._on_refused = on_refused
+        self._clock = clock
+        self._owed = Owed(Journal(folder / "owed.jsonl"))
+        self._courier = Courier(url, self, self._owed, sleep)
+        self._event_id = int(clock() * 1_000_000)  # never the same again, also after a restart
+        self._coalescer = Coalescer(time.monotonic)
+        self._spill_timer: asyncio.TimerHandle | None = None
+        self._held: dict[str, list[ForSession]] = {}
+        """Messages to sessions that are being started."""
+        self._running: asyncio.Task[None] | None = None
+
+    # --- What each wire says in its own way -----------------------------------------------------
+
+    @abstractmethod
+    def said(self, session_id: str, event_id: int, event: SessionEvent, line: str) -> list[bytes]:
+        """What an event of a session becomes."""
+
+    @abstractmethod
+    def started(self, session_id: str) -> None:
+        """A session's start is over; it runs if it is among `active_sessions`."""
+
+    @abstractmethod
+    def begin(self, session_id: str, prompt: Prompt) -> None:
+        """It is worked on from now on."""
+
+    # --- The line's life ------------------------------------------------------------------------
+
+    @property
+    def online(self) -> bool:
+        return self._courier.online
+
+    async def connect(self) -> Json:
+        init: Json = {"api_keys": {}, "llm_config": {}}
+        self.on_init(init)
+        self._running = asyncio.create_task(self._keep(), name="foreign line")
+        return init
+
+    async def close(self) -> None:
+        self._spill()
+        await self._courier.flush()
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        await self.message_handlers.close()
+        self._spill()
+        self._owed.close()
+
+    async def _keep(self) -> None:
+        try:
+            await self._courier.run()
+        except Refused as refused:
+            _log.error(str(refused))
+            self._on_refused(str(refused))
+
+    # --- Up: what the daemon and its sessions call ----------------------------------------------
+
+    async def request(self, session_id: str, method: str, /, **params: Any) -> Any:
+        raise ConnectionError("this machine works for a foreign server: there is no control plane")
+
+    def fire_and_forget(self, session_id: str, method: str, /, **params: Any) -> None:
+        """Nobody here takes reports; what a turn used is told with its end, where a wire can."""
+        _log.debug("nobody takes this report", method=method, session=session_id)
+
+    def send_sse_event(self, session_id: str, data: str) -> None:
+        if len(data) > limits.EVENT_BYTES_MAX:
+            data = cut(data) or ""
+        self._coalescer.add(session_id, data)
+        if self._coalescer.is_urgent or self._coalescer.chars > limits.BATCH_BYTES_MAX:
+            self._spill()  # an end is safe before anybody notes that there was one
+        elif self._spill_timer is None:
+            loop = asyncio.get_running_loop()
+            self._spill_timer = loop.call_later(limits.COALESCE_S, self._spill)
+
+    def register_session(self, session_id: str, handlers: Mapping[str, Handler]) -> None:
+        self.message_handlers[session_id] = handlers
+
+    def unregister_session(self, session_id: str) -> None:
+        self.message_handlers.forget(session_id)
+        self._spill()
+        self._coalescer.forget(session_id)
+
+    def _spill(self) -> None:
+        if self._spill_timer is not None:
+            self._spill_timer.cancel()
+            self._spill_timer = None
+        for session_id, event in self._coalescer.drain():
+            self.pass_on(session_id, event.text)
+
+    def pass_on(self, session_id: str, line: str) -> None:
+        """An event, in the server's words. A turn's end makes room for the next."""
+        event = events.read(line)
+        if event is None:
+            return
+        turn_id = event.turn_id if isinstance(event.turn_id, str) else None
+        is_end = event.type in events.TERMINAL
+        if not (is_end and turn_id is not None and self._owed.has_end(turn_id)):
+            self._event_id += 1
+            current = self.prompts.current(session_id)
+            ends = turn_id or (current.turn_id if current is not None else "")
+            for body in self.said(session_id, self._event_id, event, line):
+                is_kept = is_end or event.type == "approval_request"
+                self.owe(body, is_kept=is_kept, ends=ends if is_end else "")
+        if is_end:
+            following = self.prompts.ended(session_id, turn_id)
+            if following is not None:
+                self._work_on(session_id, following)
+
+    def owe(self, body: bytes, *, is_kept: bool = True, ends: str = "") -> None:
+        """A message that arrives, now or when the line is back."""
+        self._owed.add(body, is_kept=is_kept, ends=ends)
+        self._courier.wake()
+
+    def say_now(self, body: bytes) -> None:
+        """A message that is of use now, or not at all."""
+        self._courier.say_now(body)
+
+    # --- Down: what the wires call --------------------------------------------------------------
+
+    def prompt(self, session_id: str, prompt: Prompt) -> None:
+        """Somebody said something: it is worked on when its turn comes."""
+        try:
+            is_next = self.prompts.add(session_id, prompt)
+        except OverflowError as error:
+            self.fail(session_id, prompt.turn_id, "SESSION_BUSY", str(error))
+            return
+        if is_next:
+            self._work_on(session_id, prompt)
+
+    def fail(self, session_id: str, turn_id: str, code: str, why: str) -> None:
+        self.pass_on(session_id, self._end("execution_error", turn_id, error=why, code=code))
+
+    def cancel(self, session_id: str, turn_id: str) -> None:
+        """The one at work is ended by its session; any other ends here."""
+        current = self.prompts.current(session_id)
+        if current is not None and current.turn_id == turn_id:
+            self.deliver(session_id, "cancel", {"reason": "user_cancelled"})
+            return
+        end = self._end("execution_complete", turn_id, content="", cancelled=True)
+        self.pass_on(session_id, end)
+
+    def start(self, session_id: str) -> None:
+        """Starts a session if it does not run; `started` is called in either case."""
+        if session_id in self._held:
+            return
+        if session_id in self.active_sessions():
+            self.started(session_id)
+            return
+        self._held[session_id] = []
+        data = {"session_id": session_id, "agent_config": self._agent_config}
+        self.message_handlers.dispatch(ForSession("start_session", session_id, data))
+
+    def stop(self, session_id: str) -> None:
+        """The session is closed, and its files go."""
+        self.prompts.forget(session_id)
+        data = {"session_id": session_id, "reason": "user_closed"}
+        self.message_handlers.dispatch(ForSession("stop_session", session_id, data))
+
+    def deliver(self, session_id: str, kind: str, data: Json) -> None:
+        """To a session, behind its start if that is under way."""
+        message = ForSession(kind, session_id, data)
+        held = self._held.get(session_id)
+        if held is None:
+            self.message_handlers.dispatch(message)
+        elif len(held) < limits.EARLY_MESSAGES_MAX:
+            held.append(message)
+        else:
+            _log.warning("too many messages to a session that starts", session=session_id)
+
+    def _work_on(self, session_id: str, prompt: Prompt) -> None:
+        self.begin(session_id, prompt)
+        if session_id not in self._held and session_id not in self.active_sessions():
+            self.start(session_id)
+        self.deliver(session_id, "user_message", prompt.data)
+
+    def _start_over(self, session_id: str) -> None:
+        held = self._held.pop(session_id, [])
+        current = self.prompts.current(session_id)
+        if session_id not in self.message_handlers and current is not None:
+            why = "the session could not be started; the machine's log says why"
+            self.fail(session_id, current.turn_id, "SESSION_START_FAILED", why)
+            return
+        self.started(session_id)
+        for message in held:
+            self.message_handlers.dispatch(message)
+
+    def _end(self, kind: str, turn_id: str, **fields: Any) -> str:
+        ts = int(self._clock() * 1000)
+        return events.line(kind, turn_id=turn_id, **fields, ts=ts)

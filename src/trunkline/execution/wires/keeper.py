@@ -1,0 +1,90 @@
+"""Keeps a line to a foreign server up: opens it, waits when it is gone, opens it again.
+
+Until the server says that it does not want this machine: agents and devices stop at close 1008,
+and so do we. What is said on the line is somebody else's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import aiohttp
+import structlog
+from yarl import URL
+
+from trunkline import limits
+from trunkline.execution.wires.socket import Socket, open_socket
+from trunkline.execution.ws.line import BROKEN, End, NoLine
+
+_log = structlog.get_logger(__name__)
+
+REFUSED = 1008
+_REFUSED_HTTP = (400, 401, 403)
+
+
+class Refused(Exception):
+    """The server does not want this machine: trying again would not help. For people."""
+
+
+class Keeper:
+    def __init__(self, url: URL, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        self._url = url
+        self._sleep = sleep
+        self._failures = 0
+        self._was_up = False
+
+    async def run(self, live: Callable[[Socket], Awaitable[None]]) -> None:
+        """Calls `live` with each connection, until cancelled. `live` calls `is_up` when the
+        server has let us in, and may raise Refused, as this does."""
+        async with aiohttp.ClientSession() as http:
+            while True:
+                end = await self._one_line(http, live)
+                self._give_up_on(end)
+                delay_s = self._delay_s()
+                _log.warning(
+                    "no line to the server",
+                    code=end.code,
+                    reason=end.reason,
+                    next_attempt_in_s=round(delay_s, 1),
+                )
+                await self._sleep(delay_s)
+
+    def is_up(self) -> None:
+        self._was_up = True
+        self._failures = 0
+        _log.info("the line to the server is up")
+
+    async def _one_line(
+        self, http: aiohttp.ClientSession, live: Callable[[Socket], Awaitable[None]]
+    ) -> End:
+        try:
+            socket = await open_socket(http, self._url)
+        except NoLine as error:
+            return error.end
+        try:
+            await live(socket)
+        except Refused:
+            raise
+        except NoLine as error:
+            return error.end
+        except TimeoutError:
+            return End(BROKEN, "the server did not answer the handshake in time")
+        except ConnectionError:
+            pass  # how it ended is known to the socket
+        except Exception as error:
+            _log.exception("a fault ended the line to the server")
+            return End(BROKEN, f"a fault on this machine: {type(error).__name__}")
+        finally:
+            await socket.close()
+        return socket.end
+
+    def _give_up_on(self, end: End) -> None:
+        if end.code == REFUSED:
+            why = end.reason or "the token or secret is wrong, or another has taken its place"
+            raise Refused(f"the server refuses this machine (1008): {why}")
+        if end.code in _REFUSED_HTTP and not self._was_up:
+            raise Refused(f"the server refuses this machine ({end.reason})")
+
+    def _delay_s(self) -> float:
+        delay_s = limits.WIRE_RECONNECT_S * limits.WIRE_RECONNECT_FACTOR**self._failures
+        self._failures = min(self._failures + 1, 100)
+        return min(delay_s, limits.WIRE_RECONNECT_S_MAX)

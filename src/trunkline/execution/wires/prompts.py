@@ -1,0 +1,79 @@
+"""What was said to each session and is not answered yet: one at work, the rest in order.
+
+Foreign servers cancel a message by its name, a session's process ends what runs: who keeps the
+line must know which of the two it is. Pure.
+"""
+
+from collections import deque
+from typing import Any, NamedTuple
+
+from trunkline import limits
+
+Json = dict[str, Any]
+
+
+class Prompt(NamedTuple):
+    """A message of a person. `data` is the session's `user_message`."""
+
+    turn_id: str
+    data: Json
+    address: tuple[str, str] = ("", "")
+    """Whom the answer goes to, on wires that say so in every message."""
+
+
+class Prompts:
+    """By session. A session with nothing to do is not here."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, deque[Prompt]] = {}
+
+    def __contains__(self, session_id: object) -> bool:
+        return session_id in self._sessions
+
+    def __len__(self) -> int:
+        """The sessions at work."""
+        return len(self._sessions)
+
+    def add(self, session_id: str, prompt: Prompt) -> bool:
+        """True: it is the one at work now. Raises OverflowError when too many wait."""
+        waiting = self._sessions.get(session_id)
+        if waiting is None:
+            self._sessions[session_id] = deque((prompt,))
+            return True
+        if len(waiting) > limits.SESSION_PROMPTS_MAX:
+            raise OverflowError(f"more than {limits.SESSION_PROMPTS_MAX} messages wait")
+        waiting.append(prompt)
+        return False
+
+    def current(self, session_id: str) -> Prompt | None:
+        waiting = self._sessions.get(session_id)
+        return waiting[0] if waiting else None
+
+    def has(self, session_id: str, turn_id: str) -> bool:
+        return any(one.turn_id == turn_id for one in self._sessions.get(session_id, ()))
+
+    def ended(self, session_id: str, turn_id: str | None) -> Prompt | None:
+        """A turn has its end (None: the one at work). The one to be worked on next."""
+        waiting = self._sessions.get(session_id)
+        if not waiting:
+            return None
+        if turn_id is not None and waiting[0].turn_id != turn_id:
+            self.withdraw(session_id, turn_id)
+            return None
+        waiting.popleft()
+        if waiting:
+            return waiting[0]
+        del self._sessions[session_id]
+        return None
+
+    def withdraw(self, session_id: str, turn_id: str) -> bool:
+        """Takes one back that waits. False for the one at work, and for any other."""
+        waiting = self._sessions.get(session_id, deque())
+        for number, prompt in enumerate(waiting):
+            if number > 0 and prompt.turn_id == turn_id:
+                del waiting[number]
+                return True
+        return False
+
+    def forget(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)

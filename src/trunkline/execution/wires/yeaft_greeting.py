@@ -1,0 +1,74 @@
+"""How an agent introduces itself to a Yeaft server (WIRE-NOTES, "Agent handshake")."""
+
+import sys
+from uuid import NAMESPACE_URL, uuid5
+
+import msgspec
+import structlog
+from yarl import URL
+
+from trunkline import __version__
+from trunkline.execution.wires.keeper import Refused
+from trunkline.execution.wires.socket import Socket
+from trunkline.execution.ws.line import NoLine
+from trunkline.wire.errors import Malformed
+from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft.messages import Auth, AuthRequired, Registered
+
+_log = structlog.get_logger(__name__)
+
+CAPABILITIES = ["chat", "ask_user", "cancel", "resume", "attachments"]
+
+
+class Introduction(msgspec.Struct, frozen=True, kw_only=True):
+    """Who this machine says it is. The secret is shown to the server, and nowhere else."""
+
+    id: str
+    name: str
+    secret: str
+    work_dir: str
+
+    def __repr__(self) -> str:
+        return f"Introduction(id={self.id!r}, name={self.name!r})"
+
+    def url(self, server: str) -> URL:
+        return URL(server).update_query(
+            type="agent",
+            id=self.id,
+            name=self.name,
+            # The same after a restart: the server knows a newer connection by it.
+            instanceId=str(uuid5(NAMESPACE_URL, f"{self.id}/{self.work_dir}")),
+            workDir=self.work_dir,
+            platform=sys.platform,
+            capabilities=",".join(CAPABILITIES),
+        )
+
+    async def greet(self, socket: Socket) -> None:
+        """Until the server has registered us. Raises NoLine, Refused."""
+        async for text in socket.texts():
+            try:
+                kind = codec.decode(text).type
+                if kind == "auth_required":
+                    await socket.send(codec.encode(self._auth(codec.read(text, AuthRequired))))
+                elif kind == "registered":
+                    _check(codec.read(text, Registered))
+                    return
+                else:
+                    _log.info("a message before the handshake is over; ignored", type=kind[:100])
+            except Malformed as error:
+                _log.warning("malformed message in the handshake", problem=str(error))
+        raise NoLine(socket.end, was_reached=True)
+
+    def _auth(self, asked: AuthRequired) -> Auth:
+        return Auth(
+            temp_id=asked.temp_id,
+            secret=self.secret,
+            capabilities=CAPABILITIES,
+            version=__version__,
+            platform=sys.platform,
+        )
+
+
+def _check(registered: Registered) -> None:
+    if registered.session_key is not None and not registered.accept_plaintext:
+        raise Refused("the server wants encrypted messages inside of TLS, which is not spoken here")

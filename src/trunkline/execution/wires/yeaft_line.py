@@ -1,0 +1,259 @@
+"""This machine as an agent of a foreign Yeaft server (document 002, WIRE-NOTES).
+
+Each conversation is a session. It is spoken in the dialect that the server uses for it: documented
+(`send_message` … `result`), or deployed (`execute` … `turn_completed`).
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import structlog
+
+from trunkline import limits
+from trunkline.execution.home import Home
+from trunkline.execution.wires import yeaft_history
+from trunkline.execution.wires.foreign import ForeignClient
+from trunkline.execution.wires.prompts import Prompt
+from trunkline.execution.wires.socket import Socket
+from trunkline.execution.wires.streams import Streams
+from trunkline.execution.wires.yeaft_answers import Asked, answer_of
+from trunkline.execution.wires.yeaft_greeting import CAPABILITIES, Introduction
+from trunkline.wire.agp.repeats import Repeats
+from trunkline.wire.errors import Malformed
+from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.yeaft.outward_frames import envelope, session_ready
+from trunkline.wire.yeaft.translate import Outward, from_events
+from trunkline.wire.yeaft.web import Request
+
+_log = structlog.get_logger(__name__)
+
+Json = dict[str, Any]
+
+_PROVIDER = "trunkline"
+_DEPLOYED_ONLY = ("userId", "username", "providerOptions", "disallowedTools")
+_DEPLOYED_TALK = ("execute", "transfer_files")
+
+
+class YeaftClient(ForeignClient):
+    """One agent. Session ids in here are ours; conversations are the server's."""
+
+    def __init__(
+        self,
+        server: str,
+        introduction: Introduction,
+        *,
+        agent_config: Json,
+        home: Home,
+        on_refused: Callable[[str], None],
+        **timing: Any,
+    ) -> None:
+        folder = home.internal / "yeaft"
+        url = introduction.url(server)
+        super().__init__(url, agent_config, folder, on_refused, **timing)
+        self._introduction = introduction
+        self._home = home
+        self._streams = Streams(self._stream, self.prompts)
+        self._awaited: dict[str, bool] = {}
+        """Sessions whose start somebody waits for; True for one that is resumed."""
+        self._questions: dict[str, Asked] = {}
+        self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
+        self._looking: set[asyncio.Task[None]] = set()
+        self._take: dict[str, Callable[[Request], None]] = {
+            "create_conversation": self._create,
+            "resume_conversation": self._resume,
+            "delete_conversation": self._delete,
+            "send_message": self._message,
+            "chat": self._message,
+            "execute": self._message,
+            "transfer_files": self._message,
+            "cancel_execution": self._cancel,
+            "ask_user_answer": self._answer,
+            "list_history_sessions": self._list_history,
+            "list_folders": self._list_folders,
+            "yeaft_session_chat": self._no_groups,
+        }
+
+    # --- The line -------------------------------------------------------------------------------
+
+    async def greet(self, socket: Socket) -> None:
+        await self._introduction.greet(socket)
+
+    def opening(self) -> list[bytes]:
+        conversations = [
+            {"conversationId": self.names.foreign(one), "processing": one in self.prompts}
+            for one in self.active_sessions()
+        ]
+        return [self.beat(), envelope("conversation_list", conversations=conversations)]
+
+    def caught_up(self) -> list[bytes]:
+        return [envelope("agent_sync_complete")]
+
+    def beat(self) -> bytes:
+        return envelope("agent_status", state="busy" if len(self.prompts) else "idle")
+
+    def take(self, text: str) -> None:
+        request = Request(text)
+        take = self._take.get(request.type)
+        if take is None:
+            _log.info("a message of an unknown type", type=request.name[:100])
+            return
+        try:
+            take(request)
+        except Malformed as error:
+            self._refuse(request, "INVALID_MESSAGE", str(error))
+            raise
+
+    def _refuse(self, request: Request, code: str, why: str) -> None:
+        conversation = request.fields.get("conversationId")
+        more = {"conversationId": conversation, "requestId": request.fields.get("requestId")}
+        self.say_now(envelope("error", message=why, code=code, **more))
+
+    # --- Conversations --------------------------------------------------------------------------
+
+    def _session_of(self, request: Request) -> str:
+        try:
+            return self.names.local(request.need("conversationId"))
+        except ValueError as error:
+            raise Malformed(str(error)) from error
+
+    def _create(self, request: Request) -> None:
+        request.fields.setdefault("conversationId", str(uuid4()))
+        session_id = self._session_of(request)
+        is_deployed = any(name in request.fields for name in _DEPLOYED_ONLY)
+        self._streams.of(session_id).deployed = is_deployed and "options" not in request.fields
+        self._await_start(session_id, is_resumed=False)
+
+    def _resume(self, request: Request) -> None:
+        """A session of the list goes on, under the name that the server gives it."""
+        conversation_id = request.need("conversationId")
+        named = request.get("sessionId", "claudeSessionId")
+        if named is not None and named != conversation_id and self._is_here(named):
+            self.names.bind(conversation_id, named)
+            self._streams.forget(named)
+        session_id = self._session_of(request)
+        if request.get("claudeSessionId") is not None:
+            self._streams.of(session_id).deployed = True
+        self._await_start(session_id, is_resumed=True)
+
+    def _is_here(self, session_id: str) -> bool:
+        try:
+            return self._home.session(session_id).is_dir()
+        except ValueError:
+            return False
+
+    def _delete(self, request: Request) -> None:
+        conversation_id, session_id = request.need("conversationId"), self._session_of(request)
+        self.stop(session_id)
+        self._streams.forget(session_id)
+        self.names.forget(conversation_id)
+        self.owe(envelope("conversation_deleted", conversationId=conversation_id))
+
+    def _await_start(self, session_id: str, *, is_resumed: bool) -> None:
+        self._awaited[session_id] = is_resumed
+        self.start(session_id)
+
+    def started(self, session_id: str) -> None:
+        is_resumed = self._awaited.pop(session_id, None)
+        if is_resumed is None or session_id not in self.active_sessions():
+            return  # nobody waits, or it was told why there is no session
+        stream = self._streams.of(session_id)
+        ready = {
+            "session_id": session_id,
+            "capabilities": CAPABILITIES,
+            "model_info": {"model": self._agent_config.get("model") or "default"},
+            "provider": _PROVIDER,
+            "work_dir": str(self._home.workspace),
+        }
+        history: Json = {"history": []} if is_resumed and stream.deployed else {}
+        self.owe(
+            session_ready(
+                stream.conversation_id, stream.agent_id, ready, deployed=stream.deployed, **history
+            )
+        )
+
+    # --- Turns ----------------------------------------------------------------------------------
+
+    def _message(self, request: Request) -> None:
+        session_id = self._session_of(request)
+        said = request.get("clientMessageId")
+        if said is not None and not self._repeats.is_new(f"{session_id}/{said[:200]}"):
+            return
+        if request.type in _DEPLOYED_TALK:
+            self._streams.of(session_id).deployed = True
+        if "files" in request.fields:
+            request.fields["attachments"] = request.fields["files"]
+        files = request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
+        data: Json = {"message": request.get("text", "prompt") or "", "turn_id": uuid4().hex}
+        if not data["message"] and not files:
+            raise Malformed(f"{request.name} needs text")
+        if files:
+            data["metadata"] = {"attachments": files}
+        self.prompt(session_id, Prompt(data["turn_id"], data))
+
+    def begin(self, session_id: str, prompt: Prompt) -> None:
+        began = SessionEvent("user_message", turn_id=prompt.turn_id)
+        self._streams.of(session_id).turn(began).started_ms = int(self._clock() * 1000)
+
+    def _cancel(self, request: Request) -> None:
+        session_id = self._session_of(request)
+        current = self.prompts.current(session_id)
+        if current is not None:
+            self.cancel(session_id, current.turn_id)
+        elif self._streams.of(session_id).deployed:
+            # It is over already: whoever asked waits for the word.
+            conversation_id = request.need("conversationId")
+            self.owe(envelope("execution_cancelled", conversationId=conversation_id))
+
+    def _answer(self, request: Request) -> None:
+        request_id = request.need("requestId")
+        asked = self._questions.pop(request_id, None)
+        if asked is None:
+            _log.info("an answer to no open question", request_id=request_id[:100])
+            return
+        data = answer_of(asked, request_id, request.fields)
+        self.deliver(asked.session_id, "approval_response", data)
+
+    def said(self, session_id: str, event_id: int, event: SessionEvent, line: str) -> list[bytes]:
+        if event.type == "approval_request":
+            self._questions[event.question_id] = Asked.of(session_id, event)
+            while len(self._questions) > limits.WIRE_QUESTIONS_MAX:
+                del self._questions[next(iter(self._questions))]
+        elif event.type == "approval_resolved":
+            self._questions.pop(event.question_id, None)
+        elif event.type == "session_status" and '"problems"' not in line:
+            return []  # a server knows better than we do whether we are there
+        return [out.body for out in from_events(self._streams.of(session_id), event_id, line)]
+
+    def _stream(self, session_id: str) -> Outward:
+        stream = Outward(self.names.foreign(session_id), agent_id=self._introduction.id)
+        stream.session_id = session_id
+        return stream
+
+    def _no_groups(self, request: Request) -> None:
+        why = "this agent runs no groups; send_message talks to it alone"
+        self._refuse(request, "NOT_SUPPORTED", why)
+
+    # --- Lists ----------------------------------------------------------------------------------
+
+    def _list_history(self, request: Request) -> None:
+        self._look(request, "history_sessions_list", "sessions", yeaft_history.sessions)
+
+    def _list_folders(self, request: Request) -> None:
+        self._look(request, "folders_list", "folders", yeaft_history.folders)
+
+    def _look(
+        self, request: Request, kind: str, name: str, find: Callable[[Home], list[Json]]
+    ) -> None:
+        """Files are read beside the event loop."""
+
+        async def look() -> None:
+            found = await asyncio.to_thread(find, self._home)
+            asked: Json = {one: request.fields.get(one) for one in ("provider", "workDir")}
+            self.say_now(envelope(kind, **asked, **request.correlation, **{name: found}))
+
+        if len(self._looking) < limits.SESSION_REQUESTS_MAX:
+            task = asyncio.create_task(look(), name=text_of(kind))
+            self._looking.add(task)
+            task.add_done_callback(self._looking.discard)

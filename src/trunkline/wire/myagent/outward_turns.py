@@ -1,0 +1,132 @@
+"""A turn from its message to its end, and what happens to its session, as MyAgent messages."""
+
+from collections.abc import Mapping
+
+from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.messages import Downlink, Json
+from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between
+from trunkline.wire.myagent.turns import answer_type, number
+
+_THINKING = {"reasoning": "reasoning", "replan": "planning"}
+_STATUS = {
+    "offline": "The machine of this session is offline.",
+    "online": "The machine of this session is online.",
+    "gone": "The machine of this session is gone.",
+    "degraded": "The machine of this session has lost its line for a moment.",
+}
+
+
+def _user_message(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    state.underway.begin(text_of(event.turn_id), number(event.ts))
+    return llm_message(state, "user", text_of(event.content))
+
+
+def _text(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    text = text_of(event.content)
+    if not text:
+        return []
+    if event.agent:  # what a helper says is no part of the answer
+        return [Downlink(names.THINKING, content=text, metadata={"thinking_type": "reasoning"})]
+    turn = state.underway.turn(text_of(event.turn_id))
+    index = state.underway.add_text(turn, text)
+    return [Downlink(names.PARTIAL_ANSWER, content=text, metadata={"chunk_index": index})]
+
+
+def _thinking(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    text, stage = text_of(event.content), text_of(event.stage)
+    if not text:
+        return []
+    kind = _THINKING.get(stage, "analysis")
+    metadata = {"thinking_type": kind, "stage": stage or None}
+    return [Downlink(names.THINKING, content=text, metadata=metadata)]
+
+
+def _usage(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    turn = state.underway.turn(text_of(event.turn_id))
+    given = [number(event.tokens_in), number(event.tokens_out)]
+    turn.tokens = sum(one or 0 for one in given) if given != [None, None] else None
+    if isinstance(event.models, Mapping) and event.models:
+        turn.model = ", ".join(map(text_of, event.models))
+    return []
+
+
+def _complete(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    turn = state.underway.end(text_of(event.turn_id))
+    answer = event.answer_text or turn.text
+    said = llm_message(state, "assistant", answer)
+    if event.cancelled:
+        reason = {"reason": text_of(event.reason) or "cancelled"}
+        return [*said, Downlink(names.INTERRUPTED, content="Cancelled.", metadata=reason)]
+    kind = answer_type(event.final_response or event.content, answer)
+    content = {"answer": answer, "answer_type": kind} if state.typed else answer
+    metadata = {
+        "answer_type": kind,
+        "model": turn.model,
+        "total_tokens_used": turn.tokens,
+        "generation_time_ms": ms_between(turn.ts, event.ts),
+    }
+    return [*said, Downlink(names.FINAL_ANSWER, content=content, metadata=metadata)]
+
+
+def _failed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    turn = state.underway.end(text_of(event.turn_id))
+    metadata = {
+        "error_code": text_of(event.code) or "EXECUTION_ERROR",
+        "severity": "error",
+        "details": event.details if isinstance(event.details, dict) else {},
+    }
+    text = text_of(event.error) or text_of(event.message) or "The turn failed."
+    return [
+        *llm_message(state, "assistant", turn.text),
+        Downlink(names.ERROR, content=text, metadata=metadata),
+    ]
+
+
+def _status(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    """Only while somebody waits for an answer: to a page that is idle, a thought means work."""
+    text = _STATUS.get(text_of(event.machine))
+    if text is None or event.ready is not None or not state.underway.is_busy:
+        return []
+    if event.held:
+        text = "The machine of this session is offline; the message waits for it."
+    metadata = {
+        "thinking_type": "analysis",
+        "machine": event.machine,
+        "held": True if event.held else None,
+    }
+    return [Downlink(names.THINKING, content=text_of(event.message) or text, metadata=metadata)]
+
+
+def _closed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    metadata = {
+        "reason": text_of(event.reason) or "closed",
+        "total_duration_ms": number(event.duration_ms),
+    }
+    return [Downlink(names.SESSION_END, content="The session has ended.", metadata=metadata)]
+
+
+def _person(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+    """A person of a group begins, or fails, which does not end the turn of the others."""
+    person = event.person if isinstance(event.person, dict) else {}
+    name = text_of(person.get("name")) or "Somebody"
+    if event.type == "person_start":
+        text, code = f"{name} is answering.", None
+    else:
+        text, code = f"{name}: {text_of(event.error)}", text_of(event.code) or "EXECUTION_ERROR"
+    metadata: Json = {"thinking_type": "analysis", "error_code": code}
+    return [Downlink(names.THINKING, content=text, metadata=metadata)]
+
+
+TURN_HANDLERS: dict[str, Handler] = {
+    "user_message": _user_message,
+    "text_chunk": _text,
+    "thinking": _thinking,
+    "usage": _usage,
+    "execution_complete": _complete,
+    "execution_error": _failed,
+    "session_status": _status,
+    "session_closed": _closed,
+    "person_start": _person,
+    "person_error": _person,
+}

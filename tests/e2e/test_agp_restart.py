@@ -1,0 +1,117 @@
+"""The control plane is killed: what a device was at goes on, once and in order."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+
+from tests.support.agp import device_of, register
+from tests.support.control import ControlProcess, TestUser
+
+Json = dict[str, Any]
+
+
+@pytest_asyncio.fixture
+async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
+    process = await ControlProcess(tmp_path / "data").start()
+    yield process
+    await process.terminate()
+
+
+@pytest_asyncio.fixture
+async def user(control: ControlProcess) -> TestUser:
+    return await control.user()
+
+
+async def _restart(control: ControlProcess) -> None:
+    await control.kill()
+    await control.start()
+
+
+async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
+    control: ControlProcess, user: TestUser
+) -> None:
+    made = await register(user)
+    async with device_of(user, made) as device:
+        session_id = await user.session(agent_config={"agent_app": "hermes"})
+        for text in ("work", "next"):
+            await user.say(session_id, text)
+        prompt = await device.prompt("work")
+        update = {"content": {"type": "text", "text": "half, "}}
+        msg_id = await device.update(prompt, "message_chunk", **update)
+        await device.tool(prompt, "t1", "in_progress", title="scan")
+        async with user.reader(session_id) as reader:
+            await reader.until_type("tool_call_start")
+        await _restart(control)
+        assert await device.closed() == 1006
+    async with device_of(user, made) as back:
+        payload = {
+            "session_id": session_id,
+            "prompt_id": prompt["payload"]["prompt_id"],
+            "update_type": "message_chunk",
+            **update,
+        }
+        await back.send("session.update", payload, msg_id=msg_id)  # from before: it is known
+        await back.text(prompt, "whole")
+        await back.tool(prompt, "t1", "completed", update_type="tool_call_update")
+        await back.respond(prompt)
+        following = await back.prompt("next")
+        assert following["payload"]["agent_app"] == "hermes"
+        assert back.said() == ["next"]
+        async with user.reader(session_id) as reader:
+            end = await reader.until_type("execution_complete")
+            assert end["content"] == "half, whole"
+            assert reader.texts() == ["half, ", "whole"]
+            tools = [one.json for one in reader.events if "tool_call_id" in one.data]
+            assert [(one["type"], one["tool_name"]) for one in tools] == [
+                ("tool_call_start", "scan"),
+                ("tool_call_complete", "scan"),
+            ]
+
+
+async def test_a_prompt_of_which_nothing_was_heard_is_sent_again_after_a_restart(
+    control: ControlProcess, user: TestUser
+) -> None:
+    made = await register(user)
+    async with device_of(user, made) as device:
+        session_id = await user.session()
+        await user.say(session_id, "lost?")
+        await user.say(session_id, "then this")
+        lost = await device.prompt("lost?")
+        await _restart(control)
+    async with device_of(user, made) as back:
+        assert await back.prompt("lost?") == lost
+        await back.round_trip()
+        assert back.said() == ["lost?"]
+        await back.respond(lost, "no")
+        await back.prompt("then this")
+
+
+async def test_an_answer_from_the_app_s_own_file_is_taken_after_a_restart_and_taken_once(
+    control: ControlProcess, user: TestUser
+) -> None:
+    made = await register(user)
+    async with device_of(user, made) as device:
+        session_id = await user.session()
+        await user.say(session_id, "work")
+        prompt = await device.prompt("work")
+        await _restart(control)
+    async with device_of(user, made) as back:
+        msg_id = await back.respond(prompt, "done meanwhile")
+        async with user.reader(session_id) as reader:
+            await reader.until_type("execution_complete")
+        await _restart(control)
+    async with device_of(user, made) as third:
+        payload = {
+            "session_id": session_id,
+            "prompt_id": prompt["payload"]["prompt_id"],
+            "stop_reason": "error",
+        }
+        await third.send("session.promptResponse", payload, msg_id=msg_id)
+        await third.send("session.promptResponse", payload)
+        await third.round_trip()
+        async with user.reader(session_id) as reader:
+            await reader.until_type("execution_complete")
+            ends = [one.json for one in reader.events if '"execution_' in one.data]
+            assert [one["content"] for one in ends] == ["done meanwhile"]

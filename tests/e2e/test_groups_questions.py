@@ -1,0 +1,154 @@
+"""Questions of persons, answered in the group or in their own session; and how a group stops."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import TestUser
+from tests.support.eventually import eventually
+from tests.support.group import ScriptedGroup, ended, of
+from tests.support.sse import SseReader
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.usefixtures("no_fault_in_the_loop"),
+]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def team(user: TestUser) -> AsyncIterator[ScriptedGroup]:
+    group = await ScriptedGroup.make(user, "alice", "bob")
+    yield group
+    await group.leave()
+
+
+async def questions(reader: SseReader, count: int) -> dict[str, dict[str, Any]]:
+    """The questions in the group's log, by person."""
+    await reader.until(lambda one: len(of(one, "approval_request")) >= count, "the questions")
+    return {one["person"]["name"]: one for one in of(reader, "approval_request")}
+
+
+async def approval_of(team: ScriptedGroup, question: dict[str, Any]) -> dict[str, Any]:
+    async def look() -> list[dict[str, Any]]:
+        found = await team.user.ok("GET", "/approvals")
+        return [one for one in found["items"] if one["request_id"] == question["request_id"]]
+
+    return (await eventually(look))[0]
+
+
+async def test_two_persons_ask_under_one_id_and_each_gets_its_own_answer(
+    team: ScriptedGroup,
+) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("do it")
+        asked = {}
+        for name in ("alice", "bob"):
+            asked[name] = await team[name].asked()
+            await team[name].vm.event(
+                asked[name]["session_id"],
+                type="approval_request",
+                request_id="q-1",
+                kind="approve",
+                message=f"may {name}?",
+            )
+        found = await questions(reader, 2)
+        assert found["alice"]["request_id"] != found["bob"]["request_id"]
+        assert found["alice"]["message"] == "may alice?"
+        for name, confirmed in (("alice", True), ("bob", False)):
+            approval = await approval_of(team, found[name])
+            assert approval["session_id"] == team.session
+            await team.user.ok("POST", f"/approvals/{approval['id']}", {"confirmed": confirmed})
+            answer = await team[name].vm.expect("approval_response")
+            assert answer["data"]["request_id"] == "q-1"
+            assert answer["data"]["confirmed"] is confirmed
+            await team[name].answer(asked[name], "done")
+        await ended(reader, turn)
+        settled = {one["request_id"]: one["confirmed"] for one in of(reader, "approval_resolved")}
+        assert settled == {found["alice"]["request_id"]: True, found["bob"]["request_id"]: False}
+        assert len(of(reader, "approval_resolved")) == 2
+    assert (await team.user.ok("GET", "/approvals"))["items"] == []
+
+
+async def test_an_answer_in_the_persons_own_session_settles_it_in_the_group(
+    team: ScriptedGroup,
+) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("@alice do it")
+        message = await team["alice"].asked()
+        session = message["session_id"]
+        await team["alice"].vm.event(session, type="approval_request", request_id="q-1")
+        question = (await questions(reader, 1))["alice"]
+        in_group = await approval_of(team, question)
+        own = await approval_of(team, {"request_id": "q-1"})
+        assert own["session_id"] == session
+        await team.user.ok("POST", f"/approvals/{own['id']}", {"confirmed": True})
+        resolved = await reader.until_type("approval_resolved")
+        assert (resolved["request_id"], resolved["confirmed"]) == (question["request_id"], True)
+        assert resolved["person"]["name"] == "alice"
+
+        async def waiting() -> list[str]:
+            return [one["id"] for one in (await team.user.ok("GET", "/approvals"))["items"]]
+
+        await eventually(waiting, lambda ids: ids == [])
+        status, late = await team.user.call(
+            "POST", f"/approvals/{in_group['id']}", {"confirmed": False}
+        )
+        assert (status, late["error"]["code"]) == (409, "ALREADY_ANSWERED")
+        await team["alice"].answer(message, "done")
+        await ended(reader, turn)
+    assert len(team["alice"].vm.of_type("approval_response")) == 1
+
+
+async def test_a_cancel_stops_everyone_and_ends_the_turn_once(team: ScriptedGroup) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("count to a million")
+        for name in ("alice", "bob"):
+            message = await team[name].asked()
+            await team[name].vm.text(message["session_id"], f"{name} 1 2 3")
+        await reader.until(lambda one: len(of(one, "text_chunk")) == 2, "both at work")
+        await team.user.ok("POST", f"/sessions/{team.session}/cancel", {"reason": "enough"})
+        for name in ("alice", "bob"):
+            cancel = await team[name].vm.expect("cancel")
+            await team[name].vm.event(
+                cancel["session_id"], type="execution_complete", content="", cancelled=True
+            )
+        end = await ended(reader, turn)
+        assert (end["type"], end["cancelled"]) == ("execution_complete", True)
+        assert "alice 1 2 3" in end["content"]
+        done = of(reader, "person_complete")
+        assert [one["cancelled"] for one in done] == [True, True]
+        # The group is as good as new.
+        again = await team.say("@bob still there?")
+        await team["bob"].answers("yes")
+        assert (await ended(reader, again))["content"] == "bob: yes"
+        assert len(of(reader, "execution_complete")) == 2
+
+
+async def test_a_cancelled_group_passes_nothing_on(team: ScriptedGroup) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("@alice begin")
+        message = await team["alice"].asked()
+        await team.user.ok("POST", f"/sessions/{team.session}/cancel")
+        await team["alice"].vm.expect("cancel")
+        # She ends as if she had not heard, and hands on to bob.
+        await team["alice"].answer(message, "@bob go on")
+        end = await ended(reader, turn)
+        assert end["cancelled"] is True
+        assert [one["person"]["name"] for one in of(reader, "person_start")] == ["alice"]
+    assert team["bob"].vm.of_type("user_message") == []
+
+
+async def test_a_second_message_does_not_wait_for_the_first(team: ScriptedGroup) -> None:
+    async with team.reader() as reader:
+        slow = await team.say("@alice take your time")
+        message = await team["alice"].asked()
+        quick = await team.say("@bob quickly")
+        await team["bob"].answers("done")
+        assert (await ended(reader, quick))["content"] == "bob: done"
+        third = await team.say("@alice one more thing")
+        await team["alice"].answer(message, "done at last")
+        assert (await ended(reader, slow))["content"] == "alice: done at last"
+        assert "one more thing" in await team["alice"].answers("that too")
+        assert (await ended(reader, third))["content"] == "alice: that too"

@@ -1,0 +1,237 @@
+"""kill -9 in the middle of a group's turn: its persons go on, and so does the group."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.support.control import ControlProcess, TestUser
+from tests.support.eventually import eventually
+from tests.support.vm import ScriptedVm
+
+
+@pytest.fixture
+async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
+    process = ControlProcess(tmp_path / "data", TRUNKLINE_RATE_LIMIT_PER_MINUTE="0")
+    await process.start()
+    yield process
+    await process.terminate()
+
+
+class Person:
+    """A person whose machine keeps what it said until that is safe (`seq`)."""
+
+    def __init__(self, user: TestUser, name: str, person_id: str, vm: ScriptedVm) -> None:
+        self._user = user
+        self.name = name
+        self.id = person_id
+        self.vm = vm
+        self.session = ""
+        self._outbox: list[str] = []
+        self.messages: list[str] = []
+
+    async def asked(self) -> str:
+        """Waits for one more message than were asked for before, over all lines."""
+        number = len(self.messages)
+
+        def fresh() -> list[dict[str, Any]]:
+            found = self.vm.of_type("user_message")
+            return [one for one in found if one["data"]["turn_id"] not in self.messages]
+
+        async def look() -> list[dict[str, Any]]:
+            return fresh()
+
+        message = (await eventually(look))[0]
+        self.session = message["session_id"]
+        self.messages.append(message["data"]["turn_id"])
+        assert len(self.messages) == number + 1
+        return str(message["data"]["message"])
+
+    async def does(self, **event: Any) -> None:
+        """Says something, whether the line is up or not."""
+        event.setdefault("turn_id", self.messages[-1])
+        self._outbox.append(json.dumps(event))
+        with contextlib.suppress(aiohttp.ClientError, ConnectionError):
+            await self._send(len(self._outbox))
+
+    async def _send(self, seq: int) -> None:
+        message = {"type": "sse_event", "session_id": self.session, "seq": seq}
+        await self.vm.send({**message, "data": self._outbox[seq - 1]})
+
+    async def returns(self) -> None:
+        await self.vm._end()
+        self.vm = self._user.again(self.vm)
+        await self.vm.connect()
+        init = await self.vm.authenticate("seq")
+        await self.vm.send({"type": "resume", "turns": self.messages})
+        await self.vm.heartbeat(*([self.session] if self.session else []))
+        for seq in range(init["data"]["acked"].get(self.session, 0) + 1, len(self._outbox) + 1):
+            await self._send(seq)
+
+
+class Team:
+    def __init__(self, user: TestUser, session: str, persons: dict[str, Person]) -> None:
+        self.user = user
+        self.session = session
+        self.persons = persons
+
+    @classmethod
+    async def make(cls, control: ControlProcess, *names: str) -> "Team":
+        user = await control.user()
+        persons = {}
+        for name in names:
+            scheduled = await user.schedule()
+            vm = ScriptedVm(scheduled["ws_url"], user.id, scheduled["token"], scheduled["ticket"])
+            await vm.connect()
+            await vm.authenticate("seq")
+            await vm.heartbeat()
+            made = await user.ok(
+                "POST", "/persons", {"name": name, "machine_id": scheduled["vm_id"]}
+            )
+            persons[name] = Person(user, name, made["id"], vm)
+        ids = [one.id for one in persons.values()]
+        group = await user.ok("POST", "/groups", {"name": "team", "person_ids": ids})
+        return cls(user, await user.session(machine_id=group["id"]), persons)
+
+    async def restart(self, control: ControlProcess) -> None:
+        await control.kill()
+        await control.start()
+        for person in self.persons.values():
+            await person.returns()
+
+    async def events(self, kind: str | None = None) -> list[dict[str, Any]]:
+        found = await self.user.ok("GET", f"/sessions/{self.session}/events?limit=1000")
+        return [one["event"] for one in found["items"] if kind in (None, one["event"]["type"])]
+
+    async def end(self, turn: str) -> dict[str, Any]:
+        async def look() -> list[dict[str, Any]]:
+            events = await self.events("execution_complete") + await self.events("execution_error")
+            return [event for event in events if event["turn_id"] == turn]
+
+        return (await eventually(look))[0]
+
+    async def leave(self) -> None:
+        for person in self.persons.values():
+            await person.vm.leave()
+
+
+async def test_killed_in_the_middle_of_answers_nothing_is_lost_or_comes_twice(
+    control: ControlProcess,
+) -> None:
+    team = await Team.make(control, "alice", "bob")
+    turn = await team.user.say(team.session, "count")
+    for person in team.persons.values():
+        await person.asked()
+    pieces = [f"{number} " for number in range(120)]
+    for start in range(0, len(pieces), 40):
+
+        async def stream(person: Person, some: list[str]) -> None:
+            for piece in some:
+                await person.does(type="text_chunk", content=piece)
+
+        streaming = [
+            asyncio.create_task(stream(person, pieces[start : start + 40]))
+            for person in team.persons.values()
+        ]
+
+        async def has_begun(start: int = start) -> bool:
+            return len(await team.events("text_chunk")) > 2 * start
+
+        await eventually(has_begun)
+        await team.restart(control)
+        await asyncio.gather(*streaming)
+    for person in team.persons.values():
+        await person.does(type="execution_complete", content=f"{person.name} is done")
+    end = await team.end(turn)
+    assert end["content"] == "alice: alice is done\n\nbob: bob is done"
+    for name in team.persons:
+        said = [one for one in await team.events("text_chunk") if one["person"]["name"] == name]
+        assert [one["content"] for one in said] == pieces
+        assert {one["turn_id"] for one in said} == {turn}
+    for kind, count in (("person_start", 2), ("person_complete", 2), ("execution_complete", 1)):
+        assert len(await team.events(kind)) == count
+    assert all(len(person.messages) == 1 for person in team.persons.values())
+    await team.leave()
+
+
+async def test_killed_at_the_moment_of_an_answer_it_is_passed_on_all_the_same(
+    control: ControlProcess,
+) -> None:
+    team = await Team.make(control, "alice", "bob")
+    turn = await team.user.say(team.session, "@alice begin")
+    alice, bob = team.persons.values()
+    await alice.asked()
+    await alice.does(type="execution_complete", content="@bob your turn")
+    await team.restart(control)
+    assert (await bob.asked()).endswith("[alice says to you]\n@bob your turn")
+    await team.restart(control)
+    await bob.does(type="execution_complete", content="@alice and yours")
+    await team.restart(control)
+    await alice.asked()
+    await alice.does(type="execution_complete", content="good")
+    await team.restart(control)
+    end = await team.end(turn)
+    assert end["content"] == "alice: @bob your turn\n\nbob: @alice and yours\n\nalice: good"
+    started = await team.events("person_start")
+    assert [one["person"]["name"] for one in started] == ["alice", "bob", "alice"]
+    assert (len(alice.messages), len(bob.messages)) == (2, 1)
+    assert len(await team.events("execution_complete")) == 1
+    await team.leave()
+
+
+async def test_killed_before_anybody_was_asked_everybody_is(control: ControlProcess) -> None:
+    team = await Team.make(control, "alice", "bob")
+    for number in range(3):
+        turn = await team.user.say(team.session, f"round {number}")
+        await team.restart(control)
+        for person in team.persons.values():
+            assert f"round {number}" in await person.asked()
+            await person.does(type="execution_complete", content=f"{person.name} {number}")
+        assert (await team.end(turn))["content"] == f"alice: alice {number}\n\nbob: bob {number}"
+    assert len(await team.events("person_start")) == 6
+    await team.leave()
+
+
+async def test_an_answer_to_a_question_gets_through_a_restart(control: ControlProcess) -> None:
+    team = await Team.make(control, "alice")
+    turn = await team.user.say(team.session, "do it")
+    alice = team.persons["alice"]
+    await alice.asked()
+    await alice.does(type="approval_request", request_id="q-1", kind="approve", message="may I?")
+
+    async def asked() -> list[dict[str, Any]]:
+        found = await team.user.ok("GET", "/approvals")
+        return [one for one in found["items"] if one["session_id"] == team.session]
+
+    approval = (await eventually(asked))[0]
+    await team.restart(control)
+    await team.user.ok("POST", f"/approvals/{approval['id']}", {"confirmed": True})
+    answer = await alice.vm.expect("approval_response")
+    assert (answer["data"]["request_id"], answer["data"]["confirmed"]) == ("q-1", True)
+    await alice.does(type="execution_complete", content="done")
+    await team.end(turn)
+    assert len(await team.events("approval_request")) == 1
+    assert [one["confirmed"] for one in await team.events("approval_resolved")] == [True]
+    await team.leave()
+
+
+async def test_a_cancelled_turn_is_still_cancelled_after_a_restart(
+    control: ControlProcess,
+) -> None:
+    team = await Team.make(control, "alice")
+    turn = await team.user.say(team.session, "go on for ever")
+    alice = team.persons["alice"]
+    await alice.asked()
+    await team.user.ok("POST", f"/sessions/{team.session}/cancel")
+    await alice.vm.expect("cancel")
+    await team.restart(control)
+    await alice.vm.expect("cancel")
+    await alice.does(type="execution_complete", content="stopped", cancelled=True)
+    end = await team.end(turn)
+    assert (end["content"], end["cancelled"]) == ("alice: stopped", True)
+    await team.leave()

@@ -1,0 +1,174 @@
+"""What a MyAgent client may not do with another user's things: refused, and audited."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.support.control import Control, TestUser, running
+from tests.support.eventually import eventually
+from tests.support.myagent import Json, MyAgentClient, client_of
+from tests.support.vm import ScriptedVm
+
+
+@pytest.fixture
+async def control(tmp_path: Path) -> AsyncIterator[Control]:
+    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
+        yield started
+
+
+@pytest.fixture
+async def ann(control: Control) -> TestUser:
+    return await control.user("ann")
+
+
+@pytest.fixture
+async def eve(control: Control) -> TestUser:
+    return await control.user("eve")
+
+
+@pytest.fixture
+async def vm(ann: TestUser) -> AsyncIterator[ScriptedVm]:
+    async with await ann.vm() as live:
+        yield live
+
+
+async def secret_session(client: MyAgentClient, vm: ScriptedVm) -> str:
+    """A session of Ann's with an answer and an open question."""
+    session = await client.create_session()
+    await client.say(session, "tell me")
+    await vm.expect("user_message", lambda one: one["session_id"] == session)
+    await vm.text(session, "the secret")
+    await vm.event(
+        session, type="approval_request", request_id=str(uuid4()), tool_name="bash", message="?"
+    )
+    await client.expect("agent.user_confirm", lambda one: one["session_id"] == session)
+    return session
+
+
+async def refusals(user: TestUser, kind: str) -> list[Json]:
+    """What the audit log says that this user was refused."""
+
+    async def look() -> list[Json]:
+        page = await user.ok("GET", "/audit")
+        return [
+            one["details"]
+            for one in page["items"]
+            if one["event"] == "access.refused" and one["details"]["kind"] == kind
+        ]
+
+    return await eventually(look)
+
+
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("user.message", {"content": "hi"}),
+        ("user.cancel", {}),
+        ("user.reconnect", {}),
+        ("user.reconnect", {"last_seq": 0}),
+        ("user.request_state", {}),
+        ("user.response", {"step_id": "confirm_x", "content": True}),
+    ],
+)
+async def test_another_users_session_is_not_there(
+    ann: TestUser, eve: TestUser, vm: ScriptedVm, event: str, fields: Any
+) -> None:
+    async with client_of(ann) as owner, client_of(eve) as client:
+        session = await secret_session(owner, vm)
+        await client.send(event, session_id=session, **fields)
+        fault = await client.fault("SESSION_NOT_FOUND")
+        assert (fault["event"], fault["session_id"]) == ("agent.error", session)
+        await vm.text(session, "more secrets")
+        await owner.expect("agent.partial_answer", lambda one: "more" in one["content"])
+        await client.answered()
+        assert client.of_session(session) == [fault]
+        assert len(vm.of_type("user_message")) == 1
+        assert vm.of_type("cancel") == []
+    assert (await refusals(eve, "session"))[0] == {
+        "wire": "myagent",
+        "kind": "session",
+        "id": session,
+    }
+
+
+async def test_a_session_that_exists_nowhere_looks_the_same_and_is_not_audited(
+    ann: TestUser, eve: TestUser, vm: ScriptedVm
+) -> None:
+    async with client_of(ann) as owner, client_of(eve) as client:
+        session, nobody = await secret_session(owner, vm), str(uuid4())
+        for name in (nobody, session):
+            await client.say(name, "hi")
+        await client.answered()
+        one, other = client.of_event("agent.error")
+        assert one["content"].replace(nobody, "") == other["content"].replace(session, "")
+        assert one["metadata"] == other["metadata"]
+    assert [one["id"] for one in await refusals(eve, "session")] == [session]
+
+
+async def test_another_users_question_cannot_be_answered_from_a_session_of_ones_own(
+    ann: TestUser, eve: TestUser, vm: ScriptedVm
+) -> None:
+    async with await eve.vm(), client_of(ann) as owner, client_of(eve) as client:
+        await secret_session(owner, vm)
+        asked = owner.of_event("agent.user_confirm")[0]
+        own = await client.create_session()
+        await client.respond({**asked, "session_id": own}, True)
+        fault = await client.fault("APPROVAL_NOT_FOUND")
+        assert fault["session_id"] == own
+        await refusals(eve, "approval")
+        assert vm.of_type("approval_response") == []
+        await owner.respond(asked, True)
+        await vm.expect("approval_response")
+
+
+async def test_another_users_place_is_no_place(
+    ann: TestUser, eve: TestUser, control: Control, vm: ScriptedVm
+) -> None:
+    """Eve's own session is not shown from a place that Ann's connection was at."""
+    async with client_of(ann) as owner, await eve.vm() as machine:
+        await secret_session(owner, vm)
+        async with client_of(eve) as first:
+            session = await first.create_session()
+            await first.say(session, "hi")
+            await machine.expect("user_message")
+            await machine.text(session, "one", "two")
+            await first.expect("agent.partial_answer", lambda one: one["content"] == "two")
+        await machine.text(session, "three")
+        async with client_of(eve) as second:
+            await second.reconnect(session, last_event_id=owner.received[1]["event_id"])
+            await second.expect("agent.partial_answer", lambda one: one["content"] == "three")
+            assert second.text(session) == "three", "as without a position"
+    assert (await refusals(eve, "connection"))[0]["id"] == owner.connection_id
+
+
+async def test_another_users_machine_or_agent_cannot_be_chosen(
+    ann: TestUser, eve: TestUser, vm: ScriptedVm
+) -> None:
+    machine = (await ann.ok("GET", "/machines"))["items"][0]["id"]
+    agent = await ann.ok("POST", "/agents", {"name": "diary"})
+    async with await eve.vm(), client_of(eve) as client:
+        await client.send("user.create_session", content={"machine_id": machine})
+        fault = await client.fault("MACHINE_NOT_FOUND")
+        assert fault["event"] == "system.error", "there is no session that it could be of"
+        await client.send("user.create_session", content={"agent_id": agent["id"]})
+        await client.fault("AGENT_NOT_FOUND")
+        assert client.of_event("agent.session_created") == []
+    await refusals(eve, "machine")
+    await refusals(eve, "agent")
+    assert vm.of_type("start_session") == []
+
+
+async def test_another_users_acknowledgement_changes_nothing(
+    ann: TestUser, eve: TestUser, vm: ScriptedVm
+) -> None:
+    async with client_of(ann) as owner, client_of(eve) as client:
+        session = await secret_session(owner, vm)
+        await client.send("user.ack", last_event_id=f"{owner.connection_id}-1")
+        await client.answered()
+    async with client_of(ann) as again:
+        await again.reconnect(session)
+        await again.answered()
+        assert again.of_session(session) == []

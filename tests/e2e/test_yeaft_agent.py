@@ -1,0 +1,256 @@
+"""A Yeaft agent as a session's machine, in both dialects: turns, tools, questions, ends."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import TestUser
+from tests.support.eventually import eventually
+from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", params=[DOCUMENTED, DEPLOYED])
+async def agent(user: TestUser, request: pytest.FixtureRequest) -> AsyncIterator[ScriptedAgent]:
+    async with await new_agent(user, request.param) as live:
+        yield live
+
+
+async def answer(user: TestUser, request_id: str, answer: object) -> None:
+    """As soon as the question is recorded, which is right after it is shown."""
+
+    async def status() -> int:
+        body = {"confirmed": True, "answer": answer}
+        return (await user.call("POST", f"/approvals/{request_id}", body))[0]
+
+    await eventually(status, lambda found: found == 200)
+
+
+async def test_a_session_becomes_a_conversation_with_the_fields_of_both_dialects(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    session = await user.session(
+        machine_id=agent.id,
+        session_config={"provider": "copilot", "workDir": "/srv/other", "options": {"a": 1}},
+    )
+    created = await agent.expect("create_conversation")
+    assert created["conversationId"] == session
+    assert (created["provider"], created["workDir"]) == ("copilot", "/srv/other")
+    assert created["options"] == created["providerOptions"] == {"a": 1}
+    assert created["userId"] == user.id
+    assert created["username"]
+
+
+async def test_what_the_session_does_not_choose_is_the_agents_own(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    await user.session(machine_id=agent.id, agent_config={"model": "m-1", "system_prompt": "Hi."})
+    created = await agent.expect("create_conversation")
+    assert (created["provider"], created["workDir"]) == ("claude-code", "/srv/project")
+    assert created["options"] == {"model": "m-1", "systemPrompt": "Hi."}
+
+
+async def test_a_turn_streams_into_the_log_and_ends_once(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    session = await user.session(machine_id=agent.id)
+    async with user.reader(session) as reader:
+        turn = await user.say(session, "hello")
+        prompt = await agent.prompt("hello")
+        assert prompt["conversationId"] == session
+        thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+        await agent.blocks(session, thought, {"type": "text", "text": "I look. "})
+        await agent.tool(session, "tool_1", "bash", {"command": "ls"})
+        await agent.tool_result(session, "tool_1", [{"type": "text", "text": "a.txt"}])
+        await agent.text(session, "One ", "file.")
+        await agent.result(session)
+        done = await reader.until_type("execution_complete")
+        assert done["content"] == "I look. One file."
+        said = [one.json for one in reader.events]
+        assert [one["type"] for one in said if one["type"] != "foreign"] == [
+            "session_status",
+            "user_message",
+            "thinking",
+            "text_chunk",
+            "tool_call_start",
+            "tool_call_complete",
+            "text_chunk",
+            "text_chunk",
+            "usage",
+            "execution_complete",
+        ]
+        assert all(one["turn_id"] == turn for one in said[1:])
+        start = await reader.until_type("tool_call_start")
+        assert (start["tool_name"], start["tool_input"]) == ("bash", {"command": "ls"})
+        complete = await reader.until_type("tool_call_complete")
+        assert (complete["tool_name"], complete["result"]) == ("bash", "a.txt")
+        usage = await reader.until_type("usage")
+        assert (usage["tokens_in"], usage["tokens_out"]) == (10, 5)
+
+
+async def test_the_envelope_is_kept_as_it_came(user: TestUser, agent: ScriptedAgent) -> None:
+    session = await user.session(machine_id=agent.id)
+    odd = (
+        f'{{ "type":"claude_output", "x":[1,2.50,"é\\u00e9"],"conversationId":"{session}",'
+        '"data":{"type":"assistant","message":{"content":[{"type":"text","text":"a\\/b"}]}}}'
+    )
+    async with user.reader(session) as reader:
+        await agent.send_text(odd)
+        await reader.until_text("a/b")
+        (line,) = [one.data for one in reader.events if '"text_chunk"' in one.data]
+        assert odd in line
+
+
+async def test_a_second_message_waits_until_the_first_has_its_end(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    session = await user.session(machine_id=agent.id)
+    await user.say(session, "one")
+    await agent.prompt("one")
+    await user.say(session, "two")
+    await agent.text(session, "first")
+    async with user.reader(session) as reader:
+        await reader.until_text("first")
+        assert "two" not in str(agent.received)
+        await agent.result(session)
+        await agent.prompt("two")
+
+
+async def test_a_question_is_answered_by_any_client(user: TestUser, agent: ScriptedAgent) -> None:
+    session = await user.session(machine_id=agent.id)
+    await user.say(session, "go")
+    await agent.prompt("go")
+    async with user.reader(session) as reader:
+        await agent.ask(session, "q-1", "Which?", choices=["A", "B"], multiSelect=False)
+        asked = await reader.until_type("approval_request")
+        assert (asked["request_id"], asked["kind"], asked["message"]) == ("q-1", "select", "Which?")
+        assert (asked["options"], asked["timeout_seconds"]) == (["A", "B"], 300.0)
+        await answer(user, "q-1", "B")
+        assert await agent.expect("ask_user_answer") == {
+            "type": "ask_user_answer",
+            "conversationId": session,
+            "requestId": "q-1",
+            "answer": "B",
+            "confirmed": True,
+        }
+
+
+async def test_questions_in_a_list_get_their_answers_by_name(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    session = await user.session(machine_id=agent.id)
+    await user.say(session, "go")
+    await agent.prompt("go")
+    question = {
+        "question": "Which colour?",
+        "header": "Colour",
+        "options": [{"label": "red", "description": ""}, {"label": "blue", "description": ""}],
+        "multiSelect": False,
+    }
+    async with user.reader(session) as reader:
+        await agent.send(
+            {
+                "type": "ask_user_question",
+                "conversationId": session,
+                "requestId": "q-2",
+                "questions": [question],
+            }
+        )
+        asked = await reader.until_type("approval_request")
+        assert (asked["message"], asked["options"]) == ("Which colour?", ["red", "blue"])
+        await answer(user, "q-2", "blue")
+        heard = await agent.expect("ask_user_answer")
+        assert heard["answers"] == {"Which colour?": "blue"}
+
+
+async def test_a_cancelled_turn_ends_as_cancelled(user: TestUser, agent: ScriptedAgent) -> None:
+    session = await user.session(machine_id=agent.id)
+    await user.say(session, "go")
+    await agent.prompt("go")
+    await agent.text(session, "half")
+    async with user.reader(session) as reader:
+        await reader.until_text("half")
+        await user.ok("POST", f"/sessions/{session}/cancel", {})
+        cancel = await agent.expect("cancel_execution")
+        assert cancel == {"type": "cancel_execution", "conversationId": session}
+        await agent.cancelled(session)
+        done = await reader.until_type("execution_complete")
+        assert (done["cancelled"], done["content"]) == (True, "half")
+
+
+async def test_a_message_that_waits_is_cancelled_without_a_word_to_the_agent(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    session = await user.session(machine_id=agent.id)
+    await user.say(session, "one")
+    await agent.prompt("one")
+    second = await user.say(session, "two")
+    async with user.reader(session) as reader:
+        await user.ok("POST", f"/sessions/{session}/cancel", {})
+        done = await reader.until_type("execution_complete")
+        assert (done["turn_id"], done["cancelled"]) == (second, True)
+        await agent.expect("cancel_execution")  # of the first
+        await agent.cancelled(session)
+        await user.say(session, "three")
+        await agent.prompt("three")
+        assert "two" not in [one.get("text", one.get("prompt")) for one in agent.received]
+
+
+@pytest.mark.parametrize(
+    ("subtype", "code"),
+    [("error_max_turns", "TURN_LIMIT"), ("error_during_execution", "AGENT_ERROR")],
+)
+async def test_a_turn_that_fails_says_how(
+    user: TestUser, agent: ScriptedAgent, subtype: str, code: str
+) -> None:
+    session = await user.session(machine_id=agent.id)
+    await user.say(session, "go")
+    await agent.prompt("go")
+    async with user.reader(session) as reader:
+        await agent.result(session, subtype, result="it broke")
+        error = await reader.until_type("execution_error")
+        assert (error["code"], error["error"]) == (code, "it broke")
+
+
+async def test_files_travel_with_their_message(user: TestUser, agent: ScriptedAgent) -> None:
+    session = await user.session(machine_id=agent.id)
+    attached = [{"name": "a.txt", "mime": "text/plain", "base64": "aGk="}]
+    await user.say(session, "read it", metadata={"attachments": attached})
+    prompt = await agent.prompt("read it")
+    if agent.dialect == DOCUMENTED:
+        assert prompt["attachments"] == attached
+    else:
+        assert prompt["files"] == [{"name": "a.txt", "mimeType": "text/plain", "data": "aGk="}]
+        assert agent.of_type("execute") == []
+
+
+async def test_a_clients_own_fields_reach_the_agent_and_change_nothing_else(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    session = await user.session(machine_id=agent.id)
+    own = {"expert": "reviewer", "conversationId": "another", "text": "x", "prompt": "x"}
+    await user.say(session, "hello", metadata={"yeaft": own})
+    prompt = await agent.prompt("hello")
+    assert (prompt["expert"], prompt["conversationId"]) == ("reviewer", session)
+
+
+async def test_a_session_that_is_closed_is_deleted(user: TestUser, agent: ScriptedAgent) -> None:
+    session = await user.session(machine_id=agent.id)
+    await agent.expect("create_conversation")
+    await user.ok("DELETE", f"/sessions/{session}")
+    deleted = await agent.expect("delete_conversation")
+    assert deleted == {"type": "delete_conversation", "conversationId": session}
+
+
+async def test_the_agents_state_is_its_machines_health(
+    user: TestUser, agent: ScriptedAgent
+) -> None:
+    await agent.send({"type": "agent_status", "state": "busy"})
+
+    async def state() -> object:
+        machine = await user.ok("GET", f"/machines/{agent.id}")
+        return machine["health"].get("state")
+
+    await eventually(state, lambda found: found == "busy")

@@ -1,0 +1,178 @@
+"""A Yeaft agent's line: how it begins, what ends it, and who is not let in."""
+
+import aiohttp
+import pytest
+
+from tests.support.control import Control, TestUser
+from tests.support.eventually import eventually
+from tests.support.orgs import admin_of_new_org
+from tests.support.yeaft_agent import DEPLOYED, ScriptedAgent, new_agent
+from trunkline import limits
+from trunkline.control.ids import new_id
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+POLICY = 1008
+
+
+async def online(user: TestUser, machine_id: str) -> bool:
+    return bool((await user.ok("GET", f"/machines/{machine_id}"))["online"])
+
+
+@pytest.mark.parametrize("path", ["/ws/yeaft", "/"])
+async def test_an_agent_registers_with_its_secret(user: TestUser, path: str) -> None:
+    agent = await new_agent(user, path=path)
+    await agent.connect()
+    challenge = await agent.expect("auth_required")
+    assert set(challenge) == {"type", "tempId"}
+    registered = await agent.register()
+    assert registered == {
+        "type": "registered",
+        "agentId": agent.id,
+        "sessionKey": None,
+        "acceptPlaintext": True,
+    }
+    machine = await user.ok("GET", f"/machines/{agent.id}")
+    assert (machine["kind"], machine["online"]) == ("yeaft", True)
+    await agent.leave()
+
+    async def is_online() -> bool:
+        return await online(user, agent.id)
+
+    await eventually(is_online, lambda found: not found)
+
+
+async def test_an_agent_that_puts_its_id_into_its_name_is_known_too(user: TestUser) -> None:
+    agent = await new_agent(user)
+    named = ScriptedAgent(agent.base, "builder-7", agent.secret, DEPLOYED, name=agent.id)
+    async with named:
+        assert (await named.expect("registered"))["agentId"] == agent.id
+
+
+async def test_a_wrong_secret_is_refused_for_good(user: TestUser) -> None:
+    agent = await new_agent(user)
+    await agent.connect()
+    challenge = await agent.expect("auth_required")
+    await agent.send({"type": "auth", "tempId": challenge["tempId"], "secret": "ya_wrong"})
+    assert await agent.closed() == POLICY
+    await agent.leave()
+
+
+async def test_a_secret_opens_nobody_elses_agent(control: Control, user: TestUser) -> None:
+    stranger = await admin_of_new_org(control)
+    theirs = await new_agent(stranger)
+    mine = await new_agent(user)
+    thief = ScriptedAgent(control.url, theirs.id, mine.secret)
+    await thief.connect()
+    challenge = await thief.expect("auth_required")
+    await thief.send({"type": "auth", "tempId": challenge["tempId"], "secret": mine.secret})
+    assert await thief.closed() == POLICY
+    await thief.leave()
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"type": "auth", "tempId": "another", "secret": "SECRET"},
+        {"type": "auth", "secret": "SECRET"},
+        {"type": "auth", "tempId": "TEMP", "secret": {"a": 1}},
+        {"type": "claude_output", "conversationId": "x", "data": {}},
+        {"no": "type"},
+    ],
+)
+async def test_a_first_message_that_is_not_the_answer_ends_the_line(
+    user: TestUser, first: dict[str, object]
+) -> None:
+    agent = await new_agent(user)
+    await agent.connect()
+    temp_id = (await agent.expect("auth_required"))["tempId"]
+    real = {"SECRET": agent.secret, "TEMP": temp_id}
+    sent = {
+        name: real.get(one, one) if isinstance(one, str) else one for name, one in first.items()
+    }
+    await agent.send(sent)
+    assert await agent.closed() == POLICY
+    await agent.leave()
+
+
+async def test_a_large_message_before_registration_ends_the_line(user: TestUser) -> None:
+    agent = await new_agent(user)
+    await agent.connect()
+    await agent.expect("auth_required")
+    await agent.send({"type": "auth", "pad": "x" * (limits.AUTH_FRAME_BYTES_MAX + 1)})
+    assert await agent.closed() == 1009
+    await agent.leave()
+
+
+async def test_an_agent_that_says_nothing_is_not_waited_for(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "YEAFT_AUTH_TIMEOUT_S", 0.05)
+    agent = await new_agent(user)
+    await agent.connect()
+    assert await agent.closed() == POLICY
+    await agent.leave()
+
+
+async def test_a_url_without_an_id_is_no_agents(control: Control) -> None:
+    url = control.url.replace("http", "ws", 1) + "/ws/yeaft?type=agent"
+    async with aiohttp.ClientSession() as http:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await http.ws_connect(url)
+    assert refused.value.status == 400
+
+
+async def test_an_unknown_agent_is_refused_like_one_with_a_wrong_secret(control: Control) -> None:
+    agent = ScriptedAgent(control.url, new_id(), "ya_nothing")
+    await agent.connect()
+    temp_id = (await agent.expect("auth_required"))["tempId"]
+    await agent.send({"type": "auth", "tempId": temp_id, "secret": agent.secret})
+    assert await agent.closed() == POLICY
+    await agent.leave()
+
+
+async def test_a_newer_line_of_the_same_agent_replaces_the_older(user: TestUser) -> None:
+    async with await new_agent(user) as older, older.again() as newer:
+        assert await older.closed() == POLICY
+        session = await user.session(machine_id=newer.id)
+        await user.say(session, "hello")
+        await newer.prompt("hello")
+
+
+async def test_silence_ends_a_line_and_a_ping_is_a_sign_of_life(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await new_agent(user) as quiet, await new_agent(user) as alive:
+        monkeypatch.setattr(limits, "YEAFT_SILENCE_S", 2.0)
+        while quiet.close_code is None:
+            await alive.ping()
+        assert quiet.close_code == 4008
+        assert alive.close_code is None
+
+
+async def test_a_broken_message_is_answered_and_the_line_lives_on(user: TestUser) -> None:
+    async with await new_agent(user) as agent:
+        await agent.send_text('{"type": "claude_output", ')
+        error = await agent.expect("error")
+        assert error["code"] == "INVALID_REQUEST"
+        session = await user.session(machine_id=agent.id)
+        assert (await agent.expect("create_conversation"))["conversationId"] == session
+
+
+async def test_binary_frames_are_not_part_of_the_wire(user: TestUser) -> None:
+    async with await new_agent(user) as agent:
+        await agent.send_bytes(b"{}")
+        assert await agent.closed() == 1003
+
+
+async def test_capabilities_of_another_wire_are_not_taken_from_an_agent(user: TestUser) -> None:
+    agent = await new_agent(user)
+    await agent.connect()
+    await agent.register(capabilities=["seq", "batch", "terminal", 5, "x" * 500])
+
+    async def capabilities() -> list[str]:
+        found: list[str] = (await user.ok("GET", f"/machines/{agent.id}"))["capabilities"]
+        return found
+
+    assert await eventually(capabilities) == ["terminal"]
+    await agent.leave()

@@ -1,0 +1,255 @@
+"""A Yeaft agent that goes and comes back, and a control plane that does: nothing is said twice,
+nothing is lost, and a conversation is taken up before it goes on."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.control import Control, TestUser, running
+from tests.support.eventually import eventually
+from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
+from trunkline import limits
+
+BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
+
+
+@pytest.fixture
+async def control(tmp_path: Path) -> AsyncIterator[Control]:
+    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
+        yield started
+
+
+def told(agent: ScriptedAgent) -> list[str]:
+    """What users said, as the agent heard it."""
+    words = [one.get("text", one.get("prompt")) for one in agent.received]
+    return [one for one in words if one is not None]
+
+
+async def until_offline(user: TestUser, machine_id: str) -> None:
+    async def online() -> bool:
+        return bool((await user.ok("GET", f"/machines/{machine_id}"))["online"])
+
+    await eventually(online, lambda found: not found)
+
+
+@BOTH
+async def test_messages_for_an_agent_that_is_briefly_away_wait_and_come_in_order(
+    control: Control, dialect: str
+) -> None:
+    user = await control.user()
+    async with await new_agent(user, dialect) as agent:
+        session = await user.session(machine_id=agent.id)
+        await agent.expect("create_conversation")
+        await agent.drop()
+        await until_offline(user, agent.id)
+        for message in ("one", "two", "three"):
+            await user.say(session, message)
+    async with agent.again() as back:
+        for message in ("one", "two", "three"):
+            await back.prompt(message)
+            await back.result(session)
+        assert told(back) == ["one", "two", "three"]
+
+
+async def test_an_agent_that_does_not_come_back_refuses_messages(tmp_path: Path) -> None:
+    async with running(tmp_path / "data", machine_away_s=0.2) as control:
+        user = await control.user()
+        agent = await new_agent(user)
+        async with agent:
+            session = await user.session(machine_id=agent.id)
+            await agent.expect("create_conversation")
+
+        async def refusal() -> object:
+            status, body = await user.call(
+                "POST", f"/sessions/{session}/messages", {"message": "hello?"}
+            )
+            return body["error"]["code"] if status == 503 else None
+
+        assert await eventually(refusal) == "MACHINE_OFFLINE"
+        history = await user.ok("GET", f"/sessions/{session}/events")
+        assert history  # what was said stays readable
+
+
+@BOTH
+async def test_a_conversation_of_an_earlier_line_is_resumed_before_its_next_message(
+    control: Control, dialect: str
+) -> None:
+    user = await control.user()
+    async with await new_agent(user, dialect) as agent:
+        session = await user.session(machine_id=agent.id)
+        await user.say(session, "one")
+        await agent.prompt("one")
+        await agent.result(session)
+        async with user.reader(session) as reader:
+            await reader.until_type("execution_complete")
+    async with agent.again() as back:
+        await user.say(session, "two")
+        await back.prompt("two")
+        kinds = [one["type"] for one in back.received]
+        assert kinds.index("resume_conversation") < kinds.index(back.received[-1]["type"])
+        resumed = await back.expect("resume_conversation")
+        assert resumed["conversationId"] == session
+        assert resumed["sessionId"] == resumed["claudeSessionId"] == f"own-{session}"
+        assert "create_conversation" not in kinds
+        await back.result(session)
+        await user.say(session, "three")
+        await back.prompt("three")
+        assert len(back.of_type("resume_conversation")) == 1
+
+
+async def test_an_agent_that_does_not_answer_resume_gets_its_message_a_moment_later(
+    control: Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "YEAFT_RESUME_WAIT_S", 0.05)
+    user = await control.user()
+    async with await new_agent(user) as agent:
+        session = await user.session(machine_id=agent.id)
+        async with user.reader(session) as reader:
+            await reader.until(lambda found: '"ready"' in str(found.events), "ready")
+    async with agent.again(answers=False) as back:
+        await user.say(session, "hello")
+        await back.expect("resume_conversation")
+        await back.prompt("hello")
+
+
+@BOTH
+async def test_a_turn_goes_on_over_a_broken_line_and_is_not_said_again(
+    control: Control, dialect: str
+) -> None:
+    user = await control.user()
+    async with await new_agent(user, dialect) as agent:
+        session = await user.session(machine_id=agent.id)
+        await user.say(session, "go")
+        await agent.prompt("go")
+        await agent.text(session, "half, ")
+        async with user.reader(session) as reader:
+            await reader.until_text("half, ")
+            await agent.drop()
+            back = agent.again()
+            await back.connect()
+            await back.register(sync=False)
+            await back.text(session, "and half")  # what it had kept
+            await back.sync()
+            await back.result(session)
+            done = await reader.until_type("execution_complete")
+            assert done["content"] == "half, and half"
+            await user.say(session, "next")
+            await back.prompt("next")
+            assert told(back) == ["next"]
+            await back.leave()
+
+
+@BOTH
+async def test_a_message_that_was_lost_on_the_way_is_said_again(
+    control: Control, dialect: str
+) -> None:
+    user = await control.user()
+    async with await new_agent(user, dialect) as agent:
+        session = await user.session(machine_id=agent.id)
+        await user.say(session, "go")
+        await agent.prompt("go")
+        await agent.drop()
+        await until_offline(user, agent.id)
+    async with agent.again() as back:
+        await back.prompt("go")
+        assert told(back) == ["go"]
+        await back.result(session)
+        async with user.reader(session) as reader:
+            await reader.until_type("execution_complete")
+
+
+async def test_a_message_that_the_agent_says_it_is_busy_with_is_not_said_again(
+    control: Control,
+) -> None:
+    user = await control.user()
+    async with await new_agent(user, DEPLOYED) as agent:
+        session = await user.session(machine_id=agent.id)
+        await user.say(session, "go")
+        await agent.prompt("go")
+        await agent.drop()
+        await until_offline(user, agent.id)
+    back = agent.again()
+    await back.connect()
+    await back.register(sync=False)
+    await back.sync({"id": session, "processing": True})
+    other = await user.session(machine_id=agent.id)
+    await user.say(other, "elsewhere")
+    await back.prompt("elsewhere")
+    assert told(back) == ["elsewhere"]
+    await back.result(session)
+    async with user.reader(session) as reader:
+        await reader.until_type("execution_complete")
+    await back.leave()
+
+
+async def test_a_session_that_was_made_while_the_agent_was_away_is_created(
+    control: Control,
+) -> None:
+    user = await control.user()
+    agent = await new_agent(user)
+    session = await user.session(machine_id=agent.id)
+    async with agent:
+        assert (await agent.expect("create_conversation"))["conversationId"] == session
+        await user.say(session, "hello")
+        await agent.prompt("hello")
+        assert len(agent.of_type("create_conversation")) == 1
+
+
+async def test_a_session_that_was_closed_while_the_agent_was_away_is_deleted(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+        user = await control.user()
+        agent = await new_agent(user, DEPLOYED)
+        async with agent:
+            session = await user.session(machine_id=agent.id)
+            await agent.expect("create_conversation")
+
+        async def gone() -> bool:
+            status, _ = await user.call(
+                "POST", f"/sessions/{session}/messages", {"message": "there?"}
+            )
+            return status == 503
+
+        await eventually(gone)
+        await user.ok("DELETE", f"/sessions/{session}")
+        back = agent.again()
+        await back.connect()
+        await back.register(sync=False)
+        await back.sync({"id": session, "processing": False})
+        assert (await back.expect("delete_conversation"))["conversationId"] == session
+        await back.leave()
+
+
+# --- The control plane is restarted ---------------------------------------------------------------
+
+
+@BOTH
+async def test_a_restart_forgets_neither_the_turn_nor_the_dialect(
+    tmp_path: Path, dialect: str
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        agent = await new_agent(user, dialect)
+        async with agent:
+            session = await user.session(machine_id=agent.id)
+            await user.say(session, "one")
+            await agent.prompt("one")
+            await user.say(session, "two")
+            await agent.text(session, "before, ")
+            async with user.reader(session) as reader:
+                await reader.until_text("before, ")
+    async with running(tmp_path / "data") as control:
+        user.control = control
+        back = ScriptedAgent(control.url, agent.id, agent.secret, dialect)
+        async with back, user.reader(session) as reader:
+            await back.text(session, "after")
+            await reader.until_text("after")
+            assert told(back) == []
+            await back.result(session)
+            done = await reader.until_type("execution_complete")
+            assert done["content"] == "before, after"
+            await back.prompt("two")  # in the agent's own words, though it was asked nothing
+            resumed = await back.expect("resume_conversation")
+            assert resumed["sessionId"] == f"own-{session}"

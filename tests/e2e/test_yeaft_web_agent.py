@@ -1,0 +1,179 @@
+"""A Yeaft web client and a Yeaft agent: the relay between them (002, "Server 的角色")."""
+
+import asyncio
+import json
+
+import pytest
+
+from tests.support.control import TestUser
+from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, new_agent
+from tests.support.yeaft_web import is_result, web_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ODD = ' "data":{"type":"assistant","z":[1.0, 1e3],"message":{"content":"é\\u00e9"}}}'
+
+
+@pytest.mark.proves(
+    "002-9-data-is-not-parsed",
+    "002-4.2-crew-output",
+    "002-4.2-settings-answers",
+    "002-1-type-names",
+)
+async def test_what_an_agent_says_arrives_byte_for_byte(user: TestUser) -> None:
+    async with await new_agent(user) as agent, web_of(user) as web:
+        session = await web.create(agentId=agent.id)
+        said = [
+            f'{{"type":"claude_output", "conversationId":"{session}",{ODD}',
+            f'{{"type":"crew_output","conversationId":"{session}","sessionId":"s","role":"pm"}}',
+            f'{{"conversationId":"{session}","type":"never_heard_of","x":{{"y":[]}}}}',
+            '{"type":"llm_config","providers":[ ]}',
+        ]
+        for text in said:
+            await agent.send_text(text)
+        await web.until(lambda _new: all(text in web.texts for text in said))
+
+
+@pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
+async def test_a_turn_of_either_dialect_has_one_result(user: TestUser, dialect: str) -> None:
+    async with await new_agent(user, dialect) as agent, web_of(user) as web:
+        session = await web.create(agentId=agent.id, provider="copilot", workDir="/w")
+        created = await agent.expect("create_conversation")
+        assert (created["provider"], created["workDir"]) == ("copilot", "/w")
+        await web.send("send_message", conversationId=session, text="hello", mood="good")
+        prompt = await agent.prompt("hello")
+        assert (prompt["conversationId"], prompt["mood"]) == (session, "good")
+        await agent.text(session, "Hi ", "there")
+        await agent.result(session)
+        result = await web.result()
+        assert result["total_cost_usd"] == 0.012
+        since = len(web.received)
+        await web.send("send_message", conversationId=session, text="next")
+        await agent.prompt("next")
+        await agent.result(session)
+        await web.result(since)
+        assert sum(is_result(one) for one in web.received) == 2
+        assert web.text_of(session) == "Hi there"
+
+
+async def test_a_deployed_client_of_a_deployed_agent_is_told_the_agent(user: TestUser) -> None:
+    async with await new_agent(user, DEPLOYED) as agent, web_of(user) as web:
+        await web.ask("get_agents", "agent_list")
+        created = await web.ask("create_conversation", "conversation_created", agentId=agent.id)
+        assert created["agentId"] == agent.id
+        await web.send("chat", conversationId=created["conversationId"], prompt="hi")
+        await agent.prompt("hi")
+        await agent.result(created["conversationId"])
+        await web.expect("turn_completed")
+        assert len(web.of_type("turn_completed")) == 1
+        await agent.send({"type": "yeaft_settings", "maxConcurrentThreads": 4})
+        assert (await web.expect("yeaft_settings"))["agentId"] == agent.id
+
+
+@pytest.mark.proves("002-9-routed-by-pin", "002-4.2-settings-answers", "002-1-unknown-types-pass")
+async def test_what_the_hub_does_not_know_goes_to_the_agent_as_it_came(user: TestUser) -> None:
+    async with await new_agent(user) as agent, await new_agent(user) as other, web_of(user) as web:
+        session = await web.create(agentId=agent.id)
+        texts = [
+            f'{{"type":"get_llm_config","agentId":"{agent.id}", "x": 1.0}}',
+            f'{{ "type":"compact","conversationId":"{session}","deep":{{"é":[1e2]}}}}',
+            f'{{"type":"list_folders","agentId":"{agent.id}","provider":"copilot"}}',
+            f'{{"type":"list_history_sessions","agentId":"{agent.id}","workDir":"/w"}}',
+        ]
+        for text in texts:
+            await web.send_text(text)
+        await agent.expect("list_history_sessions")
+        await agent.expect("compact")
+        assert all(text in agent.texts for text in texts)
+        await agent.send({"type": "folders_list", "requestId": 1, "folders": [{"path": "/w"}]})
+        assert (await web.expect("folders_list"))["folders"] == [{"path": "/w"}]
+        assert not {"get_llm_config", "compact"} & {one["type"] for one in other.received}
+
+
+async def test_an_unknown_type_needs_somebody_who_knows_it(user: TestUser) -> None:
+    async with await user.vm(), web_of(user) as web:
+        nobody = await web.ask("compact", "error")
+        assert nobody["code"] == "UNKNOWN_TYPE"
+        session = await web.create()
+        wrong = await web.ask("compact", "error", conversationId=session)
+        assert wrong["code"] == "UNSUPPORTED"
+
+
+@pytest.mark.proves("002-7-answer", "002-7-turn-goes-on")
+async def test_an_agents_question_is_shown_as_it_came_and_answered(user: TestUser) -> None:
+    async with await new_agent(user) as agent, web_of(user) as web:
+        session = await web.create(agentId=agent.id)
+        await web.send("send_message", conversationId=session, text="go")
+        await agent.prompt("go")
+        await agent.ask(session, "q-1", "Which?", choices=["A", "B"], multiSelect=False)
+        asked = await web.expect("ask_user_question")
+        assert (asked["prompt"], asked["choices"]) == ("Which?", ["A", "B"])
+        await web.send("ask_user_answer", conversationId=session, requestId="q-1", answer="B")
+        answer = await agent.expect("ask_user_answer")
+        assert (answer["requestId"], answer["answer"]) == ("q-1", "B")
+        await web.expect("ask_user_answered")
+        await agent.result(session)
+        await web.result()
+
+
+async def test_answers_to_several_questions_go_back_as_they_came(user: TestUser) -> None:
+    async with await new_agent(user, DEPLOYED) as agent, web_of(user) as web:
+        session = await web.create(agentId=agent.id)
+        await web.send("send_message", conversationId=session, text="go")
+        await agent.prompt("go")
+        questions = [{"question": "Color?", "options": []}, {"question": "Size?", "options": []}]
+        await agent.send(
+            {
+                "type": "ask_user_question",
+                "conversationId": session,
+                "requestId": "q-2",
+                "questions": questions,
+            }
+        )
+        assert (await web.expect("ask_user_question"))["questions"] == questions
+        answers = {"Color?": "red", "Size?": ["S", "M"]}
+        await web.send("ask_user_answer", requestId="q-2", answers=answers)
+        assert (await agent.expect("ask_user_answer"))["answers"] == answers
+
+
+@pytest.mark.proves("002-11-heartbeat")
+async def test_an_agents_heartbeat_is_its_status(user: TestUser) -> None:
+    async with await new_agent(user) as agent, web_of(user) as web:
+        for state in ("busy", "idle"):
+            since = len(web.received)
+            await agent.send({"type": "agent_status", "state": state})
+            told = await web.expect("agent_status", lambda one, s=state: one["state"] == s, since)
+            assert told["agentId"] == agent.id
+
+
+@pytest.mark.proves("002-11-buffered-while-away")
+async def test_messages_wait_for_an_agent_that_is_briefly_away(user: TestUser) -> None:
+    agent = await new_agent(user)
+    async with web_of(user) as web:
+        await agent.connect()
+        await agent.register()
+        session = await web.create(agentId=agent.id)
+        await agent.drop()
+        await web.expect("agent_status", lambda one: one["state"] == "offline")
+        for number in range(2):
+            await web.send("send_message", conversationId=session, text=f"m{number}")
+        await web.until(lambda _new: str(web.outputs(session)).count("waits") == 2)
+        async with agent.again() as back:
+            for number in range(2):
+                await back.prompt(f"m{number}")
+                since = len(web.received)
+                await back.result(session)
+                await web.result(since)
+
+
+async def test_another_client_of_the_same_person_hears_the_same_in_the_same_order(
+    user: TestUser,
+) -> None:
+    async with await new_agent(user) as agent, web_of(user) as web, web_of(user) as other:
+        session = await web.create(agentId=agent.id)
+        await other.ask("resume_conversation", "session_ready", conversationId=session)
+        pieces = [str(number) for number in range(200)]
+        await asyncio.gather(agent.text(session, *pieces))
+        for client in (web, other):
+            await client.until(lambda _new, c=client: c.text_of(session) == "".join(pieces))
+        assert json.loads(web.texts[-1]) == json.loads(other.texts[-1])

@@ -1,0 +1,148 @@
+"""Every id that a Yeaft web client can name: somebody else's is not found, and that is audited."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import Control, TestUser
+from tests.support.eventually import eventually
+from tests.support.orgs import admin_of_new_org
+from tests.support.vm import ScriptedVm
+from tests.support.yeaft_agent import new_agent
+from tests.support.yeaft_web import ScriptedWeb, web_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def eve(control: Control) -> TestUser:
+    return await admin_of_new_org(control, "eve")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def web(eve: TestUser) -> AsyncIterator[ScriptedWeb]:
+    async with web_of(eve) as live:
+        yield live
+
+
+async def _noted(eve: TestUser, kind: str) -> set[str]:
+    entries = (await eve.ok("GET", "/audit?limit=200"))["items"]
+    return {
+        one["details"]["id"]
+        for one in entries
+        if one["event"] == "access.refused"
+        and (one["details"]["kind"], one["details"]["wire"]) == (kind, "yeaft")
+    }
+
+
+NAMING_A_CONVERSATION: list[tuple[str, dict[str, Any]]] = [
+    ("send_message", {"text": "hi"}),
+    ("chat", {"prompt": "hi"}),
+    ("execute", {"prompt": "hi"}),
+    ("cancel_execution", {}),
+    ("resume_conversation", {}),
+    ("resume_conversation", {"lastEventId": 0}),
+    ("delete_conversation", {}),
+    ("select_conversation", {}),
+    ("sync_messages", {"turns": 5}),
+    ("refresh_conversation", {}),
+    ("ping_session", {}),
+    ("update_conversation_settings", {"title": "mine"}),
+    ("compact", {}),
+    ("list_folders", {}),
+]
+
+
+@pytest.mark.proves("002-9-owner-only")
+@pytest.mark.parametrize(("kind", "fields"), NAMING_A_CONVERSATION)
+async def test_somebody_elses_conversation_is_not_found(
+    user: TestUser, vm: ScriptedVm, eve: TestUser, web: ScriptedWeb, kind: str, fields: Any
+) -> None:
+    session = await user.session(title="private")
+    await vm.expect("start_session")
+    refused = await web.ask(kind, "error", conversationId=session, **fields)
+    assert refused["code"] == "SESSION_NOT_FOUND"
+    await vm.text(session, "secret")
+    async with user.reader(session) as reader:
+        await reader.until_text("secret")
+    await web.ask("ping", "pong")
+    assert "secret" not in str(web.received)
+    assert (await user.ok("GET", f"/sessions/{session}"))["title"] == "private"
+    assert session in await eventually(lambda: _noted(eve, "session"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("create_conversation", {"provider": "x"}),
+        ("select_agent", {}),
+        ("list_conversations", {}),
+        ("list_folders", {}),
+        ("list_history_sessions", {}),
+        ("resume_conversation", {"sessionId": "s"}),
+        ("restart_agent", {}),
+    ],
+)
+async def test_somebody_elses_machine_is_not_found(
+    user: TestUser, eve: TestUser, web: ScriptedWeb, kind: str, fields: dict[str, Any]
+) -> None:
+    agent = await user.ok("POST", f"/users/{user.id}/yeaft-agents", {"name": "laptop"})
+    refused = await web.ask(kind, "error", agentId=agent["id"], **fields)
+    assert refused["code"] == "MACHINE_NOT_FOUND"
+    assert agent["id"] in await eventually(lambda: _noted(eve, "machine"))
+
+
+async def test_somebody_elses_question_cannot_be_answered(
+    user: TestUser, vm: ScriptedVm, eve: TestUser, web: ScriptedWeb
+) -> None:
+    session = await user.session()
+    await vm.expect("start_session")
+    await vm.event(session, type="approval_request", request_id="q-own", message="?")
+    approval = (await eventually(lambda: user.ok("GET", "/approvals"), lambda one: one["items"]))[
+        "items"
+    ][0]
+    for fields in (
+        {"requestId": "q-own"},
+        {"requestId": approval["id"]},
+        {"requestId": "q-own", "conversationId": session},
+    ):
+        refused = await web.ask("ask_user_answer", "error", answer="yes", **fields)
+        assert refused["code"] == "APPROVAL_NOT_FOUND"
+    assert len((await user.ok("GET", "/approvals"))["items"]) == 1
+    assert {"q-own", approval["id"]} <= await eventually(
+        lambda: _noted(eve, "approval"), lambda found: len(found) >= 2
+    )
+
+
+async def test_somebody_elses_group_is_not_found(
+    user: TestUser, eve: TestUser, web: ScriptedWeb
+) -> None:
+    person = await user.ok("POST", "/persons", {"name": "alice"})
+    group = await user.ok("POST", "/groups", {"name": "team", "person_ids": [person["id"]]})
+    for name in ("groupId", "sessionId"):
+        refused = await web.ask("yeaft_session_chat", "error", text="hi", **{name: group["id"]})
+        assert refused["code"] == "GROUP_NOT_FOUND"
+    session = await user.session(machine_id=group["id"])
+    refused = await web.ask("yeaft_session_chat", "error", text="hi", conversationId=session)
+    assert refused["code"] in ("GROUP_NOT_FOUND", "SESSION_NOT_FOUND")
+    assert group["id"] in await eventually(lambda: _noted(eve, "machine"))
+    assert (await user.ok("GET", f"/sessions/{session}/events"))["items"] == []
+
+
+async def test_what_exists_nowhere_leaves_no_trace(eve: TestUser, web: ScriptedWeb) -> None:
+    missing = "01a1de65-0000-7000-8000-000000000000"
+    refused = await web.ask("send_message", "error", conversationId=missing, text="hi")
+    assert refused["code"] == "SESSION_NOT_FOUND"
+    assert missing not in await _noted(eve, "session")
+
+
+async def test_what_an_agent_says_outside_of_sessions_is_for_its_user_alone(
+    user: TestUser, web: ScriptedWeb
+) -> None:
+    async with await new_agent(user) as agent, web_of(user) as mine:
+        await agent.send({"type": "llm_config", "providers": ["private"]})
+        await mine.expect("llm_config")
+        await web.ask("ping", "pong")
+        assert "private" not in str(web.received)

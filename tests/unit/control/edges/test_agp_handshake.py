@@ -1,0 +1,37 @@
+"""A device's URL: complete, or refused with a reason."""
+
+import pytest
+
+from trunkline.control.edges.agp_handshake import Asked, read_query
+from trunkline.control.errors import InvalidRequest
+
+ALL = {"guid": "device_001", "user_id": "user_123", "token": "dev_x"}
+
+
+def test_what_is_complete_is_taken_as_it_is() -> None:
+    assert read_query(ALL, is_open=False) == Asked("device_001", "user_123", "dev_x")
+    assert read_query({"token": "dev_x"}, is_open=False) == Asked("", "", "dev_x")
+    assert read_query(ALL | {"token": ""}, is_open=True) == Asked("device_001", "user_123", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "is_open", "problem"),
+    [
+        ({}, True, "guid and user_id, or a device's token, are missing"),
+        ({"guid": "d"}, True, "user_id is missing"),
+        ({"user_id": "u", "token": "dev_x"}, True, "guid is missing"),
+        ({"guid": "d", "user_id": "u"}, False, "token is missing"),
+        (ALL | {"guid": "d" * 129}, True, "guid has more than 128 characters"),
+        (ALL | {"user_id": "u" * 101}, True, "user_id has more than 100 characters"),
+        (ALL | {"token": "t" * 201}, True, "token has more than 200 characters"),
+        (ALL | {"guid": "a b"}, True, "guid may have visible ASCII characters only"),
+        (ALL | {"guid": "a\x7f"}, True, "guid may have visible ASCII characters only"),
+        (ALL | {"user_id": "é"}, True, "user_id may have visible ASCII characters only"),
+    ],
+)
+def test_what_is_missing_or_impossible_is_named(
+    query: dict[str, str], is_open: bool, problem: str
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_query(query, is_open=is_open)
+    assert problem in refused.value.message

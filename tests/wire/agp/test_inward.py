@@ -1,0 +1,218 @@
+"""A device's messages as session events: each kind, each state of a tool, each bound."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trunkline.wire.agp import messages as agp
+from trunkline.wire.agp.messages import (
+    Answer,
+    AnswerPayload,
+    ContentBlock,
+    Location,
+    ToolCall,
+    Update,
+    UpdatePayload,
+    blocks,
+)
+from trunkline.wire.agp.translate import Inward, read_logged, to_events
+from trunkline.wire.errors import Malformed
+
+Json = dict[str, Any]
+
+
+def turn(chars_max: int = 1000, calls_max: int = 10) -> Inward:
+    return Inward("p", chars_max=chars_max, calls_max=calls_max)
+
+
+def told(state: Inward, payload: UpdatePayload | AnswerPayload) -> list[Json]:
+    message = (
+        Update(msg_id="m", payload=payload)
+        if isinstance(payload, UpdatePayload)
+        else Answer(msg_id="m", payload=payload)
+    )
+    return [json.loads(line) for line in to_events(state, message, 7)]
+
+
+def chunk(text: str) -> UpdatePayload:
+    return UpdatePayload("s", "p", "message_chunk", content=ContentBlock("text", text))
+
+
+def call(status: str, update_type: str = "tool_call", **fields: Any) -> UpdatePayload:
+    call_id = fields.pop("call_id", "t")
+    return UpdatePayload("s", "p", update_type, tool_call=ToolCall(call_id, status, **fields))
+
+
+COMMON = {"turn_id": "p", "msg_id": "m", "ts": 7}
+
+
+def test_a_chunk_is_a_text_chunk_and_is_heard() -> None:
+    state = turn()
+    before = state.heard
+    assert told(state, chunk("hi")) == [{"type": "text_chunk", "content": "hi", **COMMON}]
+    assert (before, state.heard) == (False, True)
+    assert told(state, chunk("")) == []
+    assert state.text == "hi"
+
+
+def test_a_call_has_the_name_that_it_started_with() -> None:
+    state = turn()
+    (start,) = told(state, call("pending", title="scan", kind="search"))
+    assert start == {
+        "type": "tool_call_start",
+        "tool_call_id": "t",
+        "tool_name": "scan",
+        "kind": "search",
+        "title": "scan",
+        "status": "pending",
+        **COMMON,
+    }
+    (end,) = told(state, call("completed", "tool_call_update", title="scanned all"))
+    assert (end["tool_name"], end["title"], end["result"]) == ("scan", "scanned all", "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"), [({"title": "a", "kind": "read"}, "a"), ({"kind": "read"}, "read")]
+)
+def test_a_call_without_a_title_has_its_kind_s_name(fields: Json, name: str) -> None:
+    assert told(turn(), call("pending", **fields))[0]["tool_name"] == name
+    assert told(turn(), call("pending"))[0]["tool_name"] == "tool"
+
+
+@pytest.mark.parametrize("kind", [*agp.KINDS, "from the future"])
+def test_every_kind_is_kept(kind: str) -> None:
+    assert told(turn(), call("pending", kind=kind))[0]["kind"] == kind
+
+
+def test_a_call_that_is_over_at_once_starts_first() -> None:
+    for status, is_error in (("completed", False), ("failed", True)):
+        start, end = told(turn(), call(status, content=blocks("x", "y")))
+        assert (start["type"], end["type"]) == ("tool_call_start", "tool_call_complete")
+        assert (end["result"], end["is_error"]) == ("x\ny", is_error)
+
+
+def test_an_update_of_an_unknown_call_starts_it() -> None:
+    state = turn()
+    start, more = told(state, call("in_progress", "tool_call_update", content=blocks("x")))
+    assert (start["type"], more["type"]) == ("tool_call_start", "tool_call_progress")
+    (again,) = told(state, call("in_progress"))
+    assert (again["type"], again["content"]) == ("tool_call_progress", "")
+
+
+def test_a_call_is_over_once_and_what_is_said_of_it_later_is_not_lost() -> None:
+    state = turn()
+    told(state, call("completed"))
+    assert told(state, call("completed", "tool_call_update")) == []
+    (late,) = told(state, call("failed", "tool_call_update", content=blocks("late")))
+    assert (late["type"], late["content"]) == ("tool_call_progress", "late")
+
+
+def test_a_status_that_nobody_knows_is_on_the_way() -> None:
+    state = turn()
+    told(state, call("pending"))
+    (event,) = told(state, call("paused", "tool_call_update"))
+    assert (event["type"], event["status"]) == ("tool_call_progress", "paused")
+
+
+def test_locations_are_kept() -> None:
+    (start,) = told(turn(), call("pending", locations=[Location("/a"), Location("/b")]))
+    assert start["locations"] == [{"path": "/a"}, {"path": "/b"}]
+
+
+def test_an_answer_has_its_own_text_or_what_was_streamed() -> None:
+    state = turn()
+    told(state, chunk("a"))
+    told(state, chunk("b"))
+    (given,) = told(state, AnswerPayload("s", "p", "end_turn", content=blocks("c")))
+    assert given == {"type": "execution_complete", "content": "c", **COMMON}
+    (streamed,) = told(state, AnswerPayload("s", "p", "cancelled"))
+    assert streamed == {
+        "type": "execution_complete",
+        "content": "ab",
+        "cancelled": True,
+        **COMMON,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "fields", "error", "code"),
+    [
+        ("refusal", {"error": "no"}, "no", "REFUSED"),
+        ("refusal", {"content": blocks("I will not")}, "I will not", "REFUSED"),
+        ("refusal", {}, "the device's app refused", "REFUSED"),
+        ("error", {}, "the device's app failed", "DEVICE_ERROR"),
+        ("x" * 99, {"error": "why"}, None, "DEVICE_ERROR"),
+    ],
+)
+def test_an_end_that_is_none_says_why(
+    reason: str, fields: Json, error: str | None, code: str
+) -> None:
+    (end,) = told(turn(), AnswerPayload("s", "p", reason, **fields))
+    unknown = f"the device ended the turn with an unknown stop_reason: {'x' * 40!r}: why"
+    assert (end["type"], end["error"], end["code"]) == ("execution_error", error or unknown, code)
+
+
+def test_what_is_kept_of_a_turn_is_bounded() -> None:
+    state = turn(chars_max=5, calls_max=2)
+    for _ in range(100):
+        assert told(state, chunk("abc"))[0]["content"] == "abc"
+    assert state.text == "abcab"
+    for number in range(3):
+        told(state, call("pending", call_id=f"t{number}", title="x"))
+    assert state.name_of("t0") is None
+    assert state.name_of("t2") == "x"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        UpdatePayload("s", "p", "message_chunk"),
+        UpdatePayload("s", "p", "tool_call"),
+        UpdatePayload("s", "p", "tool_call_update", content=ContentBlock("text", "x")),
+        UpdatePayload("s", "p", "plan" * 1000),
+        UpdatePayload("s", "p", ""),
+    ],
+)
+def test_an_update_that_says_nothing_is_malformed_and_changes_nothing(
+    payload: UpdatePayload,
+) -> None:
+    state = turn()
+    with pytest.raises(Malformed) as problem:
+        told(state, payload)
+    assert len(str(problem.value)) < 100
+    assert state.text == ""
+
+
+def test_a_turn_is_recalled_from_its_lines() -> None:
+    before, after = turn(), turn()
+    for payload in (chunk("a"), call("pending", title="scan"), call("failed"), chunk("b")):
+        message = Update(msg_id="m", payload=payload)
+        for line in to_events(before, message, 7):
+            logged = read_logged(line)
+            assert logged is not None
+            assert (logged.msg_id, logged.turn_id) == ("m", "p")
+            after.recall(logged)
+    assert after.heard
+    assert after.text == "ab"
+    assert (after.name_of("t"), after.is_over("t")) == ("scan", True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", '{"type":"text_chunk"}', '{"msg_id":7}', '["msg_id"]', '{"type":7,"msg_id":"m"}'],
+)
+def test_what_no_device_said_is_not_recalled(line: str) -> None:
+    assert read_logged(line) is None
+
+
+def test_a_recall_survives_lines_with_strange_fields() -> None:
+    state = turn()
+    for line in (
+        '{"type":"text_chunk","msg_id":"m","content":7}',
+        '{"type":"tool_call_start","msg_id":"m","tool_call_id":7,"tool_name":[]}',
+    ):
+        logged = read_logged(line)
+        assert logged is not None
+        state.recall(logged)
+    assert state.text == ""

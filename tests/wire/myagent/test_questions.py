@@ -1,0 +1,128 @@
+"""Questions to a person, the steps that name them, and what counts as an answer."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.wire.myagent.talk import END, SAID, SESSION, Json, names, outward, shown
+from trunkline.wire.myagent.answers import Answer, answer_of
+from trunkline.wire.myagent.steps import call_step, confirm_id, confirm_id_of, confirm_step
+
+ASK: Json = {"type": "approval_request", "request_id": "r 1", "tool_name": "bash", "message": "?"}
+
+
+def test_a_question_shows_what_is_to_be_done() -> None:
+    asked = {**ASK, "tool_input": {"c": 1}, "timeout_seconds": 60, "tool_call_id": "c1"}
+    message = shown(SAID, asked)[0]
+    assert message["event"] == "agent.user_confirm"
+    assert message["content"] == {"message": "?", "confirmation_type": "approve"}
+    assert message["metadata"] == {
+        "tool_name": "bash",
+        "tool_description": "?",
+        "tool_args": {"c": 1},
+        "requires_confirmation": True,
+        "timeout_seconds": 60,
+        "critical": True,
+        "call_id": "c1",
+    }
+
+
+def test_a_question_without_a_time_has_the_usual_one() -> None:
+    message = shown(SAID, ASK, state=outward(confirm_timeout_s=300.0))[0]
+    assert message["metadata"]["timeout_seconds"] == 300
+
+
+def test_a_choice_has_its_options() -> None:
+    message = shown(SAID, {**ASK, "kind": "select", "options": ["a", "b"], "tool_name": None})[0]
+    assert message["content"]["options"] == ["a", "b"]
+    assert message["content"]["confirmation_type"] == "select"
+    assert message["step_id"].endswith("_select")
+
+
+def test_a_settled_question_is_told_under_its_step_while_the_turn_runs() -> None:
+    settled = {"type": "approval_resolved", "request_id": "r 1", "confirmed": True}
+    asked, told = shown(SAID, ASK, settled)
+    assert told["event"] == "agent.thinking"
+    assert told["step_id"] == asked["step_id"]
+    assert told["metadata"]["confirmation"] == "confirmed"
+    assert names(shown(SAID, ASK, END, settled)) == ["agent.user_confirm", "agent.final_answer"]
+    assert shown(SAID, settled) == [], "of a question that was not shown"
+
+
+def test_steps_have_the_documented_forms() -> None:
+    assert call_step(12, "bash") == "step_12_bash"
+    own = str(uuid4())
+    assert confirm_step(SESSION, own, "bash") == f"confirm_{own}_bash"
+    assert confirm_id_of(confirm_step(SESSION, own, "bash")) == own
+    made = confirm_step(SESSION, "r 1", "a_b")
+    assert confirm_id_of(made) == confirm_id(SESSION, "r 1")
+    assert made == confirm_step(SESSION, "r 1", "a_b"), "the same on every connection"
+
+
+def test_questions_of_two_sessions_have_two_ids() -> None:
+    assert confirm_id(SESSION, "r 1") != confirm_id("another", "r 1") != confirm_id(SESSION, "r 2")
+
+
+@pytest.mark.parametrize(
+    "step_id", ["", "confirm_", "confirm_x_y", "step_1_bash", f"x{uuid4()}", f"confirm_{uuid4()}x"]
+)
+def test_what_is_no_question_has_no_id(step_id: str) -> None:
+    assert confirm_id_of(step_id) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "confirmed"),
+    [
+        (True, True),
+        (False, False),
+        ("yes", True),
+        ("Y", True),
+        (" OK! ", True),
+        ("no", False),
+        ("Cancel", False),
+        ("是", True),
+        ("好的。", True),
+        ("确认", True),
+        ("不", False),
+        ("不同意", False),
+        ("取消", False),
+        ({"confirmed": True}, True),
+        ({"approved": False}, False),
+        ({"confirmed": "yes"}, True),
+        ({"confirmed": False, "answer": "too risky"}, False),
+        ({"text": "no"}, False),
+        ({"answer": True}, True),
+    ],
+)
+def test_yes_and_no_are_understood(content: Any, confirmed: bool) -> None:
+    answer = answer_of(content, "approve")
+    assert answer is not None
+    assert answer.confirmed is confirmed
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "perhaps", 7, [], ["yes"], {}, {"confirmed": None}, {"confirmed": 1}]
+)
+def test_what_is_neither_is_no_answer(content: Any) -> None:
+    assert answer_of(content, "approve") is None
+
+
+@pytest.mark.parametrize("kind", ["input", "select"])
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        ("no", Answer(True, "no")),
+        ({"answer": "b"}, Answer(True, "b")),
+        ({"text": "b"}, Answer(True, "b")),
+        ({"selected": ["a", "b"]}, Answer(True, ["a", "b"])),
+        (["a"], Answer(True, ["a"])),
+        (2, Answer(True, 2)),
+        ({"confirmed": False}, Answer(False)),
+        (False, Answer(False)),
+        (None, None),
+        ({}, None),
+    ],
+)
+def test_other_questions_take_any_answer(kind: str, content: Any, answer: Answer | None) -> None:
+    assert answer_of(content, kind) == answer

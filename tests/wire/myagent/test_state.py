@@ -1,0 +1,52 @@
+"""Signed state: it opens with its key, unchanged and in its time, and never else."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trunkline.wire.myagent.state import StateRefused, open_state, sign
+
+KEY, NOW, LIFE = b"k" * 32, 1_800_000_000_000, 1000
+STATES = st.dictionaries(st.text(max_size=5), st.text(max_size=9) | st.integers(0, 2**53))
+
+
+def opened(given_state: object, key: bytes = KEY, now: int = NOW) -> dict[str, object]:
+    return open_state(key, given_state, now, life_ms=LIFE, bytes_max=10_000)
+
+
+@given(STATES)
+def test_a_state_opens_as_it_was(state: dict[str, object]) -> None:
+    kept = msgspec.json.decode(msgspec.json.encode(sign(KEY, state, NOW)))
+    assert opened(kept) == state
+
+
+@given(STATES, STATES)
+def test_another_state_under_the_same_signature_does_not(
+    state: dict[str, object], other: dict[str, object]
+) -> None:
+    kept = msgspec.to_builtins(sign(KEY, state, NOW))
+    if other != state:
+        with pytest.raises(StateRefused):
+            opened({**kept, "state": other})
+
+
+def test_another_key_does_not_open_it() -> None:
+    kept = msgspec.to_builtins(sign(KEY, {"a": 1}, NOW))
+    with pytest.raises(StateRefused) as refused:
+        opened(kept, key=b"other")
+    assert refused.value.code == "STATE_INVALID"
+
+
+def test_it_opens_until_its_time_is_over() -> None:
+    kept = msgspec.to_builtins(sign(KEY, {"a": 1}, NOW))
+    assert opened(kept, now=NOW + LIFE)
+    with pytest.raises(StateRefused) as refused:
+        opened(kept, now=NOW + LIFE + 1)
+    assert refused.value.code == "STATE_EXPIRED"
+
+
+def test_one_that_is_too_large_does_not() -> None:
+    kept = msgspec.to_builtins(sign(KEY, {"a": "x" * 20_000}, NOW))
+    with pytest.raises(StateRefused):
+        opened(kept)

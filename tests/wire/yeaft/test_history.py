@@ -1,0 +1,122 @@
+"""A log as the messages of a conversation, for clients that come back."""
+
+from typing import Any
+
+from tests.wire.yeaft.outward_lines import CONVERSATION, line, relayed
+from trunkline.wire.yeaft.history import History
+
+
+def _history(*lines: str, bytes_max: int = 100_000) -> History:
+    history = History(CONVERSATION, bytes_max)
+    for number, one in enumerate(lines, 1):
+        history.add(number, one)
+    return history
+
+
+def _turn(number: int, answer: str = "ok") -> list[str]:
+    turn_id = f"t{number}"
+    return [
+        line("user_message", content=f"q{number}", turn_id=turn_id, client_message_id="cm_1", ts=7),
+        line("text_chunk", content=answer, turn_id=turn_id, ts=8),
+        line("execution_complete", content=answer, turn_id=turn_id, ts=9),
+    ]
+
+
+def _texts(history: History) -> list[str]:
+    return [
+        block["text"]
+        for one in history.messages()
+        if "message" in one
+        for block in one["message"]["content"]
+        if block["type"] == "text"
+    ]
+
+
+def test_pieces_of_one_answer_are_one_message_with_the_last_ones_id() -> None:
+    history = _history(
+        line("user_message", content="q", turn_id="t1"),
+        line("text_chunk", content="a", turn_id="t1"),
+        line("text_chunk", content="b", turn_id="t1"),
+        line("tool_call_start", tool_name="bash", tool_call_id="c", turn_id="t1"),
+        line("text_chunk", content="c", turn_id="t1"),
+    )
+    assert _texts(history) == ["q", "ab", "c"]
+    assert [one["eventId"] for one in history.messages()] == [1, 3, 4, 5]
+
+
+def test_pieces_of_two_persons_stay_apart() -> None:
+    history = _history(
+        line("text_chunk", content="a", person={"id": "x", "name": "X"}),
+        line("text_chunk", content="b", person={"id": "y", "name": "Y"}),
+    )
+    assert [one["vpId"] for one in history.messages()] == ["x", "y"]
+
+
+def test_an_agents_own_envelopes_are_history_as_it_wrote_them() -> None:
+    own = '{"type":"claude_output","data":{"type":"assistant","message":{"content":"plain"},"x":1}}'
+    odd = '{"type":"claude_output","data":{"type":"assistant","message":7}}'
+    history = _history(
+        relayed("text_chunk", own), relayed("foreign", odd), relayed("foreign", "[]")
+    )
+    assert [one.get("x") for one in history.messages()] == [1, None]
+    assert history.rows()[0]["content"] == "plain"
+
+
+def test_the_newest_messages_that_fit_are_kept_and_the_cut_is_told() -> None:
+    lines = [one for number in range(50) for one in _turn(number, "x" * 100)]
+    history = _history(*lines, bytes_max=2_000)
+    assert history.is_cut
+    assert len(history.messages()) < 15
+    assert history.messages()[-1]["eventId"] == 150
+
+
+def test_one_message_that_is_larger_than_the_bound_is_still_there() -> None:
+    assert _texts(_history(line("text_chunk", content="y" * 5_000), bytes_max=10)) == ["y" * 5_000]
+
+
+def test_turns_are_counted_by_what_people_said() -> None:
+    lines = [one for number in range(5) for one in _turn(number)]
+    history = _history(*lines)
+    history.keep_turns(2)
+    assert [text for text in _texts(history) if text.startswith("q")] == ["q3", "q4"]
+    assert history.is_cut
+    history.keep_turns(9)
+    assert _texts(history)[0] == "q3"
+    history.keep_turns(0)
+    assert history.messages() == []
+
+
+def test_rows_are_what_deployed_clients_keep() -> None:
+    rows: list[dict[str, Any]] = _history(
+        *_turn(1),
+        line("tool_call_start", tool_name="bash", tool_call_id="c", tool_input={"a": 1}, ts=5),
+        line("tool_call_complete", tool_name="bash", tool_call_id="c", result="r"),
+    ).rows()
+    assert rows == [
+        {
+            "id": 1,
+            "created_at": 7,
+            "role": "user",
+            "content": "q1",
+            "message_type": "user",
+            "metadata": '{"clientMessageId":"cm_1"}',
+        },
+        {
+            "id": 2,
+            "created_at": 8,
+            "role": "assistant",
+            "content": "ok",
+            "message_type": "assistant",
+            "metadata": None,
+        },
+        {
+            "id": 4,
+            "created_at": 5,
+            "role": "assistant",
+            "content": '{"a":1}',
+            "message_type": "tool_use",
+            "metadata": None,
+            "tool_name": "bash",
+            "tool_input": '{"a":1}',
+        },
+    ]

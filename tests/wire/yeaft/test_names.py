@@ -1,0 +1,49 @@
+"""Names on the wire are for ever: software that is out there knows no others.
+
+`released_names.txt` is the list. A name may be added to it, none may be taken out or changed.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from trunkline.wire.yeaft import names
+
+LINES = (Path(__file__).parent / "released_names.txt").read_text(encoding="utf-8").splitlines()
+RELEASED = {line for line in LINES if "=" not in line}
+ALIASES = dict(line.split(" = ") for line in LINES if "=" in line)
+
+
+def test_every_released_name_is_still_there_and_every_name_is_on_the_list() -> None:
+    assert names.RELEASED == RELEASED
+
+
+def test_every_alias_still_means_what_it_meant() -> None:
+    assert names.ALIASES == ALIASES
+    for old, new in ALIASES.items():
+        assert names.canonical(old) == new
+
+
+@pytest.mark.parametrize("name", sorted(RELEASED))
+def test_a_released_name_is_its_own(name: str) -> None:
+    assert names.canonical(name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("unify_reset", "yeaft_reset"),
+        ("unify_", "yeaft_"),
+        ("yeaft_reset", "yeaft_reset"),
+        ("unifier", "unifier"),
+        ("", ""),
+        ("Unify_output", "Unify_output"),
+    ],
+)
+def test_unify_is_the_old_word_for_yeaft(name: str, meant: str) -> None:
+    assert names.canonical(name) == meant
+
+
+def test_output_is_known_under_all_its_names() -> None:
+    assert {"claude_output", "yeaft_output", "unify_output"} <= names.OUTPUT
+    assert {names.canonical(one) for one in names.OUTPUT} == {"claude_output", "yeaft_output"}
