@@ -10,13 +10,14 @@ import socket
 import time
 from dataclasses import dataclass
 
-from bench.commands import MARK, NEW_ID, TOKEN, LineSpec, Step, StreamSpec
+from bench.commands import MARK, NEW_ID, NEW_ID_HEAD, TOKEN, LineSpec, Step, StreamSpec
 from bench.generator.frames import ZERO_MASK, get_request, text_frame, upgrade_request
 
 HOST = "127.0.0.1"
 OPEN_S_MAX = 10.0
 HEAD_BYTES_MAX = 65536
 DRAIN_BYTES = 262144
+FIRST_ID_HEAD = "0" * len(NEW_ID_HEAD)
 HEARD_BYTES_KEPT = 16384  # what a server says to ten sessions when they begin
 
 
@@ -144,16 +145,17 @@ def _open_socket(port: int, path: str, mask: bytes, handshake: list[Step]) -> Li
     return line
 
 
-def event_frame(line: Line, spec: StreamSpec, content: str) -> bytes:
+def event_frame(line: Line, spec: StreamSpec, content: str, id_head: str = FIRST_ID_HEAD) -> bytes:
     """One event with this content, as the line of this side carries it."""
     line.events += 1
     text = f"{spec.frame_head}{content}{MARK.decode()}{spec.frame_tail}"
-    return line.frame(text.replace(NEW_ID, f"{NEW_ID[:-12]}{line.events:012x}"))
+    new_id = f"{id_head}{NEW_ID[len(id_head) : -12]}{line.events:012x}"
+    return line.frame(text.replace(NEW_ID, new_id))
 
 
-def token_frame(line: Line, spec: StreamSpec) -> bytes:
+def token_frame(line: Line, spec: StreamSpec, id_head: str = FIRST_ID_HEAD) -> bytes:
     """The event that throughput is measured with."""
-    return event_frame(line, spec, TOKEN)
+    return event_frame(line, spec, TOKEN, id_head)
 
 
 def _read_head(sock: socket.socket) -> tuple[bytes, bytes]:

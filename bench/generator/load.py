@@ -29,16 +29,16 @@ class Block:
     are made new each time by one replacement, however many there are."""
 
     def __init__(self, line: Line, streams: list[StreamSpec]) -> None:
-        rows = [[token_frame(line, spec) for spec in streams]]
+        rows = [[token_frame(line, spec, NEW_ID_HEAD) for spec in streams]]
         self.row_bytes = sum(map(len, rows[0]))
         while len(rows) < BUFFER_BYTES // self.row_bytes:
-            rows.append([token_frame(line, spec) for spec in streams])
+            rows.append([token_frame(line, spec, NEW_ID_HEAD) for spec in streams])
         self._template = b"".join(frame for row in rows for frame in row)
         self.size = len(self._template)
         at = streams[0].frame_head.find(NEW_ID)
         self._key = line.mask[at % 4 :] + line.mask[: at % 4]
         self._has_ids = at >= 0
-        self._number = 0
+        self._number = -1
         self._bytes = memoryview(self._template)
 
     def after(self, sent_bytes: int, allowed: int) -> memoryview:

@@ -65,6 +65,7 @@ async def room_on(world: World, kind: Machine) -> AsyncIterator[Room]:
             if client is not maker:
                 await client.follow(session)
         yield Room(machine, session, [*clients, raw])
+        await world.user.ok("DELETE", f"/sessions/{session}")
 
 
 @pytest_asyncio.fixture(loop_scope="module")

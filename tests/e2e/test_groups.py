@@ -23,6 +23,7 @@ async def team(user: TestUser) -> AsyncIterator[ScriptedGroup]:
     await group.leave()
 
 
+@pytest.mark.proves("002-6-parallel", "002-6-no-mention-all", "002-6-output-by-person")
 async def test_three_persons_on_three_machines_answer_one_message_at_once(
     team: ScriptedGroup,
 ) -> None:
@@ -47,6 +48,7 @@ async def test_three_persons_on_three_machines_answer_one_message_at_once(
         assert len(of(reader, "execution_complete")) == 1
 
 
+@pytest.mark.proves("002-6-mentions-choose")
 async def test_a_mention_chooses_who_answers(team: ScriptedGroup) -> None:
     async with team.reader() as reader:
         turn = await team.say("@bob 帮我看下 bug, ask ann@alice.example if need be")
@@ -155,6 +157,7 @@ async def test_an_answer_that_mentions_others_is_passed_to_them(team: ScriptedGr
     assert team["carol"].vm.of_type("user_message") == []
 
 
+@pytest.mark.proves("002-6-attachments")
 async def test_attachments_travel_to_everyone_who_is_asked(team: ScriptedGroup) -> None:
     attached = [{"name": "bug.txt", "mime": "text/plain", "base64": "aGVsbG8="}]
     async with team.reader() as reader:

@@ -58,7 +58,9 @@ async def cell(world: World, request: pytest.FixtureRequest) -> AsyncIterator[Ce
     client_kind, machine_kind = request.param
     machine = await world.machine(machine_kind)
     async with world.client(client_kind) as client:
-        yield Cell(world, client, machine, await client.create(machine.machine_id))
+        session = await client.create(machine.machine_id)
+        yield Cell(world, client, machine, session)
+        await world.user.ok("DELETE", f"/sessions/{session}")  # the machine runs so many at once
 
 
 def at(step: Step) -> pytest.MarkDecorator:

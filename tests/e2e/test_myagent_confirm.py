@@ -49,6 +49,11 @@ async def given(vm: ScriptedVm, confirm: Json) -> Json:
     return data
 
 
+@pytest.mark.proves(
+    "001-1-user-confirmation",
+    "001-2.1-step-id-of-a-question",
+    "001-3.2-user-confirm",
+)
 async def test_a_question_has_the_documented_form(client: MyAgentClient, vm: ScriptedVm) -> None:
     confirm = await asked(client, vm)
     match = re.fullmatch(r"confirm_([0-9a-f-]{36})_bash", confirm["step_id"])
@@ -89,6 +94,7 @@ async def test_a_question_s_own_uuid_and_time_are_kept(
         ({"answer": "yes"}, True),
     ],
 )
+@pytest.mark.proves("001-3.1-response")
 async def test_every_way_to_say_yes_or_no_reaches_the_machine(
     client: MyAgentClient, vm: ScriptedVm, content: Any, confirmed: bool
 ) -> None:
@@ -97,6 +103,7 @@ async def test_every_way_to_say_yes_or_no_reaches_the_machine(
     assert (await given(vm, confirm))["confirmed"] is confirmed
 
 
+@pytest.mark.proves("001-4.3-confirmation-flow")
 async def test_the_result_follows_the_answer(client: MyAgentClient, vm: ScriptedVm) -> None:
     confirm = await asked(client, vm)
     session = confirm["session_id"]

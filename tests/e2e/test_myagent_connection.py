@@ -56,6 +56,7 @@ async def test_the_token_may_be_in_the_query_a_subprotocol_or_the_cookie(user: T
     await greeted(await MyAgentClient(url).connect(Cookie=f"trunkline_session={user.token}"))
 
 
+@pytest.mark.proves("001-6-connection-errors")
 async def test_without_a_good_token_there_is_no_websocket(user: TestUser) -> None:
     url = f"{user.control.url}/ws/myagent"
     assert await status_of(MyAgentClient(url)) == 401
@@ -86,6 +87,11 @@ async def test_frames_behind_the_upgrade_request_are_not_lost(user: TestUser) ->
         assert b"system.connected" in got
 
 
+@pytest.mark.proves(
+    "001-2.1-connection-id-lives-with-the-connection",
+    "001-2.3-connection-id-optional",
+    "001-3.3-connected",
+)
 async def test_the_greeting_says_who_is_there(user: TestUser) -> None:
     async with await user.vm(), client_of(user) as first:
         await first.create_session()
@@ -100,6 +106,10 @@ async def test_the_greeting_says_who_is_there(user: TestUser) -> None:
     assert "session_id" not in hello
 
 
+@pytest.mark.proves(
+    "001-3.3-heartbeat",
+    "001-7-connection-watch",
+)
 async def test_heartbeats_come_by_themselves(
     user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,13 @@ async def still_works(client: MyAgentClient, vm: ScriptedVm) -> None:
     ],
     ids=lambda text: text[:40],
 )
+@pytest.mark.proves(
+    "001-2.3-event-required",
+    "001-3.3-error",
+    "001-6-protocol-errors",
+    "001-6-error-form",
+    "001-7-error-kinds-are-told-apart",
+)
 async def test_what_is_no_message_is_answered_and_the_connection_lives(
     client: MyAgentClient, vm: ScriptedVm, text: str
 ) -> None:
@@ -98,6 +105,7 @@ async def test_what_is_no_message_is_answered_and_the_connection_lives(
     "event",
     ["", "user", "user.", "user.unknown", "agent.final_answer", "system.connected", "x" * 999],
 )
+@pytest.mark.proves("001-2.2-user-events-go-up")
 async def test_an_event_that_is_no_clients_is_answered(
     client: MyAgentClient, vm: ScriptedVm, event: str
 ) -> None:
@@ -142,6 +150,10 @@ async def test_odd_values_in_any_field_of_any_event_harm_nobody(
         ("user.request_state", {}),
         ("user.ack", {}),
     ],
+)
+@pytest.mark.proves(
+    "001-2.3-session-id-required",
+    "001-3.1-required-fields",
 )
 async def test_a_missing_field_is_named(
     client: MyAgentClient, vm: ScriptedVm, event: str, fields: Any

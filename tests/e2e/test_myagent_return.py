@@ -76,6 +76,10 @@ POSITIONS: dict[str, Callable[[Json], Json]] = {
 
 
 @pytest.mark.parametrize("how", POSITIONS)
+@pytest.mark.proves(
+    "001-3.1-reconnect",
+    "001-7-reconnecting",
+)
 async def test_a_client_gets_what_it_missed_and_then_what_is_new(
     user: TestUser, vm: ScriptedVm, how: str
 ) -> None:
@@ -191,6 +195,7 @@ async def test_two_devices_follow_one_session_and_each_returns_to_its_own_place(
 
 
 @pytest.mark.parametrize("ending", ["kill", "terminate"])
+@pytest.mark.proves("001-7-reconnecting")
 async def test_positions_survive_a_restart_of_the_control_plane(
     tmp_path: Path, ending: str
 ) -> None:
@@ -220,6 +225,7 @@ async def test_positions_survive_a_restart_of_the_control_plane(
         await control.terminate()
 
 
+@pytest.mark.proves("001-7-steps-stay-the-same")
 async def test_steps_and_questions_keep_their_ids_on_every_connection(
     user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -239,6 +245,7 @@ async def test_steps_and_questions_keep_their_ids_on_every_connection(
         assert (await second.expect("agent.tool_result"))["step_id"] == call["step_id"]
 
 
+@pytest.mark.proves("001-7-batched-delivery")
 async def test_replays_and_live_events_meet_without_a_gap_while_a_machine_streams(
     user: TestUser, vm: ScriptedVm
 ) -> None:

@@ -73,6 +73,10 @@ async def refusals(user: TestUser, kind: str) -> list[Json]:
         ("user.response", {"step_id": "confirm_x", "content": True}),
     ],
 )
+@pytest.mark.proves(
+    "001-7-session-isolation",
+    "001-7-error-kinds-are-told-apart",
+)
 async def test_another_users_session_is_not_there(
     ann: TestUser, eve: TestUser, vm: ScriptedVm, event: str, fields: Any
 ) -> None:
@@ -94,6 +98,7 @@ async def test_another_users_session_is_not_there(
     }
 
 
+@pytest.mark.proves("001-6-session-not-found")
 async def test_a_session_that_exists_nowhere_looks_the_same_and_is_not_audited(
     ann: TestUser, eve: TestUser, vm: ScriptedVm
 ) -> None:

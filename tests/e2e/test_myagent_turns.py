@@ -1,5 +1,6 @@
 """MyAgent clients talk to a session: what document 001 promises, on real sockets."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
@@ -48,6 +49,33 @@ def check_rules(messages: list[Json]) -> None:
         assert isinstance(message.get("metadata", {}), dict)
 
 
+@pytest.mark.proves(
+    "001-1-both-ways",
+    "001-1-streaming",
+    "001-2.1-connection-id-unique",
+    "001-2.1-session-id-unique",
+    "001-2.1-step-id-of-a-call",
+    "001-2.1-step-id-spans-request-and-response",
+    "001-2.2-three-categories",
+    "001-2.2-agent-and-system-events-go-down",
+    "001-2.2-agent-events-have-a-session",
+    "001-2.2-system-events-have-none",
+    "001-2.3-one-json-form",
+    "001-2.3-timestamp-iso",
+    "001-2.3-step-id-pairs",
+    "001-2.3-content-text-or-object",
+    "001-2.3-metadata-object",
+    "001-3.1-create-session",
+    "001-3.1-message",
+    "001-3.2-session-created",
+    "001-3.2-thinking",
+    "001-3.2-tool-call",
+    "001-3.2-tool-result",
+    "001-3.2-partial-answer",
+    "001-3.2-final-answer",
+    "001-4.1-basic-flow",
+    "001-4.2-tool-flow",
+)
 async def test_a_turn_from_the_first_word_to_the_answer(
     client: MyAgentClient, vm: ScriptedVm
 ) -> None:
@@ -117,6 +145,30 @@ async def test_a_second_message_while_a_turn_runs_is_an_error_without_effect(
     assert [one["data"]["message"] for one in said] == ["hello", "next"]
 
 
+async def test_of_messages_at_once_one_opens_the_turn(user: TestUser, vm: ScriptedVm) -> None:
+    session = await user.session()
+    async with client_of(user) as one, client_of(user) as two, client_of(user) as three:
+        clients = (one, two, three)
+        await asyncio.gather(*(client.say(session, "me first") for client in clients))
+        for client in clients:
+            await client.answered()
+        refused = [client for client in clients if client.of_event("agent.error")]
+        assert len(refused) == 2
+        for client in refused:
+            await client.fault("TURN_RUNNING")
+        events = (await user.ok("GET", f"/sessions/{session}/events"))["items"]
+        assert [item["event"]["type"] for item in events].count("user_message") == 1
+
+
+async def test_a_turn_that_somebody_else_started_runs_too(
+    client: MyAgentClient, vm: ScriptedVm, user: TestUser
+) -> None:
+    session = await client.create_session()
+    await user.say(session, "over REST")
+    await client.say(session, "over MyAgent")
+    await client.fault("TURN_RUNNING")
+
+
 async def test_a_message_that_is_sent_again_under_its_name_has_one_effect(
     client: MyAgentClient, vm: ScriptedVm
 ) -> None:
@@ -129,6 +181,10 @@ async def test_a_message_that_is_sent_again_under_its_name_has_one_effect(
     assert client.of_event("agent.error") == []
 
 
+@pytest.mark.proves(
+    "001-3.1-cancel",
+    "001-3.2-interrupted",
+)
 async def test_cancel_ends_in_interrupted(client: MyAgentClient, vm: ScriptedVm) -> None:
     session = await begin(client, vm)
     await client.cancel(session)
@@ -138,6 +194,11 @@ async def test_cancel_ends_in_interrupted(client: MyAgentClient, vm: ScriptedVm)
     assert client.of_event("agent.final_answer") == []
 
 
+@pytest.mark.proves(
+    "001-3.2-error",
+    "001-6-agent-failure",
+    "001-6-error-form",
+)
 async def test_a_turn_that_fails_is_an_agent_error(client: MyAgentClient, vm: ScriptedVm) -> None:
     session = await begin(client, vm)
     await vm.event(session, type="execution_error", error="no key", code="MODEL_KEY_MISSING")
@@ -146,6 +207,7 @@ async def test_a_turn_that_fails_is_an_agent_error(client: MyAgentClient, vm: Sc
     assert error["metadata"]["error_code"] == "MODEL_KEY_MISSING"
 
 
+@pytest.mark.proves("001-3.2-session-end")
 async def test_a_closed_session_is_told(
     client: MyAgentClient, vm: ScriptedVm, user: TestUser
 ) -> None:
@@ -158,6 +220,11 @@ async def test_a_closed_session_is_told(
     assert (await client.fault("SESSION_CLOSED"))["session_id"] == session
 
 
+@pytest.mark.proves(
+    "001-2.1-many-sessions-per-connection",
+    "001-7-session-isolation",
+    "001-7-batched-delivery",
+)
 async def test_many_sessions_share_a_connection_and_stay_apart(
     client: MyAgentClient, vm: ScriptedVm
 ) -> None:
@@ -171,6 +238,7 @@ async def test_many_sessions_share_a_connection_and_stay_apart(
     check_rules(client.received)
 
 
+@pytest.mark.proves("001-4.1-agent-instance")
 async def test_a_session_is_made_as_the_client_wants_it(
     client: MyAgentClient, vm: ScriptedVm, user: TestUser
 ) -> None:
@@ -197,6 +265,7 @@ async def test_a_session_is_made_as_the_client_wants_it(
 
 
 @pytest.mark.parametrize("content", [None, "create_session", {}, {"machine_id": None}, [], 7])
+@pytest.mark.proves("001-3.1-create-session")
 async def test_a_session_needs_no_choices(
     client: MyAgentClient, vm: ScriptedVm, content: Any
 ) -> None:
@@ -237,6 +306,7 @@ async def test_the_answer_comes_in_the_shape_that_was_asked_for(
         assert final["content"] == {"answer": '{"a": 1}', "answer_type": "json"}
 
 
+@pytest.mark.proves("001-2.1-session-lives-until-it-ends")
 async def test_the_end_of_a_connection_leaves_its_session_running(
     user: TestUser, vm: ScriptedVm
 ) -> None:

@@ -28,6 +28,7 @@ async def answer(user: TestUser, request_id: str, answer: object) -> None:
     await eventually(status, lambda found: found == 200)
 
 
+@pytest.mark.proves("002-4.1-create-conversation")
 async def test_a_session_becomes_a_conversation_with_the_fields_of_both_dialects(
     user: TestUser, agent: ScriptedAgent
 ) -> None:
@@ -52,6 +53,7 @@ async def test_what_the_session_does_not_choose_is_the_agents_own(
     assert created["options"] == {"model": "m-1", "systemPrompt": "Hi."}
 
 
+@pytest.mark.proves("002-3-both-directions", "002-4.2-claude-output")
 async def test_a_turn_streams_into_the_log_and_ends_once(
     user: TestUser, agent: ScriptedAgent
 ) -> None:
@@ -90,6 +92,7 @@ async def test_a_turn_streams_into_the_log_and_ends_once(
         assert (usage["tokens_in"], usage["tokens_out"]) == (10, 5)
 
 
+@pytest.mark.proves("002-5.1-wrapped-as-it-is")
 async def test_the_envelope_is_kept_as_it_came(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
     odd = (
@@ -118,6 +121,7 @@ async def test_a_second_message_waits_until_the_first_has_its_end(
         await agent.prompt("two")
 
 
+@pytest.mark.proves("002-7-answer")
 async def test_a_question_is_answered_by_any_client(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
     await user.say(session, "go")
@@ -214,6 +218,7 @@ async def test_a_turn_that_fails_says_how(
         assert (error["code"], error["error"]) == (code, "it broke")
 
 
+@pytest.mark.proves("002-6-attachments")
 async def test_files_travel_with_their_message(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
     attached = [{"name": "a.txt", "mime": "text/plain", "base64": "aGk="}]
@@ -236,6 +241,7 @@ async def test_a_clients_own_fields_reach_the_agent_and_change_nothing_else(
     assert (prompt["expert"], prompt["conversationId"]) == ("reviewer", session)
 
 
+@pytest.mark.proves("002-4.1-delete-conversation")
 async def test_a_session_that_is_closed_is_deleted(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
     await agent.expect("create_conversation")
@@ -244,6 +250,7 @@ async def test_a_session_that_is_closed_is_deleted(user: TestUser, agent: Script
     assert deleted == {"type": "delete_conversation", "conversationId": session}
 
 
+@pytest.mark.proves("002-11-heartbeat")
 async def test_the_agents_state_is_its_machines_health(
     user: TestUser, agent: ScriptedAgent
 ) -> None:

@@ -19,6 +19,7 @@ async def online(user: TestUser, machine_id: str) -> bool:
     return bool((await user.ok("GET", f"/machines/{machine_id}"))["online"])
 
 
+@pytest.mark.proves("002-9-agents-prove-their-secret")
 @pytest.mark.parametrize("path", ["/ws/yeaft", "/"])
 async def test_an_agent_registers_with_its_secret(user: TestUser, path: str) -> None:
     agent = await new_agent(user, path=path)
@@ -49,6 +50,7 @@ async def test_an_agent_that_puts_its_id_into_its_name_is_known_too(user: TestUs
         assert (await named.expect("registered"))["agentId"] == agent.id
 
 
+@pytest.mark.proves("002-9-agents-prove-their-secret")
 async def test_a_wrong_secret_is_refused_for_good(user: TestUser) -> None:
     agent = await new_agent(user)
     await agent.connect()
@@ -139,6 +141,7 @@ async def test_a_newer_line_of_the_same_agent_replaces_the_older(user: TestUser)
         await newer.prompt("hello")
 
 
+@pytest.mark.proves("002-11-silence-is-death")
 async def test_silence_ends_a_line_and_a_ping_is_a_sign_of_life(
     user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

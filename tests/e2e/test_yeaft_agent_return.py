@@ -34,6 +34,7 @@ async def until_offline(user: TestUser, machine_id: str) -> None:
 
 
 @BOTH
+@pytest.mark.proves("002-11-buffered-while-away")
 async def test_messages_for_an_agent_that_is_briefly_away_wait_and_come_in_order(
     control: Control, dialect: str
 ) -> None:
@@ -52,6 +53,7 @@ async def test_messages_for_an_agent_that_is_briefly_away_wait_and_come_in_order
         assert told(back) == ["one", "two", "three"]
 
 
+@pytest.mark.proves("002-10-offline-cannot-send")
 async def test_an_agent_that_does_not_come_back_refuses_messages(tmp_path: Path) -> None:
     async with running(tmp_path / "data", machine_away_s=0.2) as control:
         user = await control.user()
@@ -181,6 +183,54 @@ async def test_a_message_that_the_agent_says_it_is_busy_with_is_not_said_again(
     async with user.reader(session) as reader:
         await reader.until_type("execution_complete")
     await back.leave()
+
+
+async def test_a_turn_that_the_agent_lost_when_it_was_restarted_ends_here(
+    control: Control,
+) -> None:
+    user = await control.user()
+    async with await new_agent(user, DEPLOYED) as agent:
+        session = await user.session(machine_id=agent.id)
+        await user.say(session, "go")
+        await agent.prompt("go")
+        await agent.text(session, "half")
+        await user.say(session, "next")
+        async with user.reader(session) as reader:
+            await reader.until_text("half")
+            await agent.drop()
+            back = agent.again()
+            await back.connect()
+            await back.register(sync=False)
+            await back.sync({"id": session, "processing": False})
+            error = await reader.until_type("execution_error")
+            assert error["code"] == "MACHINE_RESTARTED"
+            await back.prompt("next")
+            assert told(back) == ["next"]
+            await back.leave()
+
+
+async def test_messages_that_were_given_up_are_not_said_to_an_agent_that_returns_late(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+        user = await control.user()
+        agent = await new_agent(user)
+        async with agent:
+            session = await user.session(machine_id=agent.id)
+            await user.say(session, "one")
+            await agent.prompt("one")
+            for message in ("two", "three"):
+                await user.say(session, message)
+
+        async def ended() -> int:
+            found = await user.ok("GET", f"/sessions/{session}/events")
+            return str(found).count("MACHINE_OFFLINE")
+
+        await eventually(ended, lambda count: count >= 3)
+        async with agent.again() as back:
+            await user.say(session, "four")
+            await back.prompt("four")
+            assert told(back) == ["four"]
 
 
 async def test_a_session_that_was_made_while_the_agent_was_away_is_created(

@@ -31,6 +31,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.proves("002-9-owner-only")
 @pytest.mark.parametrize("name", MESSAGES)
 async def test_a_conversation_of_another_user_is_refused_and_audited(
     control: Control, user: TestUser, name: str

@@ -1,16 +1,18 @@
 """A Yeaft web client on a machine of another kind: the life of a conversation (002)."""
 
 import json
+from typing import Any
 
 import pytest
 
 from tests.support.control import TestUser
 from tests.support.vm import ScriptedVm
-from tests.support.yeaft_web import web_of
+from tests.support.yeaft_web import heard, started, web_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+@pytest.mark.proves("002-5.2-translated", "002-10-server-chooses", "002-2-routing-fields")
 @pytest.mark.proves(
     "002-8-lifecycle", "002-4.1-send-message", "002-4.1-create-conversation", "002-1-flat-envelope"
 )
@@ -27,7 +29,7 @@ async def test_a_turn_streams_text_thinking_tools_and_one_result(
         assert (told["session_id"], told["data"]["message"]) == (session, "hello")
         await vm.event(session, type="thinking", content="hm")
         await vm.text(session, "Hi ", "there")
-        call = {"tool_name": "bash", "tool_call_id": "c1"}
+        call: dict[str, Any] = {"tool_name": "bash", "tool_call_id": "c1"}
         await vm.event(session, type="tool_call_start", tool_input={"c": "ls"}, **call)
         await vm.event(session, type="tool_call_complete", result="a.txt", **call)
         await vm.text(session, "done")
@@ -58,7 +60,7 @@ async def test_after_a_turn_comes_the_next(user: TestUser, vm: ScriptedVm) -> No
         for number in range(3):
             since = len(web.received)
             await web.send("send_message", conversationId=session, text=f"q{number}")
-            await vm.expect("user_message", lambda one, n=number: one["data"]["message"] == f"q{n}")
+            await vm.expect("user_message", heard(f"q{number}"))
             await vm.event(session, type="execution_complete", content=f"a{number}")
             assert (await web.result(since))["result"] == f"a{number}"
 
@@ -90,9 +92,10 @@ async def test_attachments_and_unknown_fields_travel_with_the_message(
         assert metadata["attachments"] == [file]
         assert metadata["yeaft"] == {"mood": "good"}
         await web.send("send_message", conversationId=session, attachments=[file])
-        await vm.expect("user_message", lambda one: one["data"]["message"] == "Attached: a.txt")
+        await vm.expect("user_message", heard("Attached: a.txt"))
 
 
+@pytest.mark.proves("002-11-client-may-send-again")
 async def test_the_same_message_twice_has_one_effect(user: TestUser, vm: ScriptedVm) -> None:
     async with web_of(user) as web:
         session = await web.create()
@@ -184,7 +187,7 @@ async def test_a_client_hears_only_the_conversations_that_it_follows(
 ) -> None:
     async with web_of(user) as web, web_of(user) as other:
         mine, theirs = await web.create(), await other.create()
-        await vm.expect("start_session", lambda one: one["data"]["session_id"] == theirs)
+        await vm.expect("start_session", started(theirs))
         await vm.text(theirs, "not for web")
         await vm.text(mine, "for web")
         await web.until(lambda _new: web.text_of(mine) == "for web")
@@ -195,12 +198,13 @@ async def test_many_conversations_share_one_connection(user: TestUser, vm: Scrip
     async with web_of(user) as web:
         sessions = [await web.create() for _ in range(5)]
         for number, session in enumerate(sessions):
-            await vm.expect("start_session", lambda one, s=session: one["data"]["session_id"] == s)
+            await vm.expect("start_session", started(session))
             await vm.text(session, str(number))
         await web.until(lambda _new: all(web.text_of(one) for one in sessions))
         assert [web.text_of(one) for one in sessions] == list("01234")
 
 
+@pytest.mark.proves("002-12-readable-on-the-wire")
 async def test_text_is_sent_as_it_is_and_not_escaped(user: TestUser, vm: ScriptedVm) -> None:
     async with web_of(user) as web:
         session = await web.create()

@@ -136,14 +136,40 @@ async def test_answers_to_several_questions_go_back_as_they_came(user: TestUser)
         assert (await agent.expect("ask_user_answer"))["answers"] == answers
 
 
+@pytest.mark.proves("002-4.1-resume-conversation")
+@pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
+async def test_a_session_of_the_agents_own_history_is_taken_up(
+    user: TestUser, dialect: str
+) -> None:
+    async with await new_agent(user, dialect) as agent, web_of(user) as web:
+        ready = await web.ask(
+            "resume_conversation",
+            "session_ready",
+            agentId=agent.id,
+            sessionId="old-1",
+            provider="copilot",
+            workDir="/w",
+        )
+        resumed = await agent.expect("resume_conversation")
+        assert (resumed["sessionId"], resumed["claudeSessionId"]) == ("old-1", "old-1")
+        assert (resumed["workDir"], resumed["provider"]) == ("/w", "copilot")
+        session = ready["conversationId"]
+        assert resumed["conversationId"] == session
+        assert agent.of_type("create_conversation") == []
+        await web.send("send_message", conversationId=session, text="go on")
+        await agent.prompt("go on")
+        await agent.result(session)
+        await web.result()
+
+
 @pytest.mark.proves("002-11-heartbeat")
 async def test_an_agents_heartbeat_is_its_status(user: TestUser) -> None:
     async with await new_agent(user) as agent, web_of(user) as web:
         for state in ("busy", "idle"):
             since = len(web.received)
             await agent.send({"type": "agent_status", "state": state})
-            told = await web.expect("agent_status", lambda one, s=state: one["state"] == s, since)
-            assert told["agentId"] == agent.id
+            told = await web.expect("agent_status", since=since)
+            assert (told["agentId"], told["state"]) == (agent.id, state)
 
 
 @pytest.mark.proves("002-11-buffered-while-away")
@@ -174,6 +200,6 @@ async def test_another_client_of_the_same_person_hears_the_same_in_the_same_orde
         await other.ask("resume_conversation", "session_ready", conversationId=session)
         pieces = [str(number) for number in range(200)]
         await asyncio.gather(agent.text(session, *pieces))
-        for client in (web, other):
-            await client.until(lambda _new, c=client: c.text_of(session) == "".join(pieces))
+        await web.until(lambda _new: web.text_of(session) == "".join(pieces))
+        await other.until(lambda _new: other.text_of(session) == "".join(pieces))
         assert json.loads(web.texts[-1]) == json.loads(other.texts[-1])

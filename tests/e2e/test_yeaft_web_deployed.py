@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.control import TestUser
 from tests.support.vm import ScriptedVm
-from tests.support.yeaft_web import web_of
+from tests.support.yeaft_web import heard, web_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -79,7 +79,7 @@ async def test_messages_are_synced_by_turns_before_and_after(
         for number in range(4):
             since = len(web.received)
             await web.send("send_message", conversationId=session, text=f"q{number}")
-            await vm.expect("user_message", lambda one, n=number: one["data"]["message"] == f"q{n}")
+            await vm.expect("user_message", heard(f"q{number}"))
             await vm.event(session, type="execution_complete", content=f"a{number}")
             await web.result(since)
         fields = {"conversationId": session}

@@ -1,7 +1,9 @@
 """Odd, broken and greedy Yeaft web clients: answered, bounded, and nobody else's trouble."""
 
+import asyncio
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -65,7 +67,8 @@ FIELDS = [
 
 
 async def _is_alive(web: ScriptedWeb) -> bool:
-    return (await web.ask("ping", "pong"))["type"] == "pong"
+    await web.send("ping", requestId="alive?")
+    return bool(await web.expect("pong", lambda one: one.get("requestId") == "alive?"))
 
 
 async def test_what_cannot_be_read_is_an_error_and_the_connection_lives(user: TestUser) -> None:
@@ -156,11 +159,27 @@ async def test_a_client_that_does_not_read_is_cut_and_slows_nobody(
         await deaf.expect("session_ready")
         deaf.stop_reading()
         for _ in range(60):
+            seen = len(web.received)
             await vm.text(session, "x" * 500_000)
-        await web.until(lambda _new: len(web.text_of(session)) == 60 * 500_000)
+            await web.expect("claude_output", since=seen)
         deaf.go_on_reading()
         await deaf.until(lambda: deaf.ended, "end of the connection")
         assert len(deaf.frames) < 60
+        assert await _is_alive(web)
+
+
+async def test_handshakes_that_fail_leave_room_for_those_that_do_not(user: TestUser) -> None:
+    parts = urlsplit(web_url(user))
+    broken = (
+        f"GET {parts.path}?{parts.query} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+        "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    ).encode()
+    for _ in range(limits.UNKNOWN_SOCKETS_MAX + 1):
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        writer.write(broken)
+        await reader.read()
+        writer.close()
+    async with web_of(user) as web:
         assert await _is_alive(web)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.control import TestUser, running
 from tests.support.orgs import admin_of_new_org
 from tests.support.vm import ScriptedVm
-from tests.support.yeaft_web import ScriptedWeb, web_of
+from tests.support.yeaft_web import ScriptedWeb, heard, web_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -26,7 +26,7 @@ def _texts(history: list[dict[str, Any]]) -> list[str]:
 async def _turn(web: ScriptedWeb, vm: ScriptedVm, session: str, text: str, *pieces: str) -> None:
     since = len(web.received)
     await web.send("send_message", conversationId=session, text=text)
-    await vm.expect("user_message", lambda one: one["data"]["message"] == text)
+    await vm.expect("user_message", heard(text))
     await vm.text(session, *pieces)
     await vm.event(session, type="execution_complete", content="".join(pieces))
     await web.result(since)
@@ -40,7 +40,7 @@ async def test_history_and_live_meet_without_a_gap_or_a_repeat(
         session = await web.create(workDir="/w")
         await _turn(web, vm, session, "first", "one ", "two")
         await web.send("send_message", conversationId=session, text="second")
-        await vm.expect("user_message", lambda one: one["data"]["message"] == "second")
+        await vm.expect("user_message", heard("second"))
         await vm.text(session, "three ")
         await web.until(lambda _new: web.text_of(session).endswith("three "))
     async with web_of(user) as web:
@@ -140,7 +140,7 @@ async def test_what_waits_for_a_machine_that_is_briefly_away_is_told_and_flushed
             await web.send("send_message", conversationId=session, text=f"m{number}")
         await web.until(lambda _new: sum("waits" in str(one) for one in web.outputs(session)) == 3)
         async with user.again(vm) as back:
-            await back.expect("user_message", lambda one: one["data"]["message"] == "m2")
+            await back.expect("user_message", heard("m2"))
             said = [one["data"]["message"] for one in back.of_type("user_message")]
             assert said == ["m0", "m1", "m2"]
             await web.expect("agent_status", lambda one: one["state"] in ("idle", "busy"))

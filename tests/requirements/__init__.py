@@ -19,8 +19,13 @@ from tests.requirements.execution import (
     skills,
     state,
 )
+from tests.requirements.myagent import concepts as myagent_concepts
+from tests.requirements.myagent import events as myagent_events
+from tests.requirements.myagent import operation as myagent_operation
 from tests.requirements.requirement import Requirement
 from tests.requirements.semibot import connection, downlink, operation, recovery, uplink
+from tests.requirements.yeaft import conversations as yeaft_conversations
+from tests.requirements.yeaft import envelopes as yeaft_envelopes
 
 MANIFEST: tuple[Requirement, ...] = (
     *connection.REQUIREMENTS,
@@ -28,6 +33,11 @@ MANIFEST: tuple[Requirement, ...] = (
     *downlink.REQUIREMENTS,
     *recovery.REQUIREMENTS,
     *operation.REQUIREMENTS,
+    *myagent_concepts.REQUIREMENTS,
+    *myagent_events.REQUIREMENTS,
+    *myagent_operation.REQUIREMENTS,
+    *yeaft_envelopes.REQUIREMENTS,
+    *yeaft_conversations.REQUIREMENTS,
     *agp_connection.REQUIREMENTS,
     *agp_messages.REQUIREMENTS,
     *overview.REQUIREMENTS,

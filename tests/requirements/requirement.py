@@ -10,7 +10,9 @@ ID = re.compile(
 
 DOCUMENTS = {
     "000": "Semibot: the WebSocket protocol",
+    "002": "Yeaft: the WebSocket protocol",
     "003": "AGP: devices",
+    "001": "MyAgent: the WebSocket protocol",
     "004": "Semibot: the execution plane",
 }
 """Every document that the manifest covers, by its number."""

@@ -57,6 +57,18 @@ def test_every_section_of_document_003_that_promises_something_is_covered() -> N
     assert _sections("003") == {str(number) for number in range(1, 8)}
 
 
+def test_every_heading_of_document_001_that_promises_something_is_covered() -> None:
+    concepts, kinds = {"2.1", "2.2", "2.3"}, {"3.1", "3.2", "3.3"}
+    flows = {"4.1", "4.2", "4.3"}
+    assert _sections("001") == {"1", *concepts, *kinds, *flows, "5", "6", "7"}
+
+
+def test_every_heading_of_document_002_that_promises_something_is_covered() -> None:
+    types, providers = {"4.1", "4.2", "4.3"}, {"5.1", "5.2", "5.3"}
+    rest = {str(number) for number in range(6, 14)}
+    assert _sections("002") == {"1", "2", "3", *types, *providers, *rest}
+
+
 def test_every_section_of_document_004_that_promises_something_is_covered() -> None:
     modules = {"2.1", "2.2", "2.3", "3.1", "3.2", "3.3"}
     runtimes = {f"4.{number}" for number in range(1, 11)}

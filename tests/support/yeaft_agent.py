@@ -90,11 +90,10 @@ class ScriptedAgent:
         return registered
 
     async def sync(self, *conversations: Json) -> None:
-        """What an agent sends first: its state, then that it is done."""
-        await self.send(
-            {"type": "conversation_list", "conversations": list(conversations)},
-            {"type": "agent_sync_complete"},
-        )
+        """What an agent sends first: what it has, if it says so, then that it is done."""
+        if conversations:
+            await self.send({"type": "conversation_list", "conversations": list(conversations)})
+        await self.send({"type": "agent_sync_complete"})
 
     def again(self, **changes: Any) -> "ScriptedAgent":
         """The same agent, for a line of its own."""

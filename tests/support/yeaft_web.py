@@ -108,9 +108,9 @@ class ScriptedWeb:
                         lambda: ready(self.received[since:]) or self.close_code is not None
                     )
             except TimeoutError:
-                raise AssertionError(f"no {what} in {WAIT_S:.0f} s; got {self.received}") from None
+                raise AssertionError(f"no {what} in {WAIT_S:.0f} s; got {self.newest}") from None
         if not ready(self.received[since:]):
-            raise AssertionError(f"closed with {self.close_code} before {what}: {self.received}")
+            raise AssertionError(f"closed with {self.close_code} before {what}; got {self.newest}")
 
     async def closed(self) -> int:
         async with self._news:
@@ -118,6 +118,11 @@ class ScriptedWeb:
                 await self._news.wait_for(lambda: self.close_code is not None)
         assert self.close_code is not None
         return self.close_code
+
+    @property
+    def newest(self) -> list[str]:
+        """What a failed wait shows."""
+        return [text[:300] for text in self.texts[-10:]]
 
     def of_type(self, kind: str, since: int = 0) -> list[Json]:
         return [one for one in self.received[since:] if one["type"] == kind]
@@ -166,6 +171,16 @@ class ScriptedWeb:
         async with self._news:
             self.close_code = code
             self._news.notify_all()
+
+
+def heard(text: str) -> Fits:
+    """A machine's `user_message` of that text."""
+    return lambda one: bool(one["data"]["message"] == text)
+
+
+def started(session_id: str) -> Fits:
+    """A machine's `start_session` of that session."""
+    return lambda one: bool(one["data"]["session_id"] == session_id)
 
 
 def is_result(envelope: Json) -> bool:

@@ -94,7 +94,15 @@ class Server:
 
     async def _open_door(self) -> None:
         core, settings = self._core, self._settings
-        self._sse = SseEdge(settings, core.auth, core.sessions, core.log, core.metrics, core.tasks)
+        self._sse = SseEdge(
+            settings,
+            core.auth,
+            core.sessions,
+            core.log,
+            core.refusals,
+            core.metrics,
+            core.tasks,
+        )
         self._vms = VmHost(
             store=core.store,
             auth=core.auth,

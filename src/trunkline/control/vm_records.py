@@ -25,6 +25,7 @@ class Vm(msgspec.Struct, frozen=True):
     state: str
     user_id: str
     org_id: str
+    kind: str
 
 
 _MACHINES = select(
@@ -33,6 +34,7 @@ _MACHINES = select(
     machines.c.state,
     machines.c.user_id,
     users.c.org_id,
+    machines.c.kind,
 ).join(users, users.c.id == machines.c.user_id)
 _VMS = _MACHINES.where(machines.c.kind == "vm")
 

@@ -140,6 +140,8 @@ class Vms:
     async def renew(self, principal: Principal, machine_id: str, *, base_url: str) -> Scheduled:
         """Fresh credentials for a VM that is there already; those it has stay good."""
         vm = await self._records.owned(principal, machine_id)
+        if vm.kind != "vm":
+            raise InvalidRequest("only an execution plane has a token of this kind")
         if vm.state not in ACTIVE:
             raise Conflict(f"this VM is {vm.state}; schedule a new one", code="VM_NOT_ACTIVE")
         made = await self._credentials(vm.id, vm.user_id, vm.org_id, _ws_url(base_url))

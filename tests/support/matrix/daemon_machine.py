@@ -3,6 +3,7 @@
 Its stories are played by the scripted model server; the tools really run.
 """
 
+import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from tests.support.matrix.story import TOOL, Ask, Beat, Fail, Hold, Run, Say, Th
 from tests.support.model_server import Failure, Gate, ModelRequest, ModelServer, ToolUse, Turn
 from tests.support.node import Node
 from tests.support.proxy import CuttableProxy
+from trunkline import limits
 
 
 class DaemonMachine(MachineDriver):
@@ -25,6 +27,7 @@ class DaemonMachine(MachineDriver):
         self._model = ModelServer()
         self._proxy = CuttableProxy(urlsplit(user.control.url).port or 0)
         self._node: Node
+        self._up_since = 0.0
 
     async def open(self) -> "DaemonMachine":
         await self._model.__aenter__()
@@ -64,12 +67,17 @@ class DaemonMachine(MachineDriver):
         return sum(not one.tool_results for one in self._requests(prompt))
 
     async def cut(self) -> None:
+        """A daemon whose lines break at once waits ever longer before the next one: this one is
+        let live long enough to count as a line."""
+        age_s = asyncio.get_running_loop().time() - self._up_since
+        await asyncio.sleep(max(0.0, limits.LINE_LIVED_S - age_s))
         self._proxy.cut()
         await eventually(self._is_online, lambda online: not online)
 
     async def mend(self) -> None:
         self._proxy.mend()
         await eventually(self._is_online)
+        self._up_since = asyncio.get_running_loop().time()
 
     async def _is_online(self) -> bool:
         machine = await self._user.ok("GET", f"/machines/{self.machine_id}")

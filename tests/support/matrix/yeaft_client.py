@@ -127,17 +127,20 @@ class YeaftClient(ClientDriver):
         if data["type"] != "result":
             view.show(*blocks_in(data, who))
             return
-        # 002: a `result` has no text. The answer is what was streamed since the last one.
+        # 002: a `result` need not have a text. The answer is what was streamed since the last one.
         said = [one for one in view.seen if one.who == who]
         while any(one.kind in ENDS for one in said):
             said.pop(0)
-        text = "".join(one.text for one in said if one.kind is Kind.TEXT)
+        streamed = "".join(one.text for one in said if one.kind is Kind.TEXT)
+        text = data.get("result") or streamed
         kind = Kind.END
         if data["is_error"] or data["subtype"] != "success":
             # It has no word for a cancel either: who cancelled knows what the error means.
             is_cut = data.get("cancelled") or conversation in self._cancelling
             kind = Kind.CANCELLED if is_cut else Kind.ERROR
-            text = text if is_cut else data.get("result") or self._problems.get(conversation, "")
+            text = (
+                streamed if is_cut else data.get("result") or self._problems.get(conversation, "")
+            )
         self._cancelling.discard(conversation)
         view.show(Seen(kind, text, who=who))
 

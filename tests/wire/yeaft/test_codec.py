@@ -19,6 +19,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.proves("002-2-routing-fields", "002-1-server-does-not-parse")
 def test_an_envelope_is_its_type_its_routing_and_unread_data() -> None:
     found = codec.decode(
         '{"data": {"a" : [1, 2.50]}, "type":"claude_output","conversationId":"c","agentId":"a"}'

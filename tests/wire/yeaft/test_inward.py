@@ -173,10 +173,11 @@ def test_a_turn_that_was_finished_before_its_cancel_is_not_cancelled() -> None:
     assert "cancelled" not in end
 
 
-def test_a_program_that_is_gone_ends_the_turn_with_the_last_error() -> None:
+@pytest.mark.parametrize("kind", ["conversation_closed", "conversation_deleted"])
+def test_a_program_that_is_gone_ends_the_turn_with_the_last_error(kind: str) -> None:
     state = conversation("deployed")
     heard(state, message("error", message="out of memory"))
-    (end,) = heard(state, message("conversation_closed", exitCode=137))
+    (end,) = heard(state, message(kind, exitCode=137))
     assert end == {
         "type": "execution_error",
         "error": "out of memory",

@@ -14,10 +14,12 @@ RELEASED = {line for line in LINES if "=" not in line}
 ALIASES = dict(line.split(" = ") for line in LINES if "=" in line)
 
 
+@pytest.mark.proves("002-13-names-never-change")
 def test_every_released_name_is_still_there_and_every_name_is_on_the_list() -> None:
     assert names.RELEASED == RELEASED
 
 
+@pytest.mark.proves("002-1-aliases-stay")
 def test_every_alias_still_means_what_it_meant() -> None:
     assert names.ALIASES == ALIASES
     for old, new in ALIASES.items():

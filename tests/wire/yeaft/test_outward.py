@@ -245,6 +245,30 @@ def test_plans_and_files_are_system_events_with_their_fields() -> None:
     assert file == {"type": "system", "subtype": "file_created", "path": "a.txt", "size": 3}
 
 
+@pytest.mark.proves("002-8-session-ready-fields")
+def test_a_helpers_words_are_thoughts_and_no_part_of_the_answer() -> None:
+    found = data(
+        SAID,
+        line("text_chunk", content="42", agent="researcher", turn_id="t1"),
+        line("execution_complete", content="42", turn_id="t1"),
+    )
+    blocks = [one["message"]["content"][0]["type"] for one in found[1:3]]
+    assert blocks == ["thinking", "text"]
+
+
+def test_a_closed_session_is_told_in_either_dialect() -> None:
+    closed = line("session_closed", reason="user_closed", duration_ms=5, ts=9)
+    assert messages(closed) == [
+        {
+            "type": "conversation_closed",
+            "conversationId": CONVERSATION,
+            "agentId": AGENT,
+            "reason": "user_closed",
+        }
+    ]
+    assert kinds(messages(closed, deployed=True)) == ["conversation_closed", "conversation_deleted"]
+
+
 @pytest.mark.proves("002-4.2-session-ready")
 def test_a_session_that_is_ready_is_told_with_what_it_can() -> None:
     ready = {"session_id": "s-9", "capabilities": ["tools"], "model_info": {"model": "m"}}

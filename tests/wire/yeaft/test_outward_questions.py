@@ -19,6 +19,7 @@ ANSWERED = line(
 )
 
 
+@pytest.mark.proves("002-5.2-permission-is-a-question")
 @pytest.mark.proves("002-7-question", "002-4.2-ask-user-question")
 def test_a_question_for_approval_is_a_choice_of_yes_and_no() -> None:
     assert messages(ASKED) == [
@@ -98,6 +99,7 @@ def test_deployed_clients_get_the_question_at_its_tool_call_and_as_questions() -
 ALICE, BOB = {"id": "p-a", "name": "alice"}, {"id": "p-b", "name": "bob"}
 
 
+@pytest.mark.proves("002-5.3-persons-by-type")
 @pytest.mark.proves("002-4.2-yeaft-output", "002-6-output-by-person")
 def test_each_person_of_a_group_is_streamed_under_its_own_id() -> None:
     found = messages(

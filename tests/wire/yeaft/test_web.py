@@ -64,6 +64,8 @@ def test_a_text_is_found_under_any_of_its_names_and_nothing_is_nothing() -> None
         request.need("sessionId")
     with pytest.raises(Malformed, match="text must be a text"):
         _request(text=["hi"]).get("text")
+    with pytest.raises(Malformed, match="NUL"):
+        _request(text="a\x00b").get("text")
 
 
 def test_positions_come_as_numbers_or_as_digits() -> None:

@@ -56,11 +56,14 @@ class AgpLine(Socket):
     def take_all(self, texts: list[str]) -> None:
         """The messages that one read of the socket brought, in one tight loop: nearly all are
         pieces of text, which go straight to the log."""
-        update, ts, updates = self.device.update, self._host.clock(), 0
+        device, ts, updates = self.device, self._host.clock(), 0
         for text in texts:
             try:
+                if device.text(text, ts):
+                    updates += 1
+                    continue
                 message = decode_uplink(text)
-                if type(message) is Update and update(message, ts):
+                if type(message) is Update and device.update(message, ts):
                     # A stream is bounded by how fast the log takes it, not by a rate.
                     updates += 1
                 else:

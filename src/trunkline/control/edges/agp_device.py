@@ -24,11 +24,14 @@ from trunkline.control.edges.prompts import Prompts
 from trunkline.control.errors import LimitReached
 from trunkline.control.machine import Machine
 from trunkline.control.machine_secrets import Known
+from trunkline.wire.agp import plain
 from trunkline.wire.agp.messages import Answer, Downlink, Update
 from trunkline.wire.agp.repeats import Repeats
 from trunkline.wire.agp.translate import Inward, Logged, to_events
 
 _log = structlog.get_logger(__name__)
+
+_ANY_ID = "0" * 36  # ids of sessions and turns all have this length
 
 
 class Teller(Protocol):
@@ -57,6 +60,9 @@ class AgpDevice:
         self._prompts = Prompts()
         self._work: dict[str, Inward] = {}
         """The prompt at work in each session, and what came of it so far."""
+        self._plain: dict[str, tuple[str, Inward]] = {}
+        """The same with their sessions, by what their pieces of text have in common."""
+        self._place = plain.place_of(self._common_part(_ANY_ID, _ANY_ID))
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
         self._cancelling: dict[str, float] = {}
         """Turns that the device was told to end, and until when it may take."""
@@ -79,6 +85,21 @@ class AgpDevice:
             work.recall(event)
 
     # --- Up: what the device says -----------------------------------------------------------------
+
+    def text(self, text: str, ts: int) -> bool:
+        """A piece of text in its usual form, straight into the log. False: it is anything else."""
+        found = self._plain.get(text[self._place])
+        if found is None:
+            return False
+        session_id, work = found
+        log = self._logs.get(session_id)
+        parts = plain.parts_of(text, self._place.stop)
+        if log is None or parts is None or self._has_ended(work.turn_id):
+            return False
+        if self._repeats.is_new(parts[0]):
+            line = plain.to_line(work, *parts, ts)
+            self._append(log, line)
+        return True
 
     def update(self, message: Update, ts: int) -> bool:
         """A piece of a turn, straight into the log. False: it is none of this device's."""
@@ -239,11 +260,21 @@ class AgpDevice:
     def _begin(self, say: Say) -> None:
         work = self._work.get(say.session_id)
         if work is None or work.turn_id != say.turn_id:
-            self._work[say.session_id] = Inward(
+            self._drop_work(say.session_id)
+            work = self._work[say.session_id] = Inward(
                 say.turn_id,
                 chars_max=limits.AGP_STREAMED_CHARS_MAX,
                 calls_max=limits.AGP_TOOL_CALLS_KEPT,
             )
+            self._plain[self._common_part(say.session_id, say.turn_id)] = say.session_id, work
+
+    def _drop_work(self, session_id: str) -> None:
+        work = self._work.pop(session_id, None)
+        if work is not None:
+            del self._plain[self._common_part(session_id, work.turn_id)]
+
+    def _common_part(self, session_id: str, turn_id: str) -> str:
+        return plain.common_part(self.known.guid, self.known.user_id, session_id, turn_id)
 
     def _is_over(self, say: Say) -> bool:
         return self._has_ended(say.turn_id) or say.session_id not in self._logs
@@ -267,7 +298,7 @@ class AgpDevice:
             self._tell_prompt(following)
 
     def _forget(self, say: Say) -> None:
-        self._work.pop(say.session_id, None)
+        self._drop_work(say.session_id)
         self._cancelling.pop(say.turn_id, None)
 
     def _tell_prompt(self, say: Say) -> None:

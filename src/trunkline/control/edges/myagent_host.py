@@ -5,8 +5,7 @@ import asyncio
 import structlog
 from sqlalchemy import func, select
 
-import trunkline
-from trunkline import limits
+from trunkline import __version__, limits
 from trunkline.control.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.door.credentials import cookie_of, credentials_of
@@ -100,7 +99,7 @@ class MyAgentHost:
             names.CONNECTED,
             connection_id=new_id(),
             content={
-                "server_version": trunkline.__version__,
+                "server_version": __version__,
                 "server_time": timestamp(self._core.clock()),
             },
             metadata={

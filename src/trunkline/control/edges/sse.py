@@ -15,9 +15,10 @@ from trunkline.control.door.credentials import credentials_of
 from trunkline.control.door.door import refuse
 from trunkline.control.door.head import Head
 from trunkline.control.door.origin import cors_headers
-from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
+from trunkline.control.errors import LimitReached, NotFound, TrunklineError, Unauthorized
 from trunkline.control.log import Batch, Log, SessionLog
 from trunkline.control.metrics import Metrics
+from trunkline.control.refusals import Refusals
 from trunkline.control.sessions import Sessions
 from trunkline.control.settings import Settings
 from trunkline.control.tasks import Tasks
@@ -78,6 +79,7 @@ class SseEdge:
         auth: Auth,
         sessions: Sessions,
         log: Log,
+        refusals: Refusals,
         metrics: Metrics,
         tasks: Tasks,
     ) -> None:
@@ -85,6 +87,7 @@ class SseEdge:
         self._auth = auth
         self._sessions = sessions
         self._log = log
+        self._refusals = refusals
         self._metrics = metrics
         self._tasks = tasks
         # One bucket for each second between two heartbeats, so that they do not all fall due
@@ -137,7 +140,11 @@ class SseEdge:
         reader.token_id = who.token_id
         match = _PATH.fullmatch(head.path)
         assert match is not None
-        log = await self._sessions.readable(who, match[1])
+        try:
+            log = await self._sessions.readable(who, match[1])
+        except NotFound as error:
+            self._refusals.note(who, "sse", error)
+            raise
         if await self._auth.identify(secret) != who:
             raise Unauthorized("the token's rights have just changed")
         if len(log.readers) >= limits.READERS_PER_SESSION_MAX:

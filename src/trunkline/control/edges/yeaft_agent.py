@@ -19,9 +19,8 @@ from trunkline.control.edges.yeaft_agent_talk import PROTOCOL, AgentTalk
 from trunkline.control.ids import is_id, new_id
 from trunkline.control.log import SessionLog
 from trunkline.wire.errors import CloseLine, Malformed
-from trunkline.wire.yeaft import codec, names
+from trunkline.wire.yeaft import codec, names, plain
 from trunkline.wire.yeaft.agent import POLICY, Handshake, Visitor, capabilities_of
-from trunkline.wire.yeaft.inward import plain_text
 from trunkline.wire.yeaft.messages import (
     AgentStatus,
     ConversationList,
@@ -32,7 +31,7 @@ from trunkline.wire.yeaft.messages import (
     Registered,
 )
 from trunkline.wire.yeaft.questions import asked
-from trunkline.wire.yeaft.stream import PLAIN_ID, READY
+from trunkline.wire.yeaft.stream import READY
 from trunkline.wire.yeaft.translate import to_events
 
 if TYPE_CHECKING:
@@ -81,7 +80,8 @@ class YeaftAgentLine(Socket):
         self._talk: AgentTalk
         self._refused: dict[str, None] = {}
         self._is_synced = False
-        self._has_listed = False
+        self.has_listed = False
+        """Whether the agent has said which conversations it has."""
 
     # --- The handshake ----------------------------------------------------------------------------
 
@@ -118,21 +118,21 @@ class YeaftAgentLine(Socket):
         if self.agent is None:
             super().take_all(texts)
             return
-        logs, find, append = self.agent.machine.logs, self.agent.find, self._core.log.append
-        ts, plain = self._core.clock(), 0
+        logs, by_head, append = self.agent.machine.logs, self.agent.by_head, self._core.log.append
+        ts, count = self._core.clock(), 0
         for text in texts:
-            session_id = text[PLAIN_ID]
-            log, conversation, line = logs.get(session_id), find(session_id), None
-            if log is not None and conversation is not None:
-                line = plain_text(conversation.inward, text, ts)
-            if log is not None and line is not None:
-                append(log, line)
-                plain += 1
-            else:
-                super().take_all([text])
-                if not self.is_open:
-                    break
-        self._core.metrics.events_received += plain
+            conversation = by_head.get(text[plain.HEAD])
+            if conversation is not None:
+                log = logs.get(conversation.session_id)
+                line = plain.to_line(conversation.inward, text, ts)
+                if log is not None and line is not None:
+                    append(log, line)
+                    count += 1
+                    continue
+            super().take_all([text])
+            if not self.is_open:
+                break
+        self._core.metrics.events_received += count
 
     def go_live(self, agent: Agent) -> None:
         """The machine is attached to this line already."""
@@ -189,10 +189,10 @@ class YeaftAgentLine(Socket):
         conversation = agent.conversation(log.session_id)
         turn_id = conversation.inward.turn_id
         self._log_lines(agent, conversation, log, envelope, text)
-        if conversation.inward.turn_id != turn_id and turn_id is not None:
-            self._talk.turn_ended(log.session_id, turn_id)
         if name not in names.OUTPUT:
             self._of_conversation(agent, conversation, name, text)
+        if conversation.inward.turn_id != turn_id and turn_id is not None:
+            self._talk.turn_ended(log.session_id, turn_id)
         if conversation.inward.remote_id != conversation.saved.get("session_id", ""):
             self._host.remember(agent, conversation)
 
@@ -234,9 +234,9 @@ class YeaftAgentLine(Socket):
         elif name == "error" and conversation.phase is Phase.STARTING:
             why = conversation.inward.problem or "the agent refused the conversation"
             self._talk.start_failed(conversation, why, "SESSION_START_FAILED")
-        elif name == "conversation_closed" and conversation.phase is Phase.READY:
-            conversation.phase = Phase.RESTING  # its program is gone: the next turn resumes it
-        elif name == "conversation_deleted":
+        elif name in ("conversation_closed", "conversation_deleted"):
+            if conversation.phase is Phase.READY:
+                conversation.phase = Phase.RESTING  # its next message takes it up again
             self._talk.stopped(conversation.session_id)
 
     def _outside(self, agent: Agent, name: str, session_id: str | None, text: str) -> None:
@@ -270,9 +270,9 @@ class YeaftAgentLine(Socket):
         ids = {one.id: one.processing for one in listed if isinstance(one.id, str)}
         self.processing = {one for one, busy in ids.items() if busy is True}
         strays = {one for one in ids if one not in agent.machine.logs and _may_be_ours(one)}
-        if strays and not self._has_listed:
+        if strays and not self.has_listed:
             self._core.machines.on_strays(agent.machine, strays)
-        self._has_listed = True
+        self.has_listed = True
 
     def _refuse(self, agent: Agent, session_id: str) -> None:
         """Said once for each id: a buffer that an agent kept may hold thousands of them."""

@@ -42,6 +42,14 @@ def resume(talk: Talk) -> ResumeConversation:
     )
 
 
+def resumed(start: Start) -> str:
+    """The agent's own session that a client chose from its history to go on with, if it did."""
+    own = start.session_config.get("yeaft")
+    chosen = own.get("resume") if isinstance(own, dict) else None
+    found = chosen.get("sessionId") if isinstance(chosen, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def say(talk: Talk, command: Say) -> bytes:
     more = command.metadata.get("yeaft")
     return message_of(

@@ -29,6 +29,7 @@ _log = structlog.get_logger(__name__)
 GOING_AWAY = 1001
 SILENT = 4008
 INTERNAL_ERROR = 1011
+_ENDED = ("failed", "terminated")
 _SESSIONS_AT_ONCE = 500
 _RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
 
@@ -109,9 +110,11 @@ class YeaftAgentHost:
                 line.close(SILENT, "no sign of life")
             else:
                 line.sweep()
-        for agent in self._agents.values():
+        for agent in list(self._agents.values()):
             agent.tidy()
             questions.sweep(self.core, agent)
+            if agent.machine.line is None and agent.machine.state in _ENDED:
+                del self._agents[agent.machine.id]
 
     def say_goodbye(self) -> None:
         for line in list(self.lines):
@@ -174,8 +177,21 @@ class YeaftAgentHost:
             is_busy = is_at_work and turn.session_id in line.processing
             if is_busy or await self._heard_of(agent, turn, limits.RING_EVENTS):
                 heard.append(turn.id)
+                if not is_busy and is_at_work and line.has_listed:
+                    await self._lost(agent, turn)
         if agent.machine.line is line:
             await self.core.recovery.redeliver(agent.machine, heard)
+
+    async def _lost(self, agent: Agent, turn: Turn) -> None:
+        """The agent had begun it, has said what it had kept, and is not at it any more."""
+        await self.core.lifecycle.finish(
+            agent.machine,
+            turn.session_id,
+            "failed",
+            turn.id,
+            error="the agent was restarted in the middle of this turn",
+            code="MACHINE_RESTARTED",
+        )
 
     # --- Records ----------------------------------------------------------------------------------
 

@@ -102,16 +102,16 @@ class Agent:
         self.prompts = Prompts()
         self.questions: dict[tuple[str, str], Pending] = {}
         self._conversations: dict[str, Conversation] = {}
+        self.by_head: dict[str, Conversation] = {}
+        """The same by how each one's plain pieces of text begin."""
 
     def conversation(self, session_id: str) -> Conversation:
         """Of a session that is this machine's."""
         found = self._conversations.get(session_id)
         if found is None:
             found = self._conversations[session_id] = Conversation(self.machine.id, session_id)
+            self.by_head[found.inward.plain_head] = found
         return found
-
-    def find(self, session_id: str) -> Conversation | None:
-        return self._conversations.get(session_id)
 
     def knows(self, session_id: str) -> bool:
         return session_id in self._conversations
@@ -122,6 +122,7 @@ class Agent:
         self.forget_questions(session_id)
         conversation = self._conversations.pop(session_id, None)
         if conversation is not None:
+            del self.by_head[conversation.inward.plain_head]
             conversation.wait(None)
 
     def tidy(self) -> None:

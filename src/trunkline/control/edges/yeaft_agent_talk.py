@@ -73,13 +73,15 @@ class AgentTalk:
         return self._agent.conversation(say.session_id).inward.turn_id == say.turn_id
 
     def _say(self, command: Say) -> None:
+        conversation = self._agent.conversation(command.session_id)
         try:
             now = self._agent.prompts.add(command)
         except LimitReached as error:
             self._spawn(self._finish(command, "failed", error=error.message, code=error.code))
             return
         if now is not None:
-            self._go_on(self._agent.conversation(now.session_id), again=True)
+            conversation.inward.end()  # if it was said before, it was lost with its line
+        self._go_on(conversation)
 
     def _cancel(self, session_id: str) -> None:
         """002 has no answer to it. A turn that does not end in time is ended here."""
@@ -143,16 +145,11 @@ class AgentTalk:
                 if conversation.phase is Phase.NEW:
                     self._go_on(conversation)
 
-    def _go_on(self, conversation: Conversation, *, again: bool = False) -> None:
-        """Does the next thing for a conversation that has something to say.
-
-        `again`: what is at work is said even if it was said before, on a line that broke.
-        """
+    def _go_on(self, conversation: Conversation) -> None:
+        """Does the next thing for a conversation that has something to say."""
         if self._is_over:
             return
-        say = self._agent.prompts.current(conversation.session_id)
-        if again:
-            conversation.inward.end()
+        say = self._next(conversation.session_id)
         match conversation.phase:
             case Phase.NEW:
                 conversation.phase = Phase.STARTING
@@ -165,6 +162,13 @@ class AgentTalk:
             case Phase.READY if say is not None and not self._is_sent(say):
                 conversation.inward.begin(say.turn_id)
                 self._send(words.say(conversation.talk, say))
+
+    def _next(self, session_id: str) -> Say | None:
+        """What the session is at, or comes to now: turns that were ended here are left out."""
+        prompts, ends = self._agent.prompts, self._machine.ends
+        while (say := prompts.current(session_id)) is not None and ends.has_ended(say.turn_id):
+            prompts.ended(session_id, say.turn_id)
+        return say
 
     async def _create_again(self, conversation: Conversation) -> None:
         start = await self._core.machines.delivery.starter(conversation.session_id)
@@ -181,7 +185,12 @@ class AgentTalk:
         conversation.phase = Phase.STARTING
         conversation.provider = str(message.provider)
         conversation.work_dir = message.work_dir if isinstance(message.work_dir, str) else ""
-        self._send(encode(message))
+        remote_id = words.resumed(start)
+        if remote_id and not conversation.inward.dialect:
+            conversation.inward.remote_id = remote_id
+            self._send(encode(words.resume(conversation.talk)))
+        else:
+            self._send(encode(message))
         wait_s = limits.SESSION_START_TIMEOUT_S
         conversation.wait(self._loop.call_later(wait_s, self._not_started, conversation))
 
@@ -218,7 +227,8 @@ class AgentTalk:
         if conversation.inward.turn_id == turn_id:
             conversation.inward.end()
         self._agent.forget_questions(session_id)
-        if self._agent.prompts.ended(session_id, turn_id) is not None:
+        self._agent.prompts.ended(session_id, turn_id)
+        if self._next(session_id) is not None:
             self._go_on(conversation)
 
     def sweep(self) -> None:

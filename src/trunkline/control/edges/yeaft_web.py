@@ -83,7 +83,7 @@ class YeaftWeb(Socket):
         super().__init__(
             bytes_max=limits.FRAME_BYTES_MAX,
             per_minute=per_minute,
-            unsent_max=limits.READER_UNSENT_BYTES_MAX,
+            unsent_max=limits.YEAFT_UNSENT_BYTES_MAX,
         )
         self._host = host
         self._tasks = host.core.tasks
@@ -94,11 +94,13 @@ class YeaftWeb(Socket):
         self._waiting: deque[str] = deque()
         self._is_working = False
         self._is_listing = False
+        self.on_open: Callable[[YeaftWeb], None] = lambda _client: None
         self.on_end: Callable[[YeaftWeb], None] = lambda _client: None
 
     # --- The socket -------------------------------------------------------------------------------
 
     def opened(self) -> None:
+        self.on_open(self)
         self.pause(True)  # nothing is read of somebody who is not known
         self._tasks.spawn(self._admit(), "yeaft web login")
 

@@ -13,7 +13,7 @@ from trunkline.control.machine import Machine
 from trunkline.control.session_records import NewSession, Session
 from trunkline.wire.yeaft.history import History
 from trunkline.wire.yeaft.outward import Outward, from_events
-from trunkline.wire.yeaft.outward_frames import encode, envelope, session_ready
+from trunkline.wire.yeaft.outward_frames import encode, session_ready
 from trunkline.wire.yeaft.web import Request
 
 Json = dict[str, Any]
@@ -250,17 +250,13 @@ async def update_settings(visit: Visit, request: Request) -> None:
 
 
 async def delete(visit: Visit, request: Request) -> None:
-    """Ends it on its machine; its history stays readable."""
+    """Ends it on its machine; its history stays readable. Whoever follows it is told by its log."""
     session = await visit.session_of(request)
-    await visit.core.sessions.close(visit.who, session.id)
     if visit.conversation_id == session.id:
         visit.conversation_id = None
-    closed = [
-        envelope("conversation_closed", conversationId=session.id, agentId=session.machine_id)
-    ]
-    if visit.reader.deployed:
-        closed.append(envelope("conversation_deleted", conversationId=session.id))
-    visit.host.tell_followers(session.id, *closed)
-    if not visit.reader.follows(session.id):
-        visit.send(*closed)
-    visit.reader.leave(session.id)
+    if session.status == "closed":
+        visit.tell("conversation_closed", request, conversationId=session.id)
+        return
+    await visit.follow(session)
+    await visit.core.sessions.close(visit.who, session.id)
+    visit.reader.finished(session.id)

@@ -15,7 +15,8 @@ from trunkline.control.edges.yeaft_web import REFUSED, YeaftWeb
 from trunkline.control.errors import LimitReached
 from trunkline.control.feeds import Feeds, Message, Translate
 from trunkline.control.machine import Machine
-from trunkline.wire.yeaft.outward import Outward, from_events, plain_text
+from trunkline.wire.yeaft import plain
+from trunkline.wire.yeaft.outward import Outward, from_events
 
 _log = structlog.get_logger(__name__)
 
@@ -50,8 +51,8 @@ class YeaftWebHost:
             self._feeds,
             per_minute=self.core.settings.rate_limit_per_minute,
         )
+        client.on_open = self.clients.add
         client.on_end = self._ended
-        self.clients.add(client)
         adopt(transport, head, client, limits.FRAME_BYTES_MAX)
 
     def _ended(self, client: YeaftWeb) -> None:
@@ -78,18 +79,13 @@ class YeaftWebHost:
         if machine is not None:
             self._pins[session_id] = machine.id, machine.kind == "group"
 
-    def tell_followers(self, session_id: str, *bodies: bytes) -> None:
-        for client in list(self.clients):
-            if client.reader.follows(session_id):
-                client.send(*bodies)
-
     def _translate(self, deployed: bool, session_id: str) -> Translate:
         agent_id, is_group = self._pins.get(session_id, (None, False))
         state = Outward(session_id, agent_id=agent_id, is_group=is_group, deployed=deployed)
 
         def translate(event_id: int, line: str) -> list[Message]:
             try:
-                body = plain_text(state, line)
+                body = plain.from_line(state, line)
                 if body is not None:
                     return [Message(event_id, body)]
                 outs = from_events(state, event_id, line)

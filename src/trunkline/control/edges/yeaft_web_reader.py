@@ -33,6 +33,7 @@ class WebReader:
         self._logs: dict[str, SessionLog] = {}
         self._positions: dict[str, int] = {}
         self._said: dict[str, None] = {}
+        self._finished: set[str] = set()
         self.deployed = False
         """Which of the two dialects it is told everything in."""
         self.wants_positions = False
@@ -74,6 +75,9 @@ class WebReader:
         if session_id in self._positions:
             return
         if len(self._positions) >= limits.YEAFT_CONVERSATIONS_MAX:
+            for one in list(self._finished):
+                self.leave(one)
+        if len(self._positions) >= limits.YEAFT_CONVERSATIONS_MAX:
             raise LimitReached(
                 f"this connection follows {limits.YEAFT_CONVERSATIONS_MAX} conversations already"
             )
@@ -88,7 +92,12 @@ class WebReader:
         if not self._connection.is_open or session_id not in self._positions:
             feeds.leave(session_id, self)  # it left while its replay was read from disk
 
+    def finished(self, session_id: str) -> None:
+        """Nothing more comes of it but its end: it makes room as soon as room is needed."""
+        self._finished.add(session_id)
+
     def leave(self, session_id: str) -> None:
+        self._finished.discard(session_id)
         self._logs.pop(session_id, None)
         if self._positions.pop(session_id, None) is not None:
             self._feeds[self.deployed].leave(session_id, self)

@@ -30,9 +30,6 @@ class Host(Protocol):
     def pin(self, session_id: str, machine: Machine | None) -> None:
         """Remembers where a session runs, for those who follow it."""
 
-    def tell_followers(self, session_id: str, *bodies: bytes) -> None:
-        """Says something to every client that follows this session."""
-
 
 class Visit:
     """One client of one person."""

@@ -70,13 +70,14 @@ class Asking:
         """Whether the ask was sent before a restart; then its answer is read on."""
         if seat.record is None:
             return False
-        found = await self._parts.seats.turns(seat.session_id, [round_.key(ask)])
-        if round_.key(ask) not in found:
+        turns = {turn.id: turn for turn in await self._parts.seats.turns(seat.session_id)}
+        turn = next((one for one in turns.values() if one.key == round_.key(ask)), None)
+        seat.knows(turns, turn.id if turn is not None else None)
+        if turn is None:
             return False
         await seat.follow(self._parts.log, max(seat.record.copied_id, ask.copied_id))
         if ask.is_done:
             return True
-        turn = found[round_.key(ask)]
         if turn.state in OPEN:
             seat.answers_now()
             if round_.is_cancelled:
@@ -84,7 +85,8 @@ class Asking:
             return True
         # The record knows an end that the log does not show.
         kind = "execution_error" if turn.state == "failed" else "execution_complete"
-        seat.end({"type": kind, "content": turn.answer, "cancelled": turn.state == "cancelled"})
+        answer = await self._parts.seats.answer(turn.id)
+        seat.end({"type": kind, "content": answer, "cancelled": turn.state == "cancelled"})
         return True
 
     async def stop(self, seat: Seat, reason: str) -> None:

@@ -125,7 +125,6 @@ class Conversation:
         for round_ in self._rounds.values():
             for ask in round_.open():
                 self._seat(ask.person_id).waiting.append((round_, ask))
-            await self._questions.answer_again(self._log.session_id, round_)
             if round_.is_cancelled:
                 self._give_up_later(round_)
         for seat in self._seats.values():
@@ -137,8 +136,7 @@ class Conversation:
         """What was sent before the restart is at work there, and comes first."""
         if seat.record is None or len(seat.waiting) < 2:
             return
-        keys = [round_.key(ask) for round_, ask in seat.waiting]
-        sent = await self._parts.seats.turns(seat.session_id, keys)
+        sent = {turn.key for turn in await self._parts.seats.turns(seat.session_id)}
         waiting = sorted(seat.waiting, key=lambda pair: pair[0].key(pair[1]) not in sent)
         seat.waiting.clear()
         seat.waiting.extend(waiting)

@@ -83,8 +83,8 @@ class Membership:
     async def _introduction(
         self, session: Session, record: SeatRecord, config: dict[str, Any]
     ) -> str:
-        """Devices and agent hosts have no word for a prompt: there it comes with the first
-        message."""
+        """Devices have no word for a prompt, and agent hosts need not look at it: there it comes
+        with the first message."""
         assert session.machine_id is not None
         machine = await self._parts.machines.get(session.machine_id)
         is_told = machine.kind == "vm" or record.heard_id > 0

@@ -4,6 +4,7 @@ Knows which events answer which ask; what they mean for the group is the convers
 """
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Protocol
 
 from trunkline import limits
@@ -11,8 +12,6 @@ from trunkline.control.groups.copying import Json, object_of
 from trunkline.control.groups.round import Ask, Round
 from trunkline.control.groups.seats import SeatRecord
 from trunkline.control.log import Batch, Log, SessionLog
-
-_TURNS_KEPT = 100
 
 
 class Hears(Protocol):
@@ -36,7 +35,7 @@ class Seat:
         self._turn_id: str | None = None
         self._is_answering = False
         """Whether what comes now is of the current ask."""
-        self._other_turns: deque[str] = deque(maxlen=_TURNS_KEPT)
+        self._other_turns: deque[str] = deque(maxlen=limits.PAGE_MAX)
 
     def next(self) -> tuple[Round, Ask] | None:
         """Takes up what waits, if nothing is at work."""
@@ -52,6 +51,11 @@ class Seat:
         """The person's own session, once it has one."""
         assert self.record is not None
         return self.record.member_session_id
+
+    def knows(self, turns: Iterable[str], own: str | None) -> None:
+        """The session's turns, oldest first: the current ask's, if it was sent, and others'."""
+        self._turn_id = own
+        self._other_turns = deque((one for one in turns if one != own), maxlen=limits.PAGE_MAX)
 
     def answers_now(self) -> None:
         """The ask is known to be the session's newest message."""

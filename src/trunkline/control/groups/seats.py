@@ -1,12 +1,12 @@
 """Where persons sit: the session in which each takes part in a group's conversation. Records."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, delete, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
+from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -23,11 +23,13 @@ class SeatRecord(msgspec.Struct):
     copied_id: int
 
 
-class ToldTurn(msgspec.Struct):
-    """The turn in a person's session that an ask became."""
+class MemberTurn(msgspec.Struct):
+    """A turn of a person's session."""
 
+    id: str
+    key: str | None
+    """The ask that it came of; of somebody who talks to the person directly, anything."""
     state: str
-    answer: str | None
 
 
 class Seats:
@@ -58,14 +60,21 @@ class Seats:
                 .values(heard_id=seat.heard_id, copied_id=seat.copied_id)
             )
 
-    async def turns(self, member_session_id: str, keys: Sequence[str]) -> dict[str, ToldTurn]:
-        """What became of these asks; those that were never sent are not there."""
-        query = select(_turns.c.client_message_id, _turns.c.state, _turns.c.answer).where(
-            _turns.c.session_id == member_session_id, _turns.c.client_message_id.in_(keys)
+    async def turns(self, member_session_id: str) -> list[MemberTurn]:
+        """The newest turns of a person's session, in their order."""
+        query = (
+            select(_turns.c.id, _turns.c.client_message_id, _turns.c.state)
+            .where(_turns.c.session_id == member_session_id)
+            .order_by(_turns.c.id.desc())
+            .limit(limits.PAGE_MAX)
         )
         async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
-        return {row.client_message_id: ToldTurn(row.state, row.answer) for row in rows}
+            return [MemberTurn(*row) for row in await connection.execute(query)][::-1]
+
+    async def answer(self, turn_id: str) -> str:
+        async with self._store.read() as connection:
+            found = await connection.scalar(select(_turns.c.answer).where(_turns.c.id == turn_id))
+        return found or ""
 
     async def sessions_of(self, **wanted: str) -> list[str]:
         """The open sessions of persons, by `person_id`, `session_id` or `group_id`."""

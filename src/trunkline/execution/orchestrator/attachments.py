@@ -21,6 +21,7 @@ _log = structlog.get_logger(__name__)
 Json = dict[str, Any]
 
 FOLDER = "attachments"
+_NAME_CHARS_MAX = 100
 _NAMESAKES_MAX = 1_000
 _SHOWN_CHARS_MAX = 60
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
@@ -85,7 +86,7 @@ def safe_name(name: str) -> str:
     if not stem:
         stem, dot, ending = clean, "", ""
     ending = _cut(ending, 20)
-    return (_cut(stem, limits.ATTACHMENT_NAME_CHARS_MAX) or "file") + dot + ending
+    return (_cut(stem, _NAME_CHARS_MAX) or "file") + dot + ending
 
 
 def _cut(text: str, chars_max: int) -> str:

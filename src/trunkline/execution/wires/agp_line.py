@@ -176,6 +176,6 @@ class AgpClient(ForeignClient):
     def _keep_answer(self, prompt_id: str, body: bytes) -> None:
         self._answers[prompt_id] = body
         self._answers_bytes += len(body)
-        while self._answers_bytes > limits.WIRE_ANSWERS_BYTES_MAX:
+        while self._answers_bytes > limits.WIRE_OWED_BYTES_MAX:
             oldest = next(iter(self._answers))
             self._answers_bytes -= len(self._answers.pop(oldest))

@@ -81,7 +81,7 @@ class Courier:
     # --- One line -------------------------------------------------------------------------------
 
     async def _live(self, socket: Socket) -> None:
-        async with asyncio.timeout(limits.WIRE_OPEN_TIMEOUT_S):
+        async with asyncio.timeout(limits.YEAFT_AUTH_TIMEOUT_S):
             await self._wire.greet(socket)
         self._keeper.is_up()
         self._owed.rewind()

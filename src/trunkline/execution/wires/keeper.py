@@ -85,6 +85,6 @@ class Keeper:
             raise Refused(f"the server refuses this machine ({end.reason})")
 
     def _delay_s(self) -> float:
-        delay_s = limits.WIRE_RECONNECT_S * limits.WIRE_RECONNECT_FACTOR**self._failures
-        self._failures = min(self._failures + 1, 100)
-        return min(delay_s, limits.WIRE_RECONNECT_S_MAX)
+        delays = limits.WIRE_RECONNECT_DELAYS_S
+        self._failures += 1
+        return delays[min(self._failures, len(delays)) - 1]

@@ -77,14 +77,16 @@ def coded(foreign: str) -> str:
 
 
 def decoded(local: str) -> str:
+    """A folder that somebody else named is called what it is called."""
     if not local.startswith(_CODED):
         return local
     text = local.removeprefix(_CODED)
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return raw.decode("utf-8", "surrogatepass")
-    except (binascii.Error, UnicodeError):
-        return local  # nobody's but that of whoever made the folder
+        foreign = raw.decode("utf-8", "surrogatepass")
+        return foreign if coded(foreign) == local else local
+    except (binascii.Error, ValueError):
+        return local
 
 
 def _read(path: Path) -> dict[str, str]:

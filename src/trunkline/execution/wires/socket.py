@@ -64,7 +64,7 @@ class Socket:
 async def open_socket(http: aiohttp.ClientSession, url: URL) -> Socket:
     """Raises NoLine. An HTTP answer that is no WebSocket has its status as the end's code."""
     try:
-        async with asyncio.timeout(limits.WIRE_OPEN_TIMEOUT_S):
+        async with asyncio.timeout(limits.LINE_OPEN_TIMEOUT_S):
             socket = await http.ws_connect(
                 url,
                 max_msg_size=limits.FRAME_BYTES_MAX,

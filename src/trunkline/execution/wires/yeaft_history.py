@@ -54,4 +54,4 @@ def _title(path: Path) -> str:
         return ""
     said = conversation.parse(head.decode("utf-8", "replace"))
     first = next((one.content for one in said if one.role == "user"), "")
-    return " ".join(first.split())[: limits.WIRE_HISTORY_TITLE_CHARS_MAX]
+    return " ".join(first.split())[: limits.NAME_CHARS_MAX]

@@ -5,6 +5,7 @@ Each conversation is a session. It is spoken in the dialect that the server uses
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -54,6 +55,8 @@ class YeaftClient(ForeignClient):
         super().__init__(url, agent_config, folder, on_refused, **timing)
         self._introduction = introduction
         self._home = home
+        self._deployed_mark = folder / "deployed"
+        """There while the server speaks that dialect: turns may end before it says so again."""
         self._streams = Streams(self._stream, self.prompts)
         self._awaited: dict[str, bool] = {}
         """Sessions whose start somebody waits for; True for one that is resumed."""
@@ -122,7 +125,7 @@ class YeaftClient(ForeignClient):
         request.fields.setdefault("conversationId", str(uuid4()))
         session_id = self._session_of(request)
         is_deployed = any(name in request.fields for name in _DEPLOYED_ONLY)
-        self._streams.of(session_id).deployed = is_deployed and "options" not in request.fields
+        self._speak(session_id, is_deployed=is_deployed and "options" not in request.fields)
         self._await_start(session_id, is_resumed=False)
 
     def _resume(self, request: Request) -> None:
@@ -134,7 +137,7 @@ class YeaftClient(ForeignClient):
             self._streams.forget(named)
         session_id = self._session_of(request)
         if request.get("claudeSessionId") is not None:
-            self._streams.of(session_id).deployed = True
+            self._speak(session_id, is_deployed=True)
         self._await_start(session_id, is_resumed=True)
 
     def _is_here(self, session_id: str) -> bool:
@@ -180,8 +183,7 @@ class YeaftClient(ForeignClient):
         said = request.get("clientMessageId")
         if said is not None and not self._repeats.is_new(f"{session_id}/{said[:200]}"):
             return
-        if request.type in _DEPLOYED_TALK:
-            self._streams.of(session_id).deployed = True
+        self._speak(session_id, is_deployed=request.type in _DEPLOYED_TALK)
         if "files" in request.fields:
             request.fields["attachments"] = request.fields["files"]
         files = request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
@@ -201,7 +203,11 @@ class YeaftClient(ForeignClient):
         current = self.prompts.current(session_id)
         if current is not None:
             self.cancel(session_id, current.turn_id)
-        elif self._streams.of(session_id).deployed:
+            return
+        if session_id in self.active_sessions():
+            # A turn of an earlier daemon may wait there for a person.
+            self.deliver(session_id, "cancel", {"reason": "user_cancelled"})
+        if self._streams.of(session_id).deployed:
             # It is over already: whoever asked waits for the word.
             conversation_id = request.need("conversationId")
             self.owe(envelope("execution_cancelled", conversationId=conversation_id))
@@ -227,9 +233,24 @@ class YeaftClient(ForeignClient):
         return [out.body for out in from_events(self._streams.of(session_id), event_id, line)]
 
     def _stream(self, session_id: str) -> Outward:
-        stream = Outward(self.names.foreign(session_id), agent_id=self._introduction.id)
+        stream = Outward(
+            self.names.foreign(session_id),
+            agent_id=self._introduction.id,
+            deployed=self._deployed_mark.exists(),
+        )
         stream.session_id = session_id
         return stream
+
+    def _speak(self, session_id: str, *, is_deployed: bool) -> None:
+        """The server has shown which dialect it speaks."""
+        stream = self._streams.of(session_id)
+        if stream.deployed != is_deployed:
+            stream.deployed = is_deployed
+            with contextlib.suppress(OSError):
+                if is_deployed:
+                    self._deployed_mark.touch()
+                else:
+                    self._deployed_mark.unlink(missing_ok=True)
 
     def _no_groups(self, request: Request) -> None:
         why = "this agent runs no groups; send_message talks to it alone"

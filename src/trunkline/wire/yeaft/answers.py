@@ -13,18 +13,16 @@ class Person(msgspec.Struct, frozen=True):
 class Answer:
     """The pieces of one answer, up to a bound: the log has them all."""
 
-    __slots__ = ("_chars", "_chars_max", "_pieces")
+    __slots__ = ("_pieces", "_room")
 
     def __init__(self, chars_max: int) -> None:
-        self._chars_max = chars_max
-        self._chars = 0
+        self._room = chars_max
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
-        if self._chars < self._chars_max:
-            piece = piece[: self._chars_max - self._chars]
-            self._pieces.append(piece)
-            self._chars += len(piece)
+        if self._room > 0:
+            self._pieces.append(piece[: self._room])
+            self._room -= len(piece)
 
     @property
     def text(self) -> str:

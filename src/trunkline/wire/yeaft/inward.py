@@ -10,17 +10,22 @@ import msgspec
 
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
-from trunkline.wire.yeaft import codec, names
+from trunkline.wire.yeaft import codec, names, plain
 from trunkline.wire.yeaft.answers import Person
 from trunkline.wire.yeaft.messages import Ended, Envelope, Question, Ready, Speaker
 from trunkline.wire.yeaft.output import TOO_MANY_TURNS, Block, Output, shown, usage_of
 from trunkline.wire.yeaft.questions import asked
-from trunkline.wire.yeaft.stream import DEPLOYED, PLAIN_TAIL, READY, Inward
+from trunkline.wire.yeaft.stream import DEPLOYED, READY, Inward
 
 AGENT_ERROR: Final = "AGENT_ERROR"
 TURN_LIMIT: Final = "TURN_LIMIT"
 SESSION_CRASHED: Final = "SESSION_CRASHED"
 """Codes of `execution_error` (docs/protocols/events.md)."""
+
+ENDINGS: Final = frozenset(
+    ("turn_completed", "execution_cancelled", "conversation_closed", "conversation_deleted")
+)
+"""What ends a turn, if one is at work, besides a `result`."""
 
 _RAW = ',"raw":{"protocol":"yeaft","message":'
 _RAW_BEFORE = ',"raw":{"protocol":"yeaft"}}'
@@ -28,7 +33,6 @@ _NAME_CHARS_MAX = 200
 _ERROR_CHARS_MAX = 4_000
 
 _encode = msgspec.json.Encoder().encode
-_string = msgspec.json.Decoder(str)
 
 
 class _Event(msgspec.Struct, omit_defaults=True, gc=False):
@@ -53,8 +57,8 @@ class _Event(msgspec.Struct, omit_defaults=True, gc=False):
 
 def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
     """The message as lines of the log: at least one, because whatever it says is kept."""
-    if envelope.type in names.OUTPUT:
-        line = plain_text(state, text, ts)
+    if text.startswith(state.plain_head):
+        line = plain.to_line(state, text, ts)
         if line is not None:
             return [line]
     try:
@@ -68,23 +72,6 @@ def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str
     return [f"{first[:-1]}{_RAW}{text}}}}}", *(line[:-1] + _RAW_BEFORE for line in others)]
 
 
-def plain_text(state: Inward, text: str, ts: int) -> str | None:
-    """The hot path: a piece of text in the form in which nearly all come. None: any other."""
-    head = state.plain_head
-    if not (text.startswith(head) and text.endswith(PLAIN_TAIL)):
-        return None
-    quoted = text[len(head) : -len(PLAIN_TAIL)]
-    try:
-        said = _string.decode(quoted)
-    except (msgspec.DecodeError, UnicodeError):
-        return None
-    # Spaces and escapes make it longer; they can be written in more than one way.
-    if not said or (len(quoted) != len(said) + 2 and _encode(said).decode() != quoted):
-        return None
-    state.answer.add(said)
-    return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"ts":{ts}}}'
-
-
 def _lines(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
     """What the message means for the session; nothing, if it means nothing to it."""
     match names.canonical(envelope.type):
@@ -96,7 +83,7 @@ def _lines(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
             return [_question(state, codec.read(text, Question), ts)]
         case name if name in READY:
             return [_ready(state, codec.read(text, Ready), ts)]
-        case "turn_completed" | "execution_cancelled" | "conversation_closed" as name:
+        case name if name in ENDINGS:
             return _turn_over(state, name, codec.read(text, Ended), ts)
         case "session_id_update":
             _note_remote_id(state, codec.read(text, Ended))

@@ -19,10 +19,20 @@ from trunkline.wire.yeaft.outward_state import Out, Outward
 __all__ = ["PROTOCOL", "Out", "Outward", "from_events"]
 
 PROTOCOL = "yeaft"
-_TEXT = '{"type":"text_chunk",'
 _VERBATIM = b'{"protocol":"yeaft","message":'
 _READY = "session_ready"
 _DEPLOYED_READY = ("conversation_created", "conversation_resumed")
+_SYSTEM = frozenset(
+    (
+        "plan",
+        "plan_created",
+        "plan_step_start",
+        "plan_step_complete",
+        "plan_step_failed",
+        "file_created",
+    )
+)
+"""Told as system events of the same name, with their fields."""
 _NOT_SHOWN = ("type", "subtype", "raw", "ts", "turn_id")
 
 _MAKERS: dict[str, Callable[[Outward, int, SessionEvent], list[bytes]]] = {
@@ -33,40 +43,14 @@ _MAKERS: dict[str, Callable[[Outward, int, SessionEvent], list[bytes]]] = {
     "tool_call_complete": speech.tool_end,
     "skill_call_start": speech.tool_start,
     "skill_call_complete": speech.tool_end,
+    "mcp_call_start": speech.tool_start,
+    "mcp_call_complete": speech.tool_end,
     "approval_request": speech.asked,
     "approval_resolved": speech.answered,
     "person_start": turns.person_start,
     "person_complete": turns.person_end,
     "person_error": turns.person_end,
 }
-
-
-class _Text(msgspec.Struct, tag="text_chunk", gc=False):
-    """The event that nearly all are."""
-
-    content: str
-    turn_id: str | None = None
-    person: msgspec.Raw = msgspec.Raw()
-    raw: msgspec.Raw = msgspec.Raw()
-
-
-_text = msgspec.json.Decoder(_Text)
-
-
-def plain_text(state: Outward, line: str) -> bytes | None:
-    """The hot path: what `from_events` makes of a piece of text that a turn of one machine has
-    said. None: any other event."""
-    if not line.startswith(_TEXT):
-        return None
-    try:
-        event = _text.decode(line)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return None
-    said = event.content
-    if not said or event.turn_id is None or event.person or event.raw:
-        return None
-    state.note(event.turn_id, "", said)
-    return state.own.text(said)
 
 
 def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
@@ -89,8 +73,10 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
             return [Out(body) for body in turns.usage(state, event, _fields(line))]
         case "session_status":
             return [Out(body) for body in _status(state, event, _fields(line))]
-        case "plan" | "file_created":
-            return [Out(state.frame(event).system(event.type, **_fields(line)))]
+        case "session_closed":
+            return [Out(body) for body in turns.closed(state, event)]
+        case kind if kind in _SYSTEM:
+            return [Out(state.frame(event).system(kind, **_fields(line)))]
     return []
 
 

@@ -32,7 +32,7 @@ def envelope(kind: str, /, **fields: Any) -> bytes:
 class Frame:
     """The envelope around the `data` of one conversation, or of one person in a group's."""
 
-    __slots__ = ("_head", "_text_head")
+    __slots__ = ("_head", "text_head")
 
     def __init__(
         self, conversation_id: str, group_id: str | None = None, person: Json | None = None
@@ -42,7 +42,7 @@ class Frame:
             fields["type"] = "yeaft_output"
             fields |= {"groupId": group_id, "vpId": person.get("id"), "vpName": person.get("name")}
         self._head = encode(fields)[:-1] + b',"data":'
-        self._text_head = self._head + _ASSISTANT + b'{"type":"text","text":'
+        self.text_head = self._head + _ASSISTANT + b'{"type":"text","text":'
 
     def data(self, data: Json) -> bytes:
         return self._head + encode(data) + b"}"
@@ -51,7 +51,7 @@ class Frame:
         return self._head + _ASSISTANT + block + b"]}}}"
 
     def text(self, text: str) -> bytes:
-        return self._text_head + encode(text) + b"}]}}}"
+        return self.text_head + encode(text) + b"}]}}}"
 
     def thinking(self, text: str) -> bytes:
         return self.assistant(b'{"type":"thinking","thinking":' + encode(text) + b"}")

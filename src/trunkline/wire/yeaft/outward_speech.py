@@ -16,6 +16,8 @@ def text(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     said = text_of(event.content)
     if not said:
         return []
+    if event.agent is not None:  # a helper's words are no part of the answer
+        return [state.frame(event).thinking(said)]
     state.said(event, said)
     return [state.frame(event).text(said)]
 

@@ -9,8 +9,9 @@ from trunkline.wire.yeaft.outward_frames import Frame
 
 _OPEN_MAX = 100
 """Turns, voices and tool calls that are remembered: a stream that forgets to end is no leak."""
-_TAIL_CHARS = 200
-_TAIL_CHARS_MAX = 4 * _TAIL_CHARS  # then it is cut to half
+_TAIL_CHARS = 400
+_COMPARED_CHARS = 200
+_PIECES_MAX = 64
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -56,11 +57,12 @@ class Outward:
         self.session_id = conversation_id
         """What its machine calls it."""
         self.own = Frame(conversation_id)
+        self.text_head = self.own.text_head
         self.calls: dict[str, str] = {}
         """Tools that run: id to name."""
         self._turns: dict[str, Turn] = {}
         self._ended: dict[str, None] = {}
-        self._tails: dict[tuple[str, str], str] = {}
+        self._tails: dict[tuple[str, str], list[str]] = {}
         """The end of what each voice of a turn has said since its last tool call."""
         self._persons: dict[str, Frame] = {}
 
@@ -115,12 +117,13 @@ class Outward:
 
     def note(self, turn_id: str, person: str, text: str) -> None:
         key = turn_id, person
-        tail = self._tails.get(key)
-        if tail is None:
-            keep(self._tails, key, text)
-            return
-        tail += text
-        self._tails[key] = tail if len(tail) < _TAIL_CHARS_MAX else tail[-_TAIL_CHARS_MAX // 2 :]
+        pieces = self._tails.get(key)
+        if pieces is None:
+            pieces = []
+            keep(self._tails, key, pieces)
+        pieces.append(text[-_TAIL_CHARS:])
+        if len(pieces) > _PIECES_MAX:
+            pieces[:] = ["".join(pieces)[-_TAIL_CHARS:]]
 
     def paused(self, event: SessionEvent) -> None:
         """A tool is called: what is said after it is another text."""
@@ -129,9 +132,12 @@ class Outward:
     def has_said(self, event: SessionEvent, turn_id: str, answer: str) -> bool:
         """Whether an answer was streamed already. Its end tells: a machine may put the pieces
         of a long one together in its own way."""
-        end = answer.rstrip()[-_TAIL_CHARS:]
+        end = answer.rstrip()[-_COMPARED_CHARS:]
         voices = ((key, person_of(event)) for key in (turn_id, ""))
-        return not end or any(self._tails.get(one, "").rstrip().endswith(end) for one in voices)
+        return not end or any(self._tail(one).endswith(end) for one in voices)
+
+    def _tail(self, voice: tuple[str, str]) -> str:
+        return "".join(self._tails.get(voice, ())).rstrip()
 
 
 def person_of(event: SessionEvent) -> str:

@@ -107,6 +107,15 @@ def _closing(state: Outward, event: SessionEvent) -> bytes:
     return envelope(kind, conversationId=state.conversation_id)
 
 
+def closed(state: Outward, event: SessionEvent) -> list[bytes]:
+    """Nothing more comes; what was said stays readable."""
+    fields = {"conversationId": state.conversation_id, "agentId": state.agent_id}
+    told = [envelope("conversation_closed", **fields, reason=event.reason)]
+    if state.deployed:
+        told.append(envelope("conversation_deleted", **fields))
+    return told
+
+
 # --- Persons of a group ---------------------------------------------------------------------------
 
 

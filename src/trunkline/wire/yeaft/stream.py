@@ -23,10 +23,6 @@ READY: Final = {
 }
 """The answers to `create_conversation` and `resume_conversation`, and the dialect of each."""
 
-_PLAIN_ID = '{"type":"claude_output","conversationId":"'
-PLAIN_ID: Final = slice(len(_PLAIN_ID), len(_PLAIN_ID) + 36)
-"""Where a plain piece of text names its conversation, whose id is a UUID."""
-PLAIN_TAIL: Final = "}]}}}"
 _encode = msgspec.json.Encoder().encode
 
 

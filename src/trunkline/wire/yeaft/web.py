@@ -73,6 +73,8 @@ class Request:
                 continue
             if not isinstance(value, str):
                 raise Malformed(f"{name} must be a text")
+            if "\x00" in value:
+                raise Malformed(f"{name} must not hold NUL")
             return value
         return None
 

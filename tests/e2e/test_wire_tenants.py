@@ -1,0 +1,214 @@
+"""Every id that a client can name, tried by somebody whose it is not.
+
+Each is refused with the very answer that an id gets which exists nowhere, and is audited; what
+exists nowhere is not. The owner's machines hear nothing of it.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import Control, TestUser
+from tests.support.matrix.json_socket import Json, JsonSocket
+from tests.support.matrix.treasure import (
+    NOWHERE,
+    Treasure,
+    audited,
+    hoard,
+    refused,
+    same,
+    untouched,
+)
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def eve(control: Control) -> TestUser:
+    return await control.user("eve")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def treasure(control: Control) -> AsyncIterator[Treasure]:
+    async with hoard(control) as made:
+        yield made
+
+
+# --- REST -------------------------------------------------------------------------------------
+
+REST: list[tuple[str, str, Json | None, str, str]] = [
+    ("GET", "/sessions/{}", None, "session", "session"),
+    ("POST", "/sessions/{}/messages", {"message": "hi"}, "session", "session"),
+    ("POST", "/sessions/{}/cancel", {}, "session", "session"),
+    ("DELETE", "/sessions/{}", None, "session", "session"),
+    ("POST", "/approvals/{}", {"confirmed": True}, "approval", "approval"),
+    ("POST", "/approvals/{}", {"confirmed": True}, "request", "approval"),
+    ("GET", "/machines/{}", None, "machine", "machine"),
+    ("GET", "/groups/{}", None, "group", "group"),
+    ("GET", "/persons/{}", None, "person", "person"),
+    ("GET", "/agents/{}", None, "agent", "agent"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "what", "kind"), REST)
+async def test_rest_does_not_find_what_is_anothers(
+    control: Control,
+    eve: TestUser,
+    treasure: Treasure,
+    method: str,
+    path: str,
+    body: Json | None,
+    what: str,
+    kind: str,
+) -> None:
+    name = treasure.ids[what]
+    status, answer = await eve.call(method, path.format(name), body)
+    other_status, other = await eve.call(method, path.format(NOWHERE), body)
+    assert (status, other_status) == (404, 404)
+    same(answer, other, name)
+    await audited(control, eve, "rest", kind, name)
+    await untouched(treasure)
+
+
+async def test_a_reader_does_not_find_what_is_anothers(
+    control: Control, eve: TestUser, treasure: Treasure
+) -> None:
+    name = treasure.ids["session"]
+    status, answer = await eve.call("GET", f"/sessions/{name}/stream")
+    other_status, other = await eve.call("GET", f"/sessions/{NOWHERE}/stream")
+    assert (status, other_status) == (404, 404)
+    same(answer, other, name)
+    await audited(control, eve, "sse", "session", name)
+
+
+@pytest.mark.parametrize("what", ["machine", "guid", "group"])
+async def test_rest_makes_no_session_on_what_is_anothers(
+    control: Control, eve: TestUser, treasure: Treasure, what: str
+) -> None:
+    name = treasure.ids[what]
+    status, answer = await eve.call("POST", "/sessions", {"machine_id": name})
+    other_status, other = await eve.call("POST", "/sessions", {"machine_id": NOWHERE})
+    assert (status, other_status) == (404, 404)
+    same(answer, other, name)
+    await audited(control, eve, "rest", "machine", name)
+
+
+# --- WebSocket clients ------------------------------------------------------------------------
+
+
+class Attempt(NamedTuple):
+    """A message that names what is Ann's. `make` is given the id; `kind` is what is audited."""
+
+    what: str
+    kind: str
+    make: Callable[[str], Json]
+
+    def __str__(self) -> str:
+        message = self.make("ID")
+        return f"{message.get('event') or message.get('type')}-{self.what}"
+
+
+def myagent(event: str, what: str = "session", kind: str = "session", **fields: Any) -> Attempt:
+    def make(name: str) -> Json:
+        filled = json.loads(json.dumps(fields).replace("ID", name))
+        return {"event": event, "session_id": name, **filled}
+
+    return Attempt(what, kind, make)
+
+
+def yeaft(kind_: str, field: str, what: str, kind: str, **fields: Any) -> Attempt:
+    return Attempt(what, kind, lambda name: {"type": kind_, field: name, **fields})
+
+
+MYAGENT = [
+    myagent("user.message", content="hi"),
+    myagent("user.response", step_id=f"confirm_{uuid4()}_bash", content=True),
+    myagent("user.cancel"),
+    myagent("user.reconnect"),
+    myagent("user.request_state"),
+    Attempt(
+        "machine",
+        "machine",
+        lambda name: {"event": "user.create_session", "content": {"machine_id": name}},
+    ),
+    Attempt(
+        "guid",
+        "machine",
+        lambda name: {"event": "user.create_session", "content": {"machine_id": name}},
+    ),
+    Attempt(
+        "agent",
+        "agent",
+        lambda name: {"event": "user.create_session", "content": {"agent_id": name}},
+    ),
+]
+
+YEAFT = [
+    yeaft("send_message", "conversationId", "session", "session", text="hi"),
+    yeaft("cancel_execution", "conversationId", "session", "session"),
+    yeaft("resume_conversation", "conversationId", "session", "session"),
+    yeaft("resume_conversation", "sessionId", "session", "session"),
+    yeaft("delete_conversation", "conversationId", "session", "session"),
+    yeaft("something_new", "conversationId", "session", "session"),
+    yeaft("ask_user_answer", "requestId", "request", "approval", answer="yes"),
+    yeaft("ask_user_answer", "requestId", "approval", "approval", answer="yes"),
+    yeaft("create_conversation", "agentId", "machine", "machine", provider="claude-code"),
+    yeaft("create_conversation", "agentId", "guid", "machine", provider="claude-code"),
+    yeaft("list_folders", "agentId", "machine", "machine"),
+    yeaft("yeaft_session_chat", "groupId", "group", "group", text="hi"),
+    yeaft("unify_group_chat", "groupId", "group", "group", text="hi"),
+]
+
+
+@pytest.mark.parametrize("attempt", MYAGENT, ids=str)
+async def test_a_myagent_client_does_not_find_what_is_anothers(
+    control: Control, eve: TestUser, treasure: Treasure, attempt: Attempt
+) -> None:
+    name = treasure.ids[attempt.what]
+    async with await eve.vm():  # else a session of hers would fail for want of a machine
+        socket = JsonSocket(control.url.replace("http", "ws", 1) + "/ws/myagent")
+        await socket.open(Authorization=f"Bearer {eve.token}")
+        answer = await refused(socket, attempt.make(name))
+        same(answer, await refused(socket, attempt.make(NOWHERE)), name)
+        await socket.leave()
+    await audited(control, eve, "myagent", attempt.kind, name)
+    await untouched(treasure)
+
+
+@pytest.mark.parametrize("attempt", YEAFT, ids=str)
+async def test_a_yeaft_client_does_not_find_what_is_anothers(
+    control: Control, eve: TestUser, treasure: Treasure, attempt: Attempt
+) -> None:
+    name = treasure.ids[attempt.what]
+    address = control.url.replace("http", "ws", 1)
+    socket = await JsonSocket(f"{address}/ws/yeaft?type=web&token={eve.token}").open()
+    answer = await refused(socket, attempt.make(name))
+    same(answer, await refused(socket, attempt.make(NOWHERE)), name)
+    await socket.leave()
+    await audited(control, eve, "yeaft", attempt.kind, name)
+    await untouched(treasure)
+
+
+async def test_a_step_of_anothers_question_is_no_step_in_a_session_of_ones_own(
+    control: Control, eve: TestUser, treasure: Treasure
+) -> None:
+    asked = treasure.ids["request"]
+    async with await eve.vm():
+        session = await eve.session()
+        socket = JsonSocket(control.url.replace("http", "ws", 1) + "/ws/myagent")
+        await socket.open(Authorization=f"Bearer {eve.token}")
+
+        def response(name: str) -> Json:
+            step = f"confirm_{name}_approve"
+            yes = {"event": "user.response", "step_id": step, "content": True}
+            return {**yes, "session_id": session}
+
+        answer = await refused(socket, response(asked))
+        same(answer, await refused(socket, response(NOWHERE)), asked)
+        await socket.leave()
+    await audited(control, eve, "myagent", "approval", asked)
+    await untouched(treasure)

@@ -1,0 +1,124 @@
+"""Document 002 §6 to §13: groups, questions, life of a conversation, the server's part."""
+
+from tests.requirements.requirement import Requirement
+
+REQUIREMENTS = (
+    Requirement(
+        "002-6-mentions-choose",
+        "`mentions` choose which virtual persons answer.",
+    ),
+    Requirement(
+        "002-6-no-mention-all",
+        "Without mentions everybody answers.",
+    ),
+    Requirement(
+        "002-6-parallel",
+        "The persons of a group answer in parallel.",
+    ),
+    Requirement(
+        "002-6-output-by-person",
+        "Each person's answer is streamed under its own id.",
+    ),
+    Requirement(
+        "002-6-attachments",
+        "Attachments `{name, mime, base64}` travel with a message.",
+    ),
+    Requirement(
+        "002-6-old-name",
+        "`unify_group_chat` is the same as `yeaft_session_chat`.",
+    ),
+    Requirement(
+        "002-7-question",
+        "A question has `requestId`, `prompt`, perhaps `choices`, and `multiSelect`.",
+    ),
+    Requirement(
+        "002-7-answer",
+        "The answer names the `requestId` and reaches the tool that asked.",
+    ),
+    Requirement(
+        "002-7-turn-goes-on",
+        "After the answer the turn goes on.",
+    ),
+    Requirement(
+        "002-8-lifecycle",
+        "A conversation goes from `create_conversation` over `session_ready` and `send_message` to"
+        " `claude_output`.",
+    ),
+    Requirement(
+        "002-8-session-ready-fields",
+        "`session_ready` holds `conversationId`, `sessionId`, `capabilities` and `modelInfo`.",
+    ),
+    Requirement(
+        "002-8-next-turn",
+        "After a turn the next message can be sent.",
+    ),
+    Requirement(
+        "002-9-data-is-not-parsed",
+        "The `data` of an agent's output arrives as it was sent, byte for byte.",
+    ),
+    Requirement(
+        "002-9-output-by-conversation",
+        "Output goes to the clients of its conversation.",
+    ),
+    Requirement(
+        "002-9-routed-by-pin",
+        "A client's message goes to the agent of its conversation's pin, and nowhere else.",
+    ),
+    Requirement(
+        "002-9-authentication",
+        "The server lets nobody in without a token that it knows.",
+    ),
+    Requirement(
+        "002-9-agents-prove-their-secret",
+        "An agent proves its secret before anything else.",
+    ),
+    Requirement(
+        "002-9-owner-only",
+        "A conversation is served to those who may see it, and to nobody else.",
+    ),
+    Requirement(
+        "002-10-pinned-to-its-agent",
+        "A conversation stays with the agent on which it was created.",
+    ),
+    Requirement(
+        "002-10-server-chooses",
+        "Without an agent in `create_conversation` the server chooses one.",
+    ),
+    Requirement(
+        "002-10-offline-history-readable",
+        "While its agent is offline, a conversation's history can be read.",
+    ),
+    Requirement(
+        "002-10-offline-cannot-send",
+        "While its agent is offline, sending is an error that says so.",
+    ),
+    Requirement(
+        "002-11-heartbeat",
+        "An agent's `agent_status` of `idle` or `busy` tells that it lives, and how.",
+    ),
+    Requirement(
+        "002-11-silence-is-death",
+        "An agent that falls silent is taken for gone.",
+    ),
+    Requirement(
+        "002-11-buffered-while-away",
+        "Messages for an agent that is briefly away are kept and flushed in order.",
+    ),
+    Requirement(
+        "002-11-client-may-send-again",
+        "A client that sends its buffer again after a reconnect repeats nothing.",
+    ),
+    Requirement(
+        "002-12-readable-on-the-wire",
+        "Every envelope can be read on the wire as JSON text.",
+    ),
+    Requirement(
+        "002-12-agents-debug-setting",
+        'An agent logs its engine\'s events with `"debug": true` in its own settings.',
+        reason="a setting of the Yeaft agent's own program, which is not part of this project",
+    ),
+    Requirement(
+        "002-13-names-never-change",
+        "A name that was released is never changed or taken away.",
+    ),
+)

@@ -1,0 +1,204 @@
+"""What a Yeaft agent says outside of sessions, and what it is told unread."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.eventually import eventually
+from tests.unit.control.edges.yeaft_line import World, world
+from trunkline import limits
+from trunkline.control.commands import Configure, Forward
+from trunkline.control.ids import new_id
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[World]:
+    async with world(tmp_path / "data") as made:
+        yield made
+
+
+# --- To the user's clients ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type":"llm_config","models" : [1.50, "é"]}',
+        '{"type":"mcp_servers_list","servers":[]}',
+        '{ "type":"yeaft_settings","a":{"b":null}}',
+        '{"type":"folders_list","requestId":7,"folders":["/srv"]}',
+        '{"type":"history_sessions_list","sessions":[{"sessionId":"x"}]}',
+        '{"type":"never_heard_of","deep":{"conversationId":"x"}}',
+        '{"type":"crew_output","sessionId":"crew_1","role":"r","data":{}}',
+        '{"type":"yeaft_output","conversationId":"yeaft-virtual-1","vpId":"a","data":{}}',
+        '{"type":"unify_output","sessionId":"1a1de681-1870-4ed6-bf7b-0f808277ad3a","data":{}}',
+        '{"type":"slash_commands_update","conversationId":"__preload__"}',
+    ],
+)
+async def test_what_belongs_to_no_session_reaches_the_users_clients_as_it_came(
+    here: World, text: str
+) -> None:
+    heard: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
+    here.core.relay.listen("yeaft", here.who.user_id, lambda *told: heard.append(told))
+    here.core.relay.listen("yeaft", new_id(), lambda *told: others.append(told))
+    here.core.relay.listen("agp", here.who.user_id, lambda *told: others.append(told))
+    here.line.hear(text)
+    assert heard == [(here.machine_id, text)]
+    assert others == []
+    assert here.line.of_type("error") == []
+
+
+@pytest.mark.parametrize("kind", ["agent_status", "conversation_list", "agent_sync_complete"])
+async def test_what_an_agent_says_of_itself_is_for_us(here: World, kind: str) -> None:
+    heard: list[tuple[str, str]] = []
+    here.core.relay.listen("yeaft", here.who.user_id, lambda *told: heard.append(told))
+    here.line.hear({"type": kind, "state": "busy", "conversations": []})
+    assert heard == []
+    assert here.line.of_type("error") == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["claude_output", "session_ready", "turn_completed", "ask_user_question"]
+)
+async def test_a_conversation_that_is_nobodys_is_refused(here: World, kind: str) -> None:
+    here.line.hear({"type": kind, "conversationId": "no-such", "requestId": "q", "data": {}})
+    (error,) = here.line.of_type("error")
+    assert (error["code"], error["conversationId"]) == ("SESSION_NOT_FOUND", "no-such")
+
+
+async def test_a_status_is_told_to_whoever_watches_machines(here: World) -> None:
+    seen: list[object] = []
+    here.core.machines.watchers.append(lambda machine: seen.append(dict(machine.health)))
+    here.line.hear({"type": "agent_status", "state": "busy", "load": 0.5})
+    here.line.hear({"type": "agent_status", "state": "busy", "load": 0.5})
+    base = {"name": "builder", "workDir": "/srv/project"}
+    assert seen == [{**base, "state": "busy", "load": 0.5}]
+
+
+async def test_of_a_status_that_is_too_large_the_state_is_taken(here: World) -> None:
+    pad = "x" * limits.HEALTH_BYTES_MAX
+    here.line.hear({"type": "agent_status", "state": "idle", "pad": pad})
+    machine = here.core.machines.find(here.machine_id)
+    assert machine is not None
+    assert machine.health == {"name": "builder", "workDir": "/srv/project", "state": "idle"}
+
+
+async def test_an_unknown_message_of_a_conversation_is_kept_in_its_log(here: World) -> None:
+    session = await here.session()
+    text = f'{{"type":"context_usage","conversationId":"{session}","percentage" : 12.50}}'
+    here.line.hear(text)
+    await here.core.log.flushed()
+    found = await here.core.sessions.events(here.who, session, 0, 100)
+    assert text in found[-1].data
+    assert json.loads(found[-1].data)["type"] == "foreign"
+
+
+async def test_a_crew_that_is_a_session_of_ours_is_kept_in_its_log(here: World) -> None:
+    session = await here.session()
+    here.line.hear({"type": "crew_output", "sessionId": session, "role": "r", "data": {}})
+    last = (await here.events(session))[-1]
+    assert (last["type"], last["name"]) == ("foreign", "crew_output")
+
+
+# --- To the agent, unread -------------------------------------------------------------------------
+
+
+async def test_a_clients_message_passes_unchanged(here: World) -> None:
+    session = await here.session()
+    for session_id in ("", session):
+        text = f'{{ "type":"yeaft_session_chat","groupId":"g","n" : 1.50,"s":"{session_id}"}}'
+        here.line.deliver(Forward(session_id, "yeaft", text))
+        assert here.line.texts[-1] == text
+
+
+async def test_a_message_of_another_protocol_does_not_pass(here: World) -> None:
+    before = list(here.line.texts)
+    here.line.deliver(Forward("", "agp", '{"method":"session.prompt"}'))
+    assert here.line.texts == before
+
+
+async def test_a_clients_message_waits_for_the_conversation_to_be_there(here: World) -> None:
+    session = await here.session(ready=False)
+    for number in range(limits.YEAFT_FORWARDS_MAX + 5):
+        here.line.deliver(Forward(session, "yeaft", f'{{"type":"custom","n":{number}}}'))
+    assert here.line.of_type("custom") == []
+    here.line.hear({"type": "session_ready", "conversationId": session})
+    numbers = [one["n"] for one in here.line.of_type("custom")]
+    assert numbers == list(range(limits.YEAFT_FORWARDS_MAX))
+
+
+async def test_new_parameters_have_no_word_on_this_wire(here: World) -> None:
+    session = await here.session()
+    before = list(here.line.texts)
+    here.line.deliver(Configure(session, {"model": "m"}))
+    assert here.line.texts == before
+
+
+# --- Bounds ---------------------------------------------------------------------------------------
+
+
+async def test_more_messages_than_may_wait_are_refused_with_a_reason(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await here.turn()
+    assert here.line.agent is not None
+    monkeypatch.setattr(here.line.agent.prompts, "_waiting_max", 1)
+    await here.say(session, "waits")
+    await here.say(session, "too much")
+
+    async def errors() -> list[Any]:
+        return [one for one in await here.events(session) if one["type"] == "execution_error"]
+
+    (error,) = await eventually(errors)
+    assert error["code"] == "SESSION_BUSY"
+
+
+async def test_streamed_output_is_not_counted_and_everything_else_is(tmp_path: Path) -> None:
+    async with world(tmp_path / "data", rate_limit_per_minute=10) as here:
+        session = await here.turn()
+        block = {"type": "text", "text": "x"}
+        data = {"type": "assistant", "message": {"content": [block]}}
+        for _ in range(50):
+            here.line.hear({"type": "claude_output", "conversationId": session, "data": data})
+        assert here.line.close_code is None
+        for _ in range(10):
+            here.line.hear({"type": "context_usage", "conversationId": session})
+        assert here.line.close_code == 4029
+
+
+async def test_broken_messages_are_counted_too(tmp_path: Path) -> None:
+    async with world(tmp_path / "data", rate_limit_per_minute=10) as here:
+        for _ in range(10):
+            here.line.hear("{")
+        assert here.line.close_code == 4029
+
+
+async def test_of_too_many_questions_the_oldest_is_answered_with_no(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "YEAFT_QUESTIONS_MAX", 2)
+    session = await here.turn()
+    for number in range(3):
+        question = {"type": "ask_user_question", "requestId": f"q-{number}", "prompt": "?"}
+        here.line.hear({**question, "conversationId": session})
+
+    async def asked() -> int:
+        return len(await here.core.approvals.page(here.who, "pending"))
+
+    await eventually(asked, lambda count: count == 3)
+    here.host.sweep()
+    denied = await here.line.until("ask_user_answer")
+    assert (denied["requestId"], denied["confirmed"]) == ("q-0", False)
+
+
+@pytest.mark.parametrize("request_id", ["", "q" * (limits.NAME_CHARS_MAX + 1)])
+async def test_a_question_under_an_impossible_id_is_refused(here: World, request_id: str) -> None:
+    session = await here.turn()
+    question = {"type": "ask_user_question", "requestId": request_id, "prompt": "?"}
+    here.line.hear({**question, "conversationId": session})
+    assert here.line.of_type("error")[0]["code"] == "INVALID_REQUEST"
+    assert "approval_request" not in [one["type"] for one in await here.events(session)]

@@ -1,0 +1,93 @@
+"""What an agent is told of a session that it is to create."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trunkline.control.commands import Start
+from trunkline.control.edges.yeaft_agent_commands import create, resume
+from trunkline.wire.yeaft.agent import Talk
+from trunkline.wire.yeaft.codec import encode
+
+
+def told(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> dict[str, Any]:
+    start = Start(
+        session_id="s",
+        runtime_type=runtime_type,
+        agent_config=configs.get("agent_config", {}),
+        skill_index=[],
+        mcp_servers=[],
+        sub_agents=[],
+        session_config=configs.get("session_config", {}),
+    )
+    made = create(start, user_id="u", username="ada", work_dir="/srv/own")
+    found: dict[str, Any] = json.loads(encode(made))
+    return found
+
+
+def test_without_a_choice_it_is_the_usual_provider_where_the_agent_works() -> None:
+    assert told() == {
+        "type": "create_conversation",
+        "conversationId": "s",
+        "provider": "claude-code",
+        "workDir": "/srv/own",
+        "userId": "u",
+        "username": "ada",
+    }
+
+
+@pytest.mark.parametrize(
+    ("runtime_type", "session_config", "agent_config", "provider"),
+    [
+        ("semigraph", {"provider": "copilot"}, {"provider": "other"}, "copilot"),
+        ("semigraph", {}, {"provider": "copilot"}, "copilot"),
+        ("acp", {}, {}, "acp"),
+        ("claude-code", {}, {}, "claude-code"),
+        ("semigraph", {"provider": 5}, {}, "claude-code"),
+    ],
+)
+def test_the_provider_is_the_nearest_choice(
+    runtime_type: str, session_config: dict[str, Any], agent_config: dict[str, Any], provider: str
+) -> None:
+    found = told(runtime_type, session_config=session_config, agent_config=agent_config)
+    assert found["provider"] == provider
+
+
+@pytest.mark.parametrize("name", ["work_dir", "workDir"])
+def test_the_folder_may_be_named_in_either_way(name: str) -> None:
+    assert told(session_config={name: "/srv/x"})["workDir"] == "/srv/x"
+
+
+def test_options_are_the_clients_or_made_of_the_agents() -> None:
+    agent = {"model": "m", "system_prompt": "Be kind.", "max_tokens": 5, "temperature": None}
+    made = told(agent_config=agent)
+    assert made["options"] == {"model": "m", "systemPrompt": "Be kind.", "maxTokens": 5}
+    assert made["providerOptions"] == made["options"]
+    chosen = {"options": {"a": 1}, "providerOptions": {"b": 2}, "disallowedTools": ["bash", 5]}
+    found = told(agent_config=agent, session_config=chosen)
+    assert (found["options"], found["providerOptions"]) == ({"a": 1}, {"b": 2})
+    assert found["disallowedTools"] == ["bash"]
+
+
+@pytest.mark.parametrize("odd", [5, "text", [1], True])
+def test_odd_choices_are_left_out(odd: Any) -> None:
+    found = told(session_config={"options": odd, "disallowed_tools": {"a": 1}})
+    assert "options" not in found
+    assert "disallowedTools" not in found
+
+
+def test_a_conversation_is_taken_up_under_all_its_names() -> None:
+    talk = Talk(conversation_id="s", remote_id="own", work_dir="/srv", provider="copilot")
+    assert json.loads(encode(resume(talk))) == {
+        "type": "resume_conversation",
+        "conversationId": "s",
+        "sessionId": "own",
+        "claudeSessionId": "own",
+        "workDir": "/srv",
+        "provider": "copilot",
+    }
+    assert json.loads(encode(resume(Talk(conversation_id="s")))) == {
+        "type": "resume_conversation",
+        "conversationId": "s",
+    }

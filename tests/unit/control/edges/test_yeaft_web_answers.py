@@ -1,0 +1,58 @@
+"""What an answer means, by the kind of its question and the way in which it is given."""
+
+from typing import Any
+
+import pytest
+
+from trunkline.control.edges.yeaft_web_answers import answer_of
+from trunkline.control.errors import InvalidRequest
+
+APPROVE = {"kind": "approve"}
+SELECT = {"kind": "select", "options": ["A", "B"]}
+YEAFTS = {"kind": "input", "raw": {"protocol": "yeaft", "message": {}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "confirmed"),
+    [
+        ({"answer": "yes"}, True),
+        ({"answer": " Yes. "}, True),
+        ({"answer": "同意"}, True),
+        ({"answer": True}, True),
+        ({"answers": {"Run?": "yes"}}, True),
+        ({"answers": {"Run?": ["yes"]}}, True),
+        ({"answer": "no"}, False),
+        ({"answer": False}, False),
+        ({"answer": ""}, False),
+        ({"answer": None}, False),
+        ({}, False),
+        ({"answers": {"Run?": "no"}}, False),
+    ],
+)
+def test_yes_and_no_are_known_in_many_forms(fields: dict[str, Any], confirmed: bool) -> None:
+    assert answer_of(APPROVE, fields)[0] is confirmed
+    assert answer_of({}, fields)[0] is confirmed, "a question without a kind wants yes or no"
+
+
+@pytest.mark.parametrize("answer", ["maybe", 7, ["a", "b"], {"a": "x", "b": "y"}])
+def test_what_is_neither_is_not_guessed(answer: object) -> None:
+    with pytest.raises(InvalidRequest):
+        answer_of(APPROVE, {"answer": answer})
+
+
+def test_a_choice_is_what_was_chosen_even_if_it_is_called_no() -> None:
+    assert answer_of(SELECT, {"answer": "B"}) == (True, "B")
+    assert answer_of(SELECT, {"answer": "no"}) == (True, "no")
+    assert answer_of(SELECT, {"answers": {"Which?": ["A", "B"]}}) == (True, ["A", "B"])
+    assert answer_of(SELECT, {"answers": {"Which?": ["A"]}}) == (True, "A")
+    assert answer_of(SELECT, {}) == (False, None)
+
+
+def test_answers_to_a_yeaft_agents_question_go_back_as_they_came() -> None:
+    answers = {"Color?": "red"}
+    assert answer_of(YEAFTS, {"answers": answers}) == (True, answers)
+
+
+def test_answers_that_are_no_object_are_refused() -> None:
+    with pytest.raises(InvalidRequest):
+        answer_of(SELECT, {"answers": ["A"]})

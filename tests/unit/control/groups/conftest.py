@@ -1,0 +1,146 @@
+"""A core without sockets, with persons on machines whose lines keep what they are told."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.eventually import eventually
+from tests.unit.control.people import People
+from trunkline.control.auth import Principal
+from trunkline.control.clock import now_ms
+from trunkline.control.commands import Command, Say
+from trunkline.control.core import Core
+from trunkline.control.groups import Groups
+from trunkline.control.groups.copying import object_of
+from trunkline.control.groups.persons import NewPerson
+from trunkline.control.groups.records import NewGroup
+from trunkline.control.machine import Machine
+from trunkline.control.secrets import Keys
+from trunkline.control.sessions import NewMessage, NewSession
+from trunkline.control.settings import Settings
+from trunkline.control.store.engine import Store
+from trunkline.control.store.segments import SqliteSegments
+from trunkline.wire.events import line
+
+Json = dict[str, Any]
+
+
+class KeptLine:
+    """A machine's line that goes nowhere."""
+
+    capabilities: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.told: list[Command] = []
+
+    def deliver(self, command: Command) -> None:
+        self.told.append(command)
+
+    def withdraw(self, turn_id: str) -> bool:
+        return False
+
+    def acknowledge(self, acked: dict[str, int]) -> None: ...
+
+    def pause(self, paused: bool) -> None: ...
+
+    def close(self, code: int, reason: str) -> None: ...
+
+    async def until(self, kind: type[Command], count: int = 1) -> Any:
+        """The nth command of that kind."""
+
+        async def look() -> list[Command]:
+            return [one for one in self.told if isinstance(one, kind)]
+
+        return (await eventually(look, lambda found: len(found) >= count))[count - 1]
+
+
+class Stage:
+    """One user's group with one person on a device."""
+
+    def __init__(self, core: Core, who: Principal, machine: Machine, line_: KeptLine) -> None:
+        self.core = core
+        self.who = who
+        self.machine = machine
+        self.line = line_
+        self.group_id = ""
+        self.session_id = ""
+
+    async def say(self, text: str) -> str:
+        new = NewMessage(message=text)
+        return await self.core.sessions.send(self.who, self.session_id, new)
+
+    def does(self, say: Say, kind: str, **fields: Any) -> None:
+        log = self.machine.logs[say.session_id]
+        self.core.lifecycle.write(self.machine, log, line(kind, turn_id=say.turn_id, **fields))
+
+    async def events(self) -> list[Json]:
+        found = await self.core.sessions.events(self.who, self.session_id, 0, 1000)
+        return [event for one in found if (event := object_of(one.data)) is not None]
+
+    async def end(self, turn_id: str) -> Json:
+        async def look() -> list[Json]:
+            return [
+                one
+                for one in await self.events()
+                if one["type"].startswith("execution_") and one["turn_id"] == turn_id
+            ]
+
+        return (await eventually(look))[0]
+
+
+@pytest.fixture
+async def core(sqlite_store: Store, keys: Keys, tmp_path: Path) -> AsyncIterator[Core]:
+    segments = await SqliteSegments.open(tmp_path / "log.db")
+    core = Core(Settings(data=str(tmp_path)), sqlite_store, segments, keys, "admin")
+    yield core
+    await core.log.flushed()
+    await core.tasks.settle(5)
+    await core.services.close()
+    await segments.close()
+
+
+def groups_of(core: Core, cancel_grace_s: float) -> Groups:
+    """The core's groups, with less patience."""
+    return Groups(
+        core.store,
+        core.records.users,
+        core.sessions,
+        core.machines,
+        core.lifecycle,
+        core.recovery,
+        core.turns,
+        core.approvals,
+        core.log,
+        core.tasks,
+        core.vms,
+        core.clock,
+        cancel_grace_s=cancel_grace_s,
+    )
+
+
+@pytest.fixture
+async def stage(core: Core) -> Stage:
+    people = await People.settle(core.store, now_ms)
+    who = people.ann
+    known, _ = await core.machine_secrets.issue_device(who.user_id, "phone", [])
+    machine = await core.machines.get(known.machine_id)
+    kept = KeptLine()
+    machine.running = set()
+    core.machines.attach(machine, kept, fresh=False)
+    core.machines.delivery.resumed(machine, kept)
+    return await furnish(Stage(core, who, machine, kept), core.groups)
+
+
+async def furnish(stage: Stage, groups: Groups) -> Stage:
+    person = await groups.persons.create(
+        stage.who, NewPerson(name="alice", prompt="Be kind.", machine_id=stage.machine.id)
+    )
+    group = await groups.create(stage.who, NewGroup(name="team", person_ids=[person.id]))
+    session = await stage.core.sessions.create(stage.who, NewSession(machine_id=group.id))
+    stage.group_id, stage.session_id = group.id, session.id
+    return stage
+
+
+Impatient = Callable[[float], Groups]

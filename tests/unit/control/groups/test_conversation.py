@@ -1,0 +1,147 @@
+"""A conversation over a core without sockets: what is hard to see from outside."""
+
+import asyncio
+import gc
+
+from sqlalchemy import update
+
+from tests.support.eventually import eventually
+from tests.unit.control.groups.conftest import Stage, groups_of
+from trunkline import limits
+from trunkline.control.commands import Cancel, Say, Stop
+from trunkline.control.groups.conversation import Conversation
+from trunkline.control.groups.groups import Groups
+from trunkline.control.groups.persons import NewPerson
+from trunkline.control.groups.records import NewGroup
+from trunkline.control.sessions import NewSession
+from trunkline.control.store import schema
+
+
+async def test_a_machine_without_a_word_for_prompts_gets_it_with_the_first_message(
+    stage: Stage,
+) -> None:
+    turn = await stage.say("hello")
+    say = await stage.line.until(Say)
+    assert say.message == (
+        "Be kind.\n\nYou are alice in the group team.\n\n[user says to you]\nhello"
+    )
+    stage.does(say, "execution_complete", content="hi")
+    assert (await stage.end(turn))["content"] == "alice: hi"
+    turn = await stage.say("again")
+    say = await stage.line.until(Say, 2)
+    assert say.message == "again"
+    stage.does(say, "execution_complete", content="hi")
+    await stage.end(turn)
+
+
+async def test_a_person_that_does_not_stop_is_not_waited_for(stage: Stage) -> None:
+    person = await stage.core.groups.persons.create(
+        stage.who, NewPerson(name="deaf", machine_id=stage.machine.id)
+    )
+    groups = groups_of(stage.core, cancel_grace_s=0.01)
+    group = await groups.create(stage.who, NewGroup(name="g", person_ids=[person.id]))
+    session = await stage.core.sessions.create(stage.who, NewSession(machine_id=group.id))
+    stage.session_id = session.id
+    turn = await stage.say("for ever")
+    first = await stage.line.until(Say)
+    await stage.core.sessions.cancel(stage.who, stage.session_id, "enough")
+    await stage.line.until(Cancel)
+    end = await stage.end(turn)
+    assert end["cancelled"] is True
+    errors = [one for one in await stage.events() if one["type"] == "person_error"]
+    assert [one["code"] for one in errors] == ["CANCEL_TIMEOUT"]
+    # What it says too late is not taken for an answer to the next message.
+    turn = await stage.say("and now?")
+    second = await stage.line.until(Say, 2)
+    stage.does(first, "text_chunk", content="late")
+    stage.does(second, "text_chunk", content="in time")
+    stage.does(second, "execution_complete", content="in time")
+    assert (await stage.end(turn))["content"] == "deaf: in time"
+    texts = [one["content"] for one in await stage.events() if one["type"] == "text_chunk"]
+    assert texts == ["in time"]
+
+
+async def test_a_conversation_with_nothing_to_do_is_not_kept_in_memory(stage: Stage) -> None:
+    turn = await stage.say("hello")
+    stage.does(await stage.line.until(Say), "execution_complete", content="hi")
+    await stage.end(turn)
+
+    async def live() -> int:
+        gc.collect()
+        return sum(isinstance(one, Conversation) for one in gc.get_objects())
+
+    await eventually(live, lambda count: count == 0)
+    log = await stage.core.log.open(stage.session_id)
+    assert log.readers == ()
+
+
+async def test_too_many_messages_at_once_are_refused_one_by_one(stage: Stage) -> None:
+    turns = [await stage.say(f"m{number}") for number in range(limits.GROUP_TURNS_MAX + 1)]
+    refused = await stage.end(turns[-1])
+    assert "busy" in refused["error"]
+    for number in range(1, limits.GROUP_TURNS_MAX + 1):
+        say = await stage.line.until(Say, number)
+        stage.does(say, "execution_complete", content=f"a{number}")
+    for turn in turns[:-1]:
+        assert (await stage.end(turn))["type"] == "execution_complete"
+
+
+async def test_somebody_who_talks_to_a_person_directly_does_not_mix_with_the_group(
+    stage: Stage,
+) -> None:
+    turn = await stage.say("hello")
+    say = await stage.line.until(Say)
+    from trunkline.control.sessions import NewMessage
+
+    await stage.core.sessions.send(stage.who, say.session_id, NewMessage(message="psst"))
+    aside = await stage.line.until(Say, 2)
+    stage.does(aside, "text_chunk", content="secret")
+    stage.does(aside, "execution_complete", content="secret")
+    stage.does(say, "text_chunk", content="hi")
+    stage.does(say, "execution_complete", content="hi")
+    assert (await stage.end(turn))["content"] == "alice: hi"
+    assert "secret" not in str(await stage.events())
+
+
+async def test_what_a_crash_left_open_is_closed_at_the_next_start(stage: Stage) -> None:
+    """The conversation was closed, or the seat never written, and then the power went."""
+    turn = await stage.say("hello")
+    say = await stage.line.until(Say)
+    stage.does(say, "execution_complete", content="hi")
+    await stage.end(turn)
+    orphan = await stage.core.sessions.create(
+        stage.who,
+        NewSession(
+            machine_id=stage.machine.id,
+            session_config={"group": {"session_id": stage.session_id, "person_id": "p"}},
+        ),
+    )
+    plain = await stage.core.sessions.create(stage.who, NewSession(machine_id=stage.machine.id))
+    async with stage.core.store.write() as connection:
+        table = schema.sessions
+        await connection.execute(
+            update(table).where(table.c.id == stage.session_id).values(status="closed")
+        )
+    await Groups.start(groups_of(stage.core, 1))
+    await stage.line.until(Stop, 2)
+    for session_id, status in (
+        (say.session_id, "closed"),
+        (orphan.id, "closed"),
+        (plain.id, "active"),
+    ):
+        assert (await stage.core.sessions.get(stage.who, session_id)).status == status
+
+
+async def test_a_session_that_is_closed_while_a_person_is_seated_leaves_none_open(
+    stage: Stage,
+) -> None:
+    await stage.say("hello")
+    await stage.core.sessions.close(stage.who, stage.session_id)
+
+    async def left() -> list[str]:
+        await asyncio.sleep(0)
+        found = await stage.core.sessions.page(stage.who, 50, None, "active")
+        return [one.id for one in found]
+
+    await stage.core.tasks.settle(5)
+    assert await left() == []
