@@ -143,7 +143,7 @@ async def test_a_cancel_that_the_device_does_not_heed_ends_the_turn_all_the_same
     user: TestUser, device: ScriptedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    monkeypatch.setattr(limits, "CANCEL_GRACE_S", 0.05)
+    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.05)
     session_id = await user.session()
     await user.say(session_id, "work")
     prompt = await device.prompt("work")

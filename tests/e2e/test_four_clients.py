@@ -1,7 +1,7 @@
 """One session on four protocols at once: all see the same, in the same order, and may answer.
 
-The machine is an AGP device, which has its own protocol, and then the real execution plane, which
-asks for approvals.
+The machine is an AGP device or a Yeaft agent, each with words of its own, and then the real
+execution plane, which asks for approvals.
 """
 
 import asyncio
@@ -88,18 +88,26 @@ def shown(view: View) -> list[tuple[Kind, str]]:
     return [(one.kind, one.text) for one in without_pieces(view.of(*kinds))]
 
 
-async def test_a_phones_answer_is_the_same_for_all_four(phone: Room) -> None:
+@pytest.mark.parametrize(
+    "kind", [Machine.AGP, Machine.YEAFT_DOCUMENTED, Machine.YEAFT_DEPLOYED], ids=str
+)
+async def test_a_machines_answer_is_the_same_for_all_four(world: World, kind: Machine) -> None:
+    async with room_on(world, kind) as room:
+        await _same_for_all(room)
+
+
+async def _same_for_all(room: Room) -> None:
     prompt, gate = f"Clean up, {next(_numbers)}.", Gate()
-    phone.machine.plays(
+    room.machine.plays(
         prompt, Say("Let me "), Say("look. "), echo("2.3GB"), Hold(gate), Say("All "), Say("done.")
     )
-    await phone.clients[0].say(phone.session, prompt)
-    results = await phone.first(Kind.RESULT)
+    await room.clients[0].say(room.session, prompt)
+    results = await room.first(Kind.RESULT)
     assert [one.text for one in results] == ["2.3GB\n"] * 4
     gate.open()
-    ends = await phone.ends()
+    ends = await room.ends()
     assert [(one.kind, one.text) for one in ends] == [(Kind.END, "Let me look. All done.")] * 4
-    first, *others = map(shown, phone.views)
+    first, *others = map(shown, room.views)
     assert first == [
         (Kind.TEXT, "Let me look. "),
         (Kind.TOOL, "bash"),

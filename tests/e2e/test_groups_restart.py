@@ -197,6 +197,30 @@ async def test_killed_before_anybody_was_asked_everybody_is(control: ControlProc
     await team.leave()
 
 
+async def test_what_a_person_was_at_before_a_restart_goes_on_before_what_waits_for_it(
+    control: ControlProcess,
+) -> None:
+    team = await Team.make(control, "alice", "bob")
+    alice, bob = team.persons.values()
+    first = await team.user.say(team.session, "@bob begin")
+    await bob.asked()
+    second = await team.user.say(team.session, "@alice something else")
+    await alice.asked()
+    await bob.does(type="execution_complete", content="@alice when you have time")
+
+    async def waits() -> bool:
+        return len(await team.events("person_start")) == 3
+
+    await eventually(waits)
+    await team.restart(control)
+    await alice.does(type="execution_complete", content="something")
+    assert (await team.end(second))["content"] == "alice: something"
+    assert (await alice.asked()).endswith("[bob says to you]\n@alice when you have time")
+    await alice.does(type="execution_complete", content="now")
+    assert (await team.end(first))["content"].endswith("alice: now")
+    await team.leave()
+
+
 async def test_an_answer_to_a_question_gets_through_a_restart(control: ControlProcess) -> None:
     team = await Team.make(control, "alice")
     turn = await team.user.say(team.session, "do it")

@@ -103,7 +103,7 @@ async def test_a_message_to_a_conversation_that_starts_can_be_cancelled(control:
 async def test_a_cancel_that_the_agent_does_not_follow_ends_the_turn_here(
     control: Control, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "CANCEL_GRACE_S", 0.1)
+    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.1)
     user = await control.user()
     async with await new_agent(user, dialect) as agent:
         session = await user.session(machine_id=agent.id)

@@ -133,12 +133,16 @@ async def test_a_turn_goes_on_over_a_broken_line_and_is_not_said_again(
             await back.register(sync=False)
             await back.text(session, "and half")  # what it had kept
             await back.sync()
+            await reader.until_text("and half")
+            other = await user.session(machine_id=agent.id)
+            await user.say(other, "elsewhere")
+            await back.prompt("elsewhere")
             await back.result(session)
             done = await reader.until_type("execution_complete")
             assert done["content"] == "half, and half"
             await user.say(session, "next")
             await back.prompt("next")
-            assert told(back) == ["next"]
+            assert told(back) == ["elsewhere", "next"]
             await back.leave()
 
 

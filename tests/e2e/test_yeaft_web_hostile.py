@@ -22,21 +22,7 @@ pytestmark = [
 
 UNREADABLE = ["", "{", "null", "[]", "7", '"x"', '{"a":1}', '{"type":null}', '{"type":["x"]}']
 DEEP = "[" * 5_000 + "]" * 5_000
-ODD: list[Any] = [
-    None,
-    True,
-    -1,
-    1.5,
-    10**30,
-    "",
-    "x",
-    "\u0000",
-    "é" * 500,
-    [],
-    [[]],
-    {},
-    {"a": {}},
-]
+ODD: list[Any] = [None, True, -1, 10**30, "\u0000", "é" * 500, [[]], {"a": {}}]
 FIELDS = [
     "conversationId",
     "agentId",
@@ -84,7 +70,7 @@ async def test_what_cannot_be_read_is_an_error_and_the_connection_lives(user: Te
         assert await _is_alive(web)
 
 
-@pytest.mark.parametrize("kind", sorted(HANDLERS))
+@pytest.mark.parametrize("kind", sorted({one: name for name, one in HANDLERS.items()}.values()))
 async def test_no_field_of_any_message_however_odd_breaks_anything(
     user: TestUser, vm: ScriptedVm, kind: str
 ) -> None:

@@ -85,7 +85,8 @@ class ScriptedDevice:
             "payload": payload,
             **envelope,
         }
-        await self.send_text(json.dumps(message))
+        # As apps write it: no spaces, no escapes that are not needed.
+        await self.send_text(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
         return str(message["msg_id"])
 
     async def update(self, prompt: Json, update_type: str, /, **fields: Any) -> str:

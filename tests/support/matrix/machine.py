@@ -118,10 +118,10 @@ class ScriptedMachine(MachineDriver):
                 await self._socket.send(message)
 
     def begin(self, session_id: str, turn_id: str, text: str) -> None:
-        """A prompt has come. One that comes again is known by its id."""
+        """A prompt has come. One that comes again is known by its id, and counted."""
+        self._heard.append(text)
         if turn_id in self._at_work:
             return
-        self._heard.append(text)
         story = next((self._stories[one] for one in self._stories if one in text), None)
         beats = (Fail(f"nothing to do with {text[:100]!r}"),) if story is None else story
         self._at_work[turn_id] = Performance(session_id, turn_id, beats)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 class Kind(StrEnum):

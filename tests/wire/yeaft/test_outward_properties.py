@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.wire.yeaft.outward_lines import CONVERSATION, bodies, kinds, line
 from trunkline.wire.events import SessionEvent
-from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft import codec, plain
 from trunkline.wire.yeaft.translate import Inward, Outward, from_events, to_events
 
 TYPES = [
@@ -74,6 +74,20 @@ def test_no_text_however_broken_breaks_the_translation(text: str) -> None:
     broken = (text, '{"type":"text_chunk","content":"\\ud800"}', line("text_chunk", content=text))
     for body in bodies(broken):
         json.loads(body)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(max_size=8),
+    st.dictionaries(st.sampled_from(["turn_id", "person", "agent", "raw", "ts"]), _anything),
+)
+def test_the_short_way_says_the_same_as_the_long_one(text: str, fields: dict[str, Any]) -> None:
+    one = json.dumps({"type": "text_chunk", "content": text, **fields}, separators=(",", ":"))
+    body = plain.from_line(Outward(CONVERSATION), one)
+    if body is not None:
+        assert [body] == bodies([one])
+    elif text and set(fields) == {"turn_id"} and isinstance(fields["turn_id"], str):
+        raise AssertionError("a plain piece of text took the long way")
 
 
 # --- Turns as machines write them -----------------------------------------------------------------

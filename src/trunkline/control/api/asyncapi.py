@@ -1,75 +1,183 @@
-"""AsyncAPI 3.0 of the Semibot wire, generated from the structs that the edge decodes.
+"""AsyncAPI 3.0 of every WebSocket wire, generated from the structs and names that the edges use.
 
-What stands here is what `trunkline.wire.semibot.messages` says; nothing is written twice.
+What stands here is what `trunkline.wire` says; nothing is written twice.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from trunkline import __version__
+from trunkline.wire.agp import messages as agp
+from trunkline.wire.myagent import messages as myagent
 from trunkline.wire.semibot.messages import DOWNLINK, UPLINK
+from trunkline.wire.yeaft import messages as yeaft
+from trunkline.wire.yeaft import names as yeaft_names
 
 Json = dict[str, Any]
+Kind = type[msgspec.Struct]
 
 _REF = "#/components/schemas/{name}"
-_QUERY = {
-    "type": "object",
-    "required": ["user_id"],
-    "properties": {
-        "user_id": {"type": "string", "description": "Whose machine this is."},
-        "ticket": {
-            "type": "string",
-            "description": "One-time, for the first connection; a reconnect has none.",
+
+
+class _Message(NamedTuple):
+    key: str
+    """Unique among all messages."""
+    name: str
+    """As on the wire."""
+    kind: Kind
+
+
+class _Wire(NamedTuple):
+    address: str
+    query: dict[str, str]
+    required: tuple[str, ...]
+    up: tuple[_Message, ...]
+    down: tuple[_Message, ...]
+
+
+def _tagged(prefix: str, *kinds: Kind) -> tuple[_Message, ...]:
+    """Structs that each are one message."""
+    return tuple(
+        _Message(prefix + kind.__name__, str(kind.__struct_config__.tag), kind) for kind in kinds
+    )
+
+
+def _named(prefix: str, kind: Kind, *names: str) -> tuple[_Message, ...]:
+    """Messages that share one shape and differ by name."""
+    return tuple(_Message(prefix + name, name, kind) for name in names)
+
+
+class Enveloped(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Passed on unread: `data` is between agent and client."""
+
+    type: str
+    conversation_id: str | None = None
+    session_id: str | None = None
+    data: Any = None
+
+
+def _yeaft(prefix: str, *names: str) -> tuple[_Message, ...]:
+    """Messages that have a struct of their own, by the default of its `type`, and others."""
+    structs = {
+        field.default: kind
+        for kind in vars(yeaft).values()
+        if isinstance(kind, type) and issubclass(kind, yeaft.Message)
+        for field in msgspec.structs.fields(kind)
+        if field.name == "type"
+    }
+    return tuple(_Message(prefix + name, name, structs.get(name, Enveloped)) for name in names)
+
+
+def _events(*prefixes: str) -> list[str]:
+    """The names of MyAgent's events."""
+    values = [value for name, value in vars(myagent).items() if name.isupper()]
+    return [one for one in values if isinstance(one, str) and one.startswith(prefixes)]
+
+
+_WIRES = {
+    "vm": _Wire(
+        "/ws/vm",
+        {
+            "user_id": "Whose machine this is.",
+            "ticket": "One-time, for the first connection; a reconnect has none.",
         },
-    },
+        ("user_id",),
+        _tagged("", *UPLINK),
+        _tagged("", *DOWNLINK),
+    ),
+    "agp": _Wire(
+        "/ws/agp",
+        {
+            "guid": "The device's own name.",
+            "user_id": "Whose device this is.",
+            "token": "The device's token; alone it is enough.",
+        },
+        (),
+        _tagged("agp.", agp.Update, agp.Answer, agp.Ping),
+        _tagged("agp.", agp.Prompt, agp.Cancel, agp.Pong),
+    ),
+    "myagent": _Wire(
+        "/ws/myagent",
+        {
+            "token": "A user's bearer token, where no header or cookie can carry it.",
+            "shape": "`typed`: `agent.final_answer` has an object as its content.",
+        },
+        (),
+        _named("", myagent.Uplink, *_events("user.")),
+        _named("", myagent.Downlink, *_events("agent.", "system.", "plan.", "solver.")),
+    ),
+    "yeaft": _Wire(
+        "/ws/yeaft",
+        {
+            "type": "`agent` or `web`.",
+            "id": "An agent's id.",
+            "token": "A web client's bearer token, where no cookie can carry it.",
+        },
+        ("type",),
+        _yeaft("yeaft.client.", *yeaft_names.FROM_CLIENTS),
+        _yeaft("yeaft.agent.", *yeaft_names.FROM_AGENTS),
+    ),
 }
 
 
 def describe() -> Json:
     """The whole document."""
-    kinds: list[type[msgspec.Struct]] = [*UPLINK, *DOWNLINK]
+    listed = [message for wire in _WIRES.values() for message in (*wire.up, *wire.down)]
+    kinds = list(dict.fromkeys(message.kind for message in listed))
     refs, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
-    messages = {kind.__name__: _message(kind, ref) for kind, ref in zip(kinds, refs, strict=True)}
+    schema_of = dict(zip(kinds, refs, strict=True))
+    operations: Json = {}
+    for key, wire in _WIRES.items():
+        operations[f"{key}.up"] = _operation(key, "receive", wire.up)
+        operations[f"{key}.down"] = _operation(key, "send", wire.down)
     return {
         "asyncapi": "3.0.0",
         "info": {
-            "title": "Trunkline: the line of an execution plane",
+            "title": "Trunkline: every wire",
             "version": __version__,
-            "description": "One WebSocket per machine; JSON text frames, each with a `type`.",
+            "description": "JSON text frames. Yeaft: `up` from web clients, `down` from agents.",
             "license": {"name": "Apache-2.0"},
         },
         "defaultContentType": "application/json",
-        "channels": {
-            "vm": {
-                "address": "/ws/vm",
-                "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
-                "bindings": {"ws": {"method": "GET", "query": _QUERY}},
-            }
+        "channels": {key: _channel(wire) for key, wire in _WIRES.items()},
+        "operations": operations,
+        "components": {
+            "messages": {one.key: _message(one, schema_of[one.kind]) for one in listed},
+            "schemas": schemas,
         },
-        "operations": {
-            "fromMachine": _operation("receive", UPLINK, "What a machine sends."),
-            "toMachine": _operation("send", DOWNLINK, "What the control plane sends."),
-        },
-        "components": {"messages": messages, "schemas": schemas},
     }
 
 
-def _message(kind: type[msgspec.Struct], schema: Json) -> Json:
+def _channel(wire: _Wire) -> Json:
+    query = {
+        "type": "object",
+        "required": list(wire.required),
+        "properties": {
+            name: {"type": "string", "description": text} for name, text in wire.query.items()
+        },
+    }
+    keys = [message.key for message in (*wire.up, *wire.down)]
     return {
-        "name": str(kind.__struct_config__.tag),
-        "title": kind.__name__,
-        "summary": (kind.__doc__ or "").strip().partition("\n")[0],
+        "address": wire.address,
+        "messages": {key: {"$ref": f"#/components/messages/{key}"} for key in keys},
+        "bindings": {"ws": {"method": "GET", "query": query}},
+    }
+
+
+def _message(message: _Message, schema: Json) -> Json:
+    return {
+        "name": message.name,
+        "title": message.key,
+        "summary": (message.kind.__doc__ or "").strip().partition("\n")[0],
         "contentType": "application/json",
         "payload": schema,
     }
 
 
-def _operation(action: str, kinds: Sequence[type[msgspec.Struct]], summary: str) -> Json:
+def _operation(wire: str, action: str, messages: tuple[_Message, ...]) -> Json:
     return {
         "action": action,
-        "summary": summary,
-        "channel": {"$ref": "#/channels/vm"},
-        "messages": [{"$ref": f"#/channels/vm/messages/{kind.__name__}"} for kind in kinds],
+        "channel": {"$ref": f"#/channels/{wire}"},
+        "messages": [{"$ref": f"#/channels/{wire}/messages/{one.key}"} for one in messages],
     }

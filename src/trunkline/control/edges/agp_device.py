@@ -238,7 +238,7 @@ class AgpDevice:
             self._end_cancelled(say)
         current = self._prompts.current(session_id)
         if current is not None and not self._is_over(current):
-            self._cancelling.setdefault(current.turn_id, self._now() + limits.CANCEL_GRACE_S)
+            self._cancelling.setdefault(current.turn_id, self._now() + limits.MACHINE_CANCEL_GRACE_S)
             self._tell_cancel(current)
 
     def _stop(self, session_id: str) -> None:

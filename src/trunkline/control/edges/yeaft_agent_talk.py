@@ -95,7 +95,7 @@ class AgentTalk:
             return
         conversation.inward.is_cancelling = True
         self._send(encode(CancelExecution(conversation_id=session_id)))
-        self._loop.call_later(limits.CANCEL_GRACE_S, self._cancel_overdue, say)
+        self._loop.call_later(limits.MACHINE_CANCEL_GRACE_S, self._cancel_overdue, say)
 
     def _cancel_overdue(self, say: Say) -> None:
         if not self._machine.ends.has_ended(say.turn_id):
@@ -127,7 +127,7 @@ class AgentTalk:
     def _stop(self, session_id: str) -> None:
         self._agent.drop(session_id)
         self._send(encode(DeleteConversation(conversation_id=session_id)))
-        self._loop.call_later(limits.CANCEL_GRACE_S, self.stopped, session_id)
+        self._loop.call_later(limits.MACHINE_CANCEL_GRACE_S, self.stopped, session_id)
 
     def stopped(self, session_id: str) -> None:
         """The agent has deleted it, or had the time to: its last words are in the log."""

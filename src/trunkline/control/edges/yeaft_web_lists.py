@@ -35,7 +35,7 @@ def state_of(machine: Machine | None) -> str:
 async def list_agents(visit: Visit, request: Request | None = None) -> None:
     """The machines of this person, in the words of the client's dialect."""
     core = visit.core
-    page = await core.records.machines.page(visit.who, Paging(limit=limits.YEAFT_LIST_MAX))
+    page = await core.records.machines.page(visit.who, Paging(limit=limits.PAGE_MAX))
     conversations: dict[str, list[Json]] = {}
     if visit.reader.deployed:  # deployed clients forget what is not in here
         for one in await _conversations(visit, None):
@@ -99,7 +99,7 @@ async def list_conversations(visit: Visit, request: Request) -> None:
 
 
 async def _conversations(visit: Visit, agent_id: str | None) -> list[Json]:
-    page = await visit.core.sessions.page(visit.who, limits.YEAFT_LIST_MAX, None, "active")
+    page = await visit.core.sessions.page(visit.who, limits.PAGE_MAX, None, "active")
     return [
         conversation(visit, one) for one in page if agent_id is None or one.machine_id == agent_id
     ]
@@ -178,7 +178,7 @@ async def list_folders(visit: Visit, request: Request) -> None:
 async def _recorded(visit: Visit, machine: Machine | None, request: Request) -> list[Session]:
     """Sessions of the records that fit what was asked for; what it does not name fits."""
     wanted = {name: request.get(name) for name in ("provider", "workDir")}
-    page = await visit.core.sessions.page(visit.who, limits.YEAFT_LIST_MAX, None)
+    page = await visit.core.sessions.page(visit.who, limits.PAGE_MAX, None)
     return [
         one
         for one in page

@@ -125,6 +125,7 @@ class Conversation:
         for round_ in self._rounds.values():
             for ask in round_.open():
                 self._seat(ask.person_id).waiting.append((round_, ask))
+            await self._questions.answer_again(self._log.session_id, round_)
             if round_.is_cancelled:
                 self._give_up_later(round_)
         for seat in self._seats.values():

@@ -41,7 +41,7 @@ class Groups:
         vms: Vms,
         clock: Clock,
         *,
-        cancel_grace_s: float = limits.CANCEL_GRACE_S,
+        cancel_grace_s: float = limits.MACHINE_CANCEL_GRACE_S,
     ) -> None:
         self.persons = Persons(store, users, clock)
         self.records = GroupRecords(store, users, clock)

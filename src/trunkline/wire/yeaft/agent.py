@@ -90,13 +90,12 @@ class Talk(msgspec.Struct, kw_only=True):
 def message_of(talk: Talk, text: str, attachments: Any, more: Json) -> bytes:
     """A user's message. `more`: what a client said besides, in a protocol that it shares with the
     agent; what the message itself says wins."""
+    message: msgspec.Struct
     if talk.dialect == DEPLOYED:
-        message: msgspec.Struct = _executed(talk, text, _files(attachments))
+        message = _executed(talk, text, _files(attachments))
     else:
-        message = SendMessage(conversation_id=talk.conversation_id, text=text)
-        if isinstance(attachments, list) and attachments:
-            own = msgspec.to_builtins(message)
-            return codec.encode({**more, **own, "attachments": attachments})
+        given = attachments if isinstance(attachments, list) and attachments else UNSET
+        message = SendMessage(conversation_id=talk.conversation_id, text=text, attachments=given)
     return codec.encode({**more, **msgspec.to_builtins(message)})
 
 

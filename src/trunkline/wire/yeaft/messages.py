@@ -69,16 +69,6 @@ class ErrorMessage(Message, kw_only=True):
 # --- From clients, and on to agents ---------------------------------------------------------------
 
 
-class Attachment(Message, kw_only=True):
-    """002: `{name, mime, base64}`; software in use also writes `mimeType` and `data`."""
-
-    name: str = ""
-    mime: str = ""
-    base64: str = ""
-    mime_type: str | UnsetType = UNSET
-    data: str | UnsetType = UNSET
-
-
 class CreateConversation(Message, kw_only=True):
     """The fields of both dialects: an agent takes those that it knows."""
 
@@ -111,21 +101,12 @@ class DeleteConversation(Message, kw_only=True):
 
 
 class SendMessage(Message, kw_only=True):
+    """`attachments`: `{name, mime, base64}` each."""
+
     type: str = "send_message"
     conversation_id: str
     text: str
-    attachments: list[Attachment] | UnsetType | None = UNSET
-    client_message_id: Text = UNSET
-
-
-class Chat(Message, kw_only=True):
-    """`send_message` as deployed web clients say it."""
-
-    type: str = "chat"
-    conversation_id: str
-    prompt: str
-    work_dir: Text = UNSET
-    attachments: list[Attachment] | UnsetType | None = UNSET
+    attachments: list[Json] | UnsetType | None = UNSET
     client_message_id: Text = UNSET
 
 
@@ -152,18 +133,6 @@ class TransferFiles(Message, kw_only=True):
     provider: str | UnsetType = UNSET
 
 
-class YeaftSessionChat(Message, kw_only=True):
-    """To a group of virtual persons; without `mentions`, to all of them."""
-
-    type: str = "yeaft_session_chat"
-    conversation_id: Text = UNSET
-    group_id: Text = UNSET
-    text: str
-    mentions: list[str] | UnsetType | None = UNSET
-    attachments: list[Attachment] | UnsetType | None = UNSET
-    client_message_id: Text = UNSET
-
-
 class CancelExecution(Message, kw_only=True):
     type: str = "cancel_execution"
     conversation_id: str
@@ -179,19 +148,6 @@ class AskUserAnswer(Message, kw_only=True):
     answers: Json | UnsetType | None = UNSET
     confirmed: bool | UnsetType = UNSET
     """Trunkline's addition, to agents: false for a no, which the wire has no word for."""
-
-
-class ListHistorySessions(Message, kw_only=True):
-    type: str = "list_history_sessions"
-    provider: Text = UNSET
-    work_dir: Text = UNSET
-    agent_id: Text = UNSET
-
-
-class ListFolders(Message, kw_only=True):
-    type: str = "list_folders"
-    provider: Text = UNSET
-    agent_id: Text = UNSET
 
 
 # --- From agents ----------------------------------------------------------------------------------
@@ -223,8 +179,8 @@ class Question(Message, kw_only=True):
 
 
 class Ended(Message, kw_only=True):
-    """`turn_completed`, `execution_cancelled`, `conversation_closed`, `session_id_update`, and
-    `error` of a conversation."""
+    """`turn_completed`, `execution_cancelled`, `conversation_closed`, `conversation_deleted`,
+    `session_id_update`, and `error` of a conversation."""
 
     type: str
     conversation_id: str

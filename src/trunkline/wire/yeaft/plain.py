@@ -24,6 +24,7 @@ class _Event(msgspec.Struct, tag="text_chunk", gc=False):
     content: str
     turn_id: str | None = None
     person: msgspec.Raw = msgspec.Raw()
+    agent: msgspec.Raw = msgspec.Raw()
     raw: msgspec.Raw = msgspec.Raw()
 
 
@@ -60,7 +61,7 @@ def from_line(state: Outward, line: str) -> bytes | None:
     except _BROKEN:
         return None
     said = event.content
-    if not said or event.turn_id is None or event.person or event.raw:
+    if not said or event.turn_id is None or event.person or event.agent or event.raw:
         return None
     state.note(event.turn_id, "", said)
     return state.text_head + _encode(said) + _TAIL_BYTES

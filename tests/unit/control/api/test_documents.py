@@ -31,6 +31,8 @@ POST /users/{}/login-link
 GET /machines
 GET DELETE /machines/{}
 POST /machines/{}/token
+POST /users/{}/devices
+POST /users/{}/yeaft-agents
 POST GET /sessions
 GET PATCH DELETE /sessions/{}
 POST /sessions/{}/messages
@@ -138,13 +140,18 @@ def test_the_answer_of_a_list_names_its_items(document: Json) -> None:
     assert page["properties"]["items"]["items"] == {"$ref": "#/components/schemas/Agent"}
 
 
-def test_every_message_of_the_wire_is_documented() -> None:
+def test_every_message_of_every_wire_is_documented() -> None:
     document = asyncapi.describe()
     names = {message["name"] for message in document["components"]["messages"].values()}
-    assert names == {str(kind.__struct_config__.tag) for kind in (*UPLINK, *DOWNLINK)}
-    sent = document["operations"]["toMachine"]["messages"]
+    assert {str(kind.__struct_config__.tag) for kind in (*UPLINK, *DOWNLINK)} <= names
+    # One of each direction of each of the other documents.
+    assert {"session.update", "session.prompt", "user.message", "agent.thinking"} <= names
+    assert {"send_message", "claude_output"} <= names
+    sent = document["operations"]["vm.down"]["messages"]
     assert {"$ref": "#/channels/vm/messages/Init"} in sent
     assert len(sent) == len(DOWNLINK)
+    addresses = [channel["address"] for channel in document["channels"].values()]
+    assert addresses == ["/ws/vm", "/ws/agp", "/ws/myagent", "/ws/yeaft"]
 
 
 def test_a_real_message_fits_its_documented_schema() -> None:

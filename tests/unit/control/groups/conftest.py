@@ -1,6 +1,6 @@
 """A core without sockets, with persons on machines whose lines keep what they are told."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ class Stage:
         self.core.lifecycle.write(self.machine, log, line(kind, turn_id=say.turn_id, **fields))
 
     async def events(self) -> list[Json]:
-        found = await self.core.sessions.events(self.who, self.session_id, 0, 1000)
+        found = await self.core.sessions.events(self.who, self.session_id, 0, 10_000)
         return [event for one in found if (event := object_of(one.data)) is not None]
 
     async def end(self, turn_id: str) -> Json:
@@ -143,4 +143,19 @@ async def furnish(stage: Stage, groups: Groups) -> Stage:
     return stage
 
 
-Impatient = Callable[[float], Groups]
+async def restarted(stage: Stage, keys: Keys) -> Stage:
+    """The same records and logs under a new core: whatever the old one knew is forgotten."""
+    old = stage.core
+    await old.log.flushed()
+    await old.tasks.settle(5)
+    core = Core(old.settings, old.store, old.segments, keys, "admin")
+    await core.recovery.recover()
+    await core.groups.start()
+    machine = await core.machines.get(stage.machine.id)
+    kept = KeptLine()
+    machine.running = set(machine.logs)
+    core.machines.attach(machine, kept, fresh=False)
+    core.machines.delivery.resumed(machine, kept)
+    again = Stage(core, stage.who, machine, kept)
+    again.group_id, again.session_id = stage.group_id, stage.session_id
+    return again

@@ -1,19 +1,21 @@
 """A conversation over a core without sockets: what is hard to see from outside."""
 
-import asyncio
 import gc
 
+import pytest
 from sqlalchemy import update
 
 from tests.support.eventually import eventually
-from tests.unit.control.groups.conftest import Stage, groups_of
+from tests.unit.control.groups.conftest import Stage, groups_of, restarted
 from trunkline import limits
-from trunkline.control.commands import Cancel, Say, Stop
+from trunkline.control.approvals import Approval
+from trunkline.control.commands import Answer, Cancel, Say, Stop
 from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
-from trunkline.control.sessions import NewSession
+from trunkline.control.secrets import Keys
+from trunkline.control.sessions import NewMessage, NewSession
 from trunkline.control.store import schema
 
 
@@ -91,8 +93,6 @@ async def test_somebody_who_talks_to_a_person_directly_does_not_mix_with_the_gro
 ) -> None:
     turn = await stage.say("hello")
     say = await stage.line.until(Say)
-    from trunkline.control.sessions import NewMessage
-
     await stage.core.sessions.send(stage.who, say.session_id, NewMessage(message="psst"))
     aside = await stage.line.until(Say, 2)
     stage.does(aside, "text_chunk", content="secret")
@@ -101,6 +101,50 @@ async def test_somebody_who_talks_to_a_person_directly_does_not_mix_with_the_gro
     stage.does(say, "execution_complete", content="hi")
     assert (await stage.end(turn))["content"] == "alice: hi"
     assert "secret" not in str(await stage.events())
+
+
+async def test_an_answer_that_a_crash_kept_from_its_machine_is_passed_on(
+    stage: Stage, keys: Keys
+) -> None:
+    turn = await stage.say("do it")
+    say = await stage.line.until(Say)
+    stage.does(say, "approval_request", request_id="q1", message="may I?")
+
+    async def asked() -> list[Approval]:
+        found = await stage.core.approvals.page(stage.who)
+        return [one for one in found if one.session_id == stage.session_id]
+
+    approval = (await eventually(asked))[0]
+    await stage.core.approvals.decide(approval, True, "sure", stage.who.user_id)
+    stage = await restarted(stage, keys)
+    answer = await stage.line.until(Answer)
+    assert (answer.request_id, answer.confirmed, answer.answer) == ("q1", True, "sure")
+    stage.does(say, "execution_complete", content="done")
+    assert (await stage.end(turn))["content"] == "alice: done"
+
+
+async def test_an_end_that_only_the_record_knows_ends_the_turn(stage: Stage, keys: Keys) -> None:
+    """A crash came between the turn's record and its line in the log."""
+    turn = await stage.say("hello")
+    say = await stage.line.until(Say)
+    await stage.core.turns.finish(say.turn_id, "completed", "hi from the record")
+    stage = await restarted(stage, keys)
+    assert (await stage.end(turn))["content"] == "alice: hi from the record"
+
+
+async def test_a_turn_whose_beginning_is_out_of_reach_ends_with_an_error(
+    stage: Stage, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = await stage.say("hello")
+    say = await stage.line.until(Say)
+    for number in range(2 * limits.EVENTS_PAGE_MAX):
+        stage.does(say, "text_chunk", content=str(number))
+    await stage.core.log.flushed()
+    monkeypatch.setattr(limits, "GROUP_TURN_EVENTS_MAX", 100)
+    stage = await restarted(stage, keys)
+    end = await stage.end(turn)
+    assert (end["type"], end["code"]) == ("execution_error", "GROUP_FAILED")
+    assert "too long" in end["error"]
 
 
 async def test_what_a_crash_left_open_is_closed_at_the_next_start(stage: Stage) -> None:
@@ -137,11 +181,5 @@ async def test_a_session_that_is_closed_while_a_person_is_seated_leaves_none_ope
 ) -> None:
     await stage.say("hello")
     await stage.core.sessions.close(stage.who, stage.session_id)
-
-    async def left() -> list[str]:
-        await asyncio.sleep(0)
-        found = await stage.core.sessions.page(stage.who, 50, None, "active")
-        return [one.id for one in found]
-
     await stage.core.tasks.settle(5)
-    assert await left() == []
+    assert await stage.core.sessions.page(stage.who, 50, None, "active") == []

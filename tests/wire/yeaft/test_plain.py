@@ -1,0 +1,137 @@
+"""The fast way of a piece of text says what the general one says, and nothing else takes it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trunkline.wire import events
+from trunkline.wire.yeaft import codec, plain
+from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.stream import Inward
+from trunkline.wire.yeaft.translate import to_events
+
+ID = "0197a0c0-1111-7222-8333-444455556666"
+TURN = "0197a0c0-2222-7222-8333-444455556666"
+TEXTS = st.text(st.characters(codec="utf-8"), min_size=1)
+
+
+def conversation(session_id: str = ID) -> Inward:
+    state = Inward(
+        session_id,
+        "m",
+        text_chars_max=1000,
+        tools_max=10,
+        persons_max=10,
+        question_timeout_s=1.0,
+    )
+    state.begin(TURN)
+    return state
+
+
+def envelope(text: str, session_id: str = ID, *, ascii_only: bool = False) -> str:
+    """002: a `claude_output` with one block of text, in the document's order."""
+    content = [{"type": "text", "text": text}]
+    data = {"type": "assistant", "message": {"role": "assistant", "content": content}}
+    whole = {"type": "claude_output", "conversationId": session_id, "data": data}
+    return json.dumps(whole, ensure_ascii=ascii_only, separators=(",", ":"))
+
+
+def to_line(text: str) -> str | None:
+    state = conversation()
+    return plain.to_line(state, text, 7) if text[plain.HEAD] == state.plain_head else None
+
+
+@given(text=TEXTS)
+def test_a_piece_of_text_goes_through_the_log_and_comes_out_as_it_went_in(text: str) -> None:
+    sent = codec.encode(json.loads(envelope(text))).decode()
+    line = to_line(sent)
+    assert line is not None
+    assert json.loads(line) == {"type": "text_chunk", "content": text, "turn_id": TURN, "ts": 7}
+    body = plain.from_line(Outward(ID), line)
+    assert body == sent.encode()
+    assert [out.body for out in from_events(Outward(ID), 1, line)] == [body]
+
+
+@given(text=TEXTS, ascii_only=st.booleans())
+def test_the_general_way_makes_the_same_of_every_form(text: str, ascii_only: bool) -> None:
+    """However it is written, a Yeaft client gets it back as it was written."""
+    sent = envelope(text, ascii_only=ascii_only)
+    fast, general = to_line(sent), to_events(conversation(), codec.decode(sent), sent, 7)
+    assert fast is None or general == [fast]
+    assert [out.body.decode() for out in from_events(Outward(ID), 1, general[0])] == [sent]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        envelope(""),
+        envelope("é", ascii_only=True),
+        envelope("hi").replace('"hi"', ' "hi"'),
+        envelope("hi").replace('"hi"', '"\\u0068i"'),
+        envelope("hi").replace('"hi"', '"hi","x":1'),
+        envelope("hi").replace('"hi"', '"h\ni"'),
+        envelope("hi").replace('"hi"', "null"),
+        envelope("hi").replace("claude_output", "yeaft_output"),
+        envelope("hi", ID[:-1]),
+        envelope("hi")[:-1] + " }",
+        envelope("hi") + "}",
+        "",
+    ],
+)
+def test_anything_else_is_left_to_the_general_way(sent: str) -> None:
+    assert to_line(sent) is None
+
+
+def test_an_id_of_another_length_is_read_as_what_it_is() -> None:
+    """A shorter head must not let the end of a text pass for all of it."""
+    for session_id in ("c", "c" * 60):
+        for text in ("x" * 35 + '"yes"', "hi"):
+            sent = envelope(text, session_id)
+            (line,) = to_events(conversation(session_id), codec.decode(sent), sent, 7)
+            assert json.loads(line)["content"] == text
+
+
+@given(
+    fields=st.fixed_dictionaries(
+        {},
+        optional={
+            "content": st.sampled_from(["hi", "", None, 7, ["hi"], {"a": 1}]),
+            "turn_id": st.sampled_from([TURN, None, 7, ""]),
+            "person": st.sampled_from([None, "p", {"id": "p", "name": "P"}]),
+            "raw": st.sampled_from([None, {"protocol": "yeaft", "message": {"type": "x"}}]),
+            "ts": st.sampled_from([7, "7", None]),
+        },
+    )
+)
+def test_events_of_any_machine_come_out_the_same_either_way(fields: dict[str, Any]) -> None:
+    line = codec.encode({"type": "text_chunk", **fields}).decode()
+    fast, general = Outward(ID), Outward(ID)
+    body = plain.from_line(fast, line)
+    made = [out.body for out in from_events(general, 1, line)]
+    if body is None:
+        return
+    assert made == [body]
+    end = events.read(events.line("execution_complete", content="hi", turn_id=fields["turn_id"]))
+    assert end is not None
+    turn_id = general.turn_id(end)
+    assert fast.has_said(end, turn_id, "hi") == general.has_said(end, turn_id, "hi")
+
+
+@pytest.mark.parametrize("kind", ["thinking", "execution_complete", "text_chunk_x"])
+def test_only_pieces_of_text_are_taken(kind: str) -> None:
+    assert plain.from_line(Outward(ID), events.line(kind, content="hi", turn_id=TURN)) is None
+
+
+def test_the_end_of_a_long_stream_is_remembered_piece_by_piece() -> None:
+    state = Outward(ID)
+    end = events.read(events.line("execution_complete", turn_id=TURN))
+    assert end is not None
+    answer = ""
+    for number in range(500):
+        answer += str(number % 10)
+        state.note(TURN, "", str(number % 10))
+        assert state.has_said(end, TURN, answer)
+    assert not state.has_said(end, TURN, answer + "!")
