@@ -77,6 +77,7 @@ READER_UNSENT_BYTES_MAX = 1 * MIB
 READERS_PER_SESSION_MAX = 1000
 EVENTS_PAGE_MAX = 1000
 FEED_PRIME_EVENTS_MAX = 20_000  # of the turn under way, for a translation that begins in it
+LOG_CACHE_BYTES_MAX = 16 * MIB  # of pages, for the largest transaction that is written in one go
 LOG_CHECKPOINT_COMMITS = 250  # about 400 pages: little enough to be done in a millisecond
 LOG_CHECKPOINT_BYTES = 16 * MIB
 LOG_WAL_PAGES_MAX = 16_384  # 64 MiB

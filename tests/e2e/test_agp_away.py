@@ -81,21 +81,25 @@ async def test_a_prompt_of_which_nothing_was_heard_is_sent_again_under_the_same_
 async def test_a_prompt_that_the_device_works_on_is_not_sent_again(
     user: TestUser, device: ScriptedDevice
 ) -> None:
-    session_id = await user.session()
+    session_id, other = await user.session(), await user.session()
     await user.say(session_id, "work")
     await user.say(session_id, "wait")
+    await user.say(other, "lost")
     prompt = await device.prompt("work")
+    await device.prompt("lost")
     await device.text(prompt, "half, ")
     async with user.reader(session_id) as reader:
         await reader.until_text("half, ")
         await device.drop()
         async with device.again() as back:
+            await back.prompt("lost")  # of which nothing was heard; it comes behind the others
+            assert back.said() == ["lost"]
             await back.text(prompt, "whole")
             await back.respond(prompt)
             end = await reader.until_type("execution_complete")
             assert end["content"] == "half, whole"
             await back.prompt("wait")  # it waited its turn, over the break
-            assert back.said() == ["wait"]
+            assert back.said() == ["lost", "wait"]
 
 
 async def test_an_answer_may_come_after_a_reconnect_from_the_app_s_own_file(
@@ -152,6 +156,27 @@ async def test_a_cancel_for_a_device_that_is_away_reaches_it_and_no_prompt_goes_
         assert back.said() == ["three"]
         ends = [one.json for one in reader.events if one.json["type"] == "execution_complete"]
         assert {one["turn_id"] for one in ends if one["cancelled"]} == {first, second}
+
+
+async def test_a_cancel_that_may_have_been_lost_is_sent_again_and_its_prompt_is_not(
+    user: TestUser, device: ScriptedDevice
+) -> None:
+    session_id = await user.session()
+    turn_id = await user.say(session_id, "work")
+    prompt = await device.prompt("work")
+    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+    cancel = await device.cancel_of(prompt)
+    await user.say(await user.session(), "lost")
+    await device.prompt("lost")
+    await device.drop()
+    async with device.again() as back:
+        assert await back.cancel_of(prompt) == cancel
+        await back.prompt("lost")  # of which nothing was heard; it comes behind the other
+        assert back.said() == ["lost"]
+        await back.respond(prompt, stop_reason="cancelled")
+        async with user.reader(session_id) as reader:
+            end = await reader.until_type("execution_complete")
+            assert (end["turn_id"], end["cancelled"]) == (turn_id, True)
 
 
 async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(

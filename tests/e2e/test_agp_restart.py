@@ -37,7 +37,9 @@ async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
         session_id = await user.session(agent_config={"agent_app": "hermes"})
         for text in ("work", "next"):
             await user.say(session_id, text)
+        await user.say(await user.session(), "lost")
         prompt = await device.prompt("work")
+        await device.prompt("lost")
         update = {"content": {"type": "text", "text": "half, "}}
         msg_id = await device.update(prompt, "message_chunk", **update)
         await device.tool(prompt, "t1", "in_progress", title="scan")
@@ -46,6 +48,8 @@ async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
         await _restart(control)
         assert await device.closed() == 1006
     async with device_of(user, made) as back:
+        await back.prompt("lost")  # of which nothing was heard; it comes behind the others
+        assert back.said() == ["lost"]
         payload = {
             "session_id": session_id,
             "prompt_id": prompt["payload"]["prompt_id"],
@@ -58,7 +62,7 @@ async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
         await back.respond(prompt)
         following = await back.prompt("next")
         assert following["payload"]["agent_app"] == "hermes"
-        assert back.said() == ["next"]
+        assert back.said() == ["lost", "next"]
         async with user.reader(session_id) as reader:
             end = await reader.until_type("execution_complete")
             assert end["content"] == "half, whole"

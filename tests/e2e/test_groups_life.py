@@ -200,3 +200,20 @@ async def test_what_is_another_persons_is_not_there_and_the_attempt_is_audited(
     assert [one["id"] for one in (await eve.ok("GET", "/groups"))["items"]] == [group["id"]]
     persons = (await team.user.ok("GET", f"/groups/{team.id}"))["persons"]
     assert [one["prompt"] for one in persons] == ["You like alice.", "You like bob."]
+
+
+async def test_a_removed_user_takes_groups_persons_and_sessions_along(control: Control) -> None:
+    user = await control.user("brief")
+    team = await ScriptedGroup.make(user, "alice")
+    await team.say("hello")
+    message = await team["alice"].asked()
+    await control.ok("DELETE", f"/users/{user.id}")
+    assert await team["alice"].vm.closed() == 4003
+    for path in (
+        f"/groups/{team.id}",
+        f"/persons/{team['alice'].id}",
+        f"/sessions/{team.session}",
+        f"/sessions/{message['session_id']}",
+    ):
+        assert (await control.call("GET", path))[0] == 404
+    await team.leave()

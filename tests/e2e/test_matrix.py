@@ -180,15 +180,23 @@ async def test_a_client_that_returns_misses_nothing_and_sees_nothing_twice(cell:
 
 @at(Step.MACHINE_RECONNECT)
 async def test_a_machine_that_returns_loses_nothing_that_it_said_meanwhile(cell: Cell) -> None:
-    gate = Gate()
-    prompt = await cell.say(Say("before, "), Hold(gate), Say("after"))
+    first, second = Gate(), Gate()
+    prompt = await cell.say(
+        Say("before, "), Hold(first), Say("meanwhile, "), Hold(second), Say("after")
+    )
     await cell.view.until_text("before, ")
     await cell.machine.cut()
-    gate.open()
+    first.open()
     await cell.machine.mend()
+    await cell.view.until_text("before, meanwhile, ")
+    await cell.until_logged("meanwhile, ")  # whoever gives a prompt out again has done so by now
+    second.open()
     end = await cell.view.end()
-    assert (end.kind, end.text) == (Kind.END, "before, after")
-    assert cell.view.text() == "before, after"
+    assert (end.kind, end.text) == (Kind.END, "before, meanwhile, after")
+    # A prompt that was given out twice would come before the next one.
+    await cell.say(Say("."))
+    await cell.view.end(number=2)
+    assert cell.view.text() == "before, meanwhile, after."
     assert cell.machine.prompts(prompt) == 1
 
 
@@ -201,6 +209,8 @@ async def test_what_is_said_to_a_machine_that_is_away_is_answered_when_it_return
     await cell.machine.mend()
     end = await cell.view.end()
     assert (end.kind, end.text) == (Kind.END, "Here I am.")
+    await cell.say(Say("."))
+    await cell.view.end(number=2)
     assert cell.machine.prompts(prompt) == 1
 
 

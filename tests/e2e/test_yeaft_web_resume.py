@@ -108,6 +108,20 @@ async def test_resuming_twice_on_one_connection_shows_nothing_twice(
         assert web.text_of(session) == "once"
 
 
+async def test_a_client_may_ask_for_everything_again_on_the_same_connection(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    async with web_of(user) as web:
+        session = await web.create()
+        await vm.expect("start_session")
+        await vm.text(session, "a", "b")
+        await web.until(lambda _new: web.text_of(session) == "ab")
+        since = len(web.received)
+        await web.ask("resume_conversation", "session_ready", conversationId=session, lastEventId=0)
+        await vm.text(session, "c")
+        await web.until(lambda _new: web.text_of(session, since) == "abc")
+
+
 @pytest.mark.proves("002-10-offline-history-readable", "002-10-offline-cannot-send")
 async def test_while_the_machine_is_gone_history_is_readable_and_sending_is_an_error(
     tmp_path: Path,

@@ -133,6 +133,8 @@ class SqliteSegments:
         self._connection.execute(f"PRAGMA synchronous={'FULL' if self._full_sync else 'NORMAL'}")
         self._connection.execute("PRAGMA busy_timeout=10000")
         self._connection.execute("PRAGMA wal_autocheckpoint=0")
+        # A burst is one transaction. Pages for which there is no room would be written twice.
+        self._connection.execute(f"PRAGMA cache_size=-{limits.LOG_CACHE_BYTES_MAX // 1024}")
 
     def _append(self, segments: list[Segment], again: bool) -> None:
         connection = self._connection

@@ -60,11 +60,13 @@ def parts_of(text: str, text_at: int) -> tuple[str, str, str] | None:
     return (msg_id, quoted, said) if said else None
 
 
-def to_line(state: Inward, msg_id: str, quoted: str, said: str, ts: int) -> str:
+def end_of(ts: int) -> str:
+    """How the lines of that moment end."""
+    return f'","ts":{ts}}}'
+
+
+def to_line(state: Inward, msg_id: str, quoted: str, said: str, end: str) -> str:
     """The event of such a message."""
     state.heard = True
     state.keep(said)
-    return (
-        f'{{"type":"text_chunk","content":{quoted},"turn_id":"{state.turn_id}",'
-        f'"msg_id":"{msg_id}","ts":{ts}}}'
-    )
+    return f'{{"type":"text_chunk","content":{quoted}{state.fields}{msg_id}{end}'

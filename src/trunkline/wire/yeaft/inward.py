@@ -172,6 +172,7 @@ def _system(state: Inward, output: Output, ts: int) -> list[str]:
         return []
     said = output.message if isinstance(output.message, str) else output.error
     problem = events.text_of(said)[:_ERROR_CHARS_MAX] or "the agent reports an error"
+    state.problem = problem  # 002: a `result` that fails does not say why
     return [
         events.line(
             "session_status", machine="online", problems=[problem], turn_id=state.turn_id, ts=ts

@@ -64,6 +64,8 @@ class Outward:
         self._ended: dict[str, None] = {}
         self._tails: dict[tuple[str, str], list[str]] = {}
         """The end of what each voice of a turn has said since its last tool call."""
+        self._before: dict[tuple[str, str], str] = {}
+        """The end of what it had said before that call."""
         self._persons: dict[str, Frame] = {}
 
     def frame(self, event: SessionEvent) -> Frame:
@@ -107,8 +109,9 @@ class Outward:
 
     def forget(self, turn_id: str) -> None:
         """What was said in a turn that has ended."""
-        for key in [key for key in self._tails if key[0] in (turn_id, "")]:
-            del self._tails[key]
+        for kept in (self._tails, self._before):
+            for key in [key for key in kept if key[0] in (turn_id, "")]:
+                del kept[key]
 
     # --- What was said ----------------------------------------------------------------------------
 
@@ -127,17 +130,25 @@ class Outward:
 
     def paused(self, event: SessionEvent) -> None:
         """A tool is called: what is said after it is another text."""
-        self._tails.pop((self.turn_id(event), person_of(event)), None)
+        voice = self.turn_id(event), person_of(event)
+        said = self._before.get(voice, "") + "".join(self._tails.pop(voice, ()))
+        if said:
+            keep(self._before, voice, said[-_TAIL_CHARS:])
 
     def has_said(self, event: SessionEvent, turn_id: str, answer: str) -> bool:
         """Whether an answer was streamed already. Its end tells: a machine may put the pieces
         of a long one together in its own way."""
         end = answer.rstrip()[-_COMPARED_CHARS:]
         voices = ((key, person_of(event)) for key in (turn_id, ""))
-        return not end or any(self._tail(one).endswith(end) for one in voices)
+        return not end or any(self._ends_with(one, end) for one in voices)
 
-    def _tail(self, voice: tuple[str, str]) -> str:
-        return "".join(self._tails.get(voice, ())).rstrip()
+    def _ends_with(self, voice: tuple[str, str], end: str) -> bool:
+        tail = "".join(self._tails.get(voice, ())).rstrip()
+        if tail.endswith(end):
+            return True
+        # To some machines, the answer is all that they said in the turn, tools or not.
+        whole = (self._before.get(voice, "") + tail).rstrip()
+        return whole.endswith(end) if tail else whole == end
 
 
 def person_of(event: SessionEvent) -> str:
