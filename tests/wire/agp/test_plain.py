@@ -51,7 +51,7 @@ def test_a_piece_of_text_becomes_the_same_line_either_way(
     assert parts is not None
     update = decode_uplink(sent)
     assert isinstance(update, Update)
-    assert [plain.to_line(fast, *parts, 7)] == to_events(general, update, 7)
+    assert [plain.to_line(fast, *parts, plain.end_of(7))] == to_events(general, update, 7)
     assert (fast.heard, fast.text) == (general.heard, general.text)
 
 

@@ -86,7 +86,7 @@ class AgpDevice:
 
     # --- Up: what the device says -----------------------------------------------------------------
 
-    def text(self, text: str, ts: int) -> bool:
+    def text(self, text: str, end: str) -> bool:
         """A piece of text in its usual form, straight into the log. False: it is anything else."""
         found = self._plain.get(text[self._place])
         if found is None:
@@ -97,8 +97,7 @@ class AgpDevice:
         if log is None or parts is None or self._has_ended(work.turn_id):
             return False
         if self._repeats.is_new(parts[0]):
-            line = plain.to_line(work, *parts, ts)
-            self._append(log, line)
+            self._append(log, plain.to_line(work, *parts, end))
         return True
 
     def update(self, message: Update, ts: int) -> bool:
@@ -238,7 +237,9 @@ class AgpDevice:
             self._end_cancelled(say)
         current = self._prompts.current(session_id)
         if current is not None and not self._is_over(current):
-            self._cancelling.setdefault(current.turn_id, self._now() + limits.MACHINE_CANCEL_GRACE_S)
+            self._cancelling.setdefault(
+                current.turn_id, self._now() + limits.MACHINE_CANCEL_GRACE_S
+            )
             self._tell_cancel(current)
 
     def _stop(self, session_id: str) -> None:

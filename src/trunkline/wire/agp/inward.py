@@ -62,10 +62,21 @@ def read_logged(line: str) -> Logged | None:
 class Inward:
     """One turn on a device."""
 
-    __slots__ = ("_calls", "_calls_max", "_chars", "_chars_max", "_text", "heard", "turn_id")
+    __slots__ = (
+        "_calls",
+        "_calls_max",
+        "_chars",
+        "_chars_max",
+        "_text",
+        "heard",
+        "turn_field",
+        "turn_id",
+    )
 
     def __init__(self, turn_id: str, *, chars_max: int, calls_max: int) -> None:
         self.turn_id = turn_id
+        self.turn_field = f',"turn_id":{_encode(turn_id).decode()}'
+        """The same, as a piece of a log line."""
         self.heard = False
         """Whether the device has said anything of this turn."""
         self._text: list[str] = []

@@ -69,4 +69,4 @@ def to_line(state: Inward, msg_id: str, quoted: str, said: str, end: str) -> str
     """The event of such a message."""
     state.heard = True
     state.keep(said)
-    return f'{{"type":"text_chunk","content":{quoted}{state.fields}{msg_id}{end}'
+    return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"msg_id":"{msg_id}{end}'
