@@ -39,6 +39,7 @@ FANOUT_READERS = 10  # per session: a team that follows one agent
 # Events of one session that may be under way. Enough that no side waits for the generator, and
 # less than a reader's 1 MiB of unsent bytes at about 80 bytes an event.
 WINDOW_EVENTS = 4096
+WIRE_WINDOW_EVENTS = 1024  # fewer: on the other wires an event has up to three times the bytes
 LATENCY_EVENTS_PER_S = 2_000  # twenty fast models at once
 IDLE_CONNECTIONS = 5_000
 IDLE_WARM_CONNECTIONS = 200  # opened before the first reading, so that set-up costs are not counted

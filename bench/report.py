@@ -179,7 +179,8 @@ def _legend(results: Results) -> str:
         "**Yeaft** an agent's `claude_output` to Yeaft web clients, byte for byte, **AGP** a "
         "device's `session.update` to SSE. Each event has the same text; on AGP, which drops "
         "repeats, each has an id of its own.",
-        f"- At most {budgets.WINDOW_EVENTS:,} events per session are under way. Only what "
+        f"- At most {budgets.WINDOW_EVENTS:,} events per session are under way, "
+        f"{budgets.WIRE_WINDOW_EVENTS:,} where wires are compared. Only what "
         "arrived is counted; an event that Trunkline loses would make it miss its target.",
         f"- Idle memory is the growth of resident memory over {results.idle_connections:,} "
         f"connections after {budgets.IDLE_WARM_CONNECTIONS} to warm up; readers share a session "

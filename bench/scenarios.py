@@ -68,7 +68,8 @@ def wires(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results
         generator.ask(Verify(VERIFY_EVENTS, VERIFY_S_MAX), Done)
         close_all(generator)
         wire.open(generator, budgets.SESSIONS)
-        _measure_load(side, wire.name, generator, sizes, results, Metric.WIRES)
+        window = budgets.WIRE_WINDOW_EVENTS
+        _measure_load(side, wire.name, generator, sizes, results, Metric.WIRES, window)
 
 
 def fanout(side: Side, generator: GeneratorClient, sizes: Sizes, results: Results) -> None:
@@ -129,9 +130,10 @@ def _measure_load(
     sizes: Sizes,
     results: Results,
     metric: Metric,
+    window: int = budgets.WINDOW_EVENTS,
 ) -> None:
     command = Load(
-        budgets.WINDOW_EVENTS,
+        window,
         budgets.WARM_S,
         sizes.load_s,
         budgets.DRAIN_QUIET_S,

@@ -8,8 +8,8 @@ from tests.support.matrix.steps import Client, Machine, Step
 PAGES = Path(__file__).parents[3] / "docs" / "protocols"
 
 ABSENT: dict[tuple[Client | Machine, Step], tuple[str, str]] = {
-    (Machine.AGP, Step.THINKING): ("agp.md", "no thinking"),
-    (Machine.AGP, Step.QUESTION): ("agp.md", "no questions"),
+    (Machine.AGP, Step.THINKING): ("agp.md", "AGP has no message for thinking"),
+    (Machine.AGP, Step.QUESTION): ("agp.md", "AGP has no questions"),
 }
 """The page, and its words for the reason."""
 

@@ -33,8 +33,10 @@ def message(text: str, msg_id: str = MSG_ID, *, ascii_only: bool = False) -> str
     return json.dumps(whole, ensure_ascii=ascii_only, separators=(",", ":"))
 
 
-def parts_of(text: str) -> tuple[str, str, str] | None:
-    return plain.parts_of(text, PLACE.stop) if text[PLACE] == COMMON else None
+def to_line(text: str, state: Inward | None = None) -> str | None:
+    if text[PLACE] != COMMON:
+        return None
+    return plain.to_line(state or turn(), text, PLACE.stop, lambda _id: True, plain.end_of(7))
 
 
 @given(
@@ -47,11 +49,9 @@ def test_a_piece_of_text_becomes_the_same_line_either_way(
 ) -> None:
     sent = message(text, str(msg_id), ascii_only=ascii_only)
     fast, general = turn(), turn()
-    parts = parts_of(sent)
-    assert parts is not None
     update = decode_uplink(sent)
     assert isinstance(update, Update)
-    assert [plain.to_line(fast, *parts, plain.end_of(7))] == to_events(general, update, 7)
+    assert [to_line(sent, fast)] == to_events(general, update, 7)
     assert (fast.heard, fast.text) == (general.heard, general.text)
 
 
@@ -65,15 +65,14 @@ def test_what_the_fast_way_takes_reads_the_same_to_a_decoder(at: int, cut: int, 
     what was taken from it."""
     sent = message('He said "no"')
     changed = sent[:at] + put + sent[at + cut :]
-    parts = parts_of(changed)
-    if parts is None:
+    line = to_line(changed)
+    if line is None:
         return
     update = decode_uplink(changed)
     assert isinstance(update, Update)
-    assert update.payload.content is not None
-    assert (update.msg_id, update.payload.content.text) == (parts[0], parts[2])
+    assert (update.guid, update.user_id) == (GUID, USER)
     assert (update.payload.session_id, update.payload.prompt_id) == (SESSION, TURN)
-    assert json.loads(parts[1]) == parts[2]
+    assert [line] == to_events(turn(), update, 7)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,20 @@ def test_what_the_fast_way_takes_reads_the_same_to_a_decoder(at: int, cut: int, 
     ],
 )
 def test_anything_else_is_left_to_the_general_way(sent: str) -> None:
-    assert parts_of(sent) is None
+    assert to_line(sent) is None
+
+
+def test_a_message_that_was_taken_before_becomes_nothing_and_is_not_kept() -> None:
+    state, asked = turn(), []
+    known = [MSG_ID]
+
+    def is_new(msg_id: str) -> bool:
+        asked.append(msg_id)
+        return msg_id not in known
+
+    assert plain.to_line(state, message("hi"), PLACE.stop, is_new, plain.end_of(7)) == ""
+    assert plain.to_line(state, message(""), PLACE.stop, is_new, plain.end_of(7)) is None
+    assert (asked, state.heard, state.text) == ([MSG_ID], False, "")
 
 
 def test_another_turns_message_does_not_have_the_common_part() -> None:

@@ -1,7 +1,6 @@
 """Questions to a person, the steps that name them, and what counts as an answer."""
 
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -9,6 +8,7 @@ from tests.wire.myagent.talk import END, SAID, SESSION, Json, names, outward, sh
 from trunkline.wire.myagent.answers import Answer, answer_of
 from trunkline.wire.myagent.steps import call_step, confirm_id, confirm_id_of, confirm_step
 
+UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 ASK: Json = {"type": "approval_request", "request_id": "r 1", "tool_name": "bash", "message": "?"}
 
 
@@ -52,7 +52,7 @@ def test_a_settled_question_is_told_under_its_step_while_the_turn_runs() -> None
 
 def test_steps_have_the_documented_forms() -> None:
     assert call_step(12, "bash") == "step_12_bash"
-    own = str(uuid4())
+    own = UUID
     assert confirm_step(SESSION, own, "bash") == f"confirm_{own}_bash"
     assert confirm_id_of(confirm_step(SESSION, own, "bash")) == own
     made = confirm_step(SESSION, "r 1", "a_b")
@@ -65,7 +65,7 @@ def test_questions_of_two_sessions_have_two_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    "step_id", ["", "confirm_", "confirm_x_y", "step_1_bash", f"x{uuid4()}", f"confirm_{uuid4()}x"]
+    "step_id", ["", "confirm_", "confirm_x_y", "step_1_bash", f"x{UUID}", f"confirm_{UUID}x"]
 )
 def test_what_is_no_question_has_no_id(step_id: str) -> None:
     assert confirm_id_of(step_id) is None

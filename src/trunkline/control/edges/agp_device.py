@@ -63,6 +63,7 @@ class AgpDevice:
         self._plain: dict[str, tuple[str, Inward]] = {}
         """The same with their sessions, by what their pieces of text have in common."""
         self._place = plain.place_of(self._common_part(_ANY_ID, _ANY_ID))
+        self._text_at = self._place.stop
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
         self._cancelling: dict[str, float] = {}
         """Turns that the device was told to end, and until when it may take."""
@@ -93,12 +94,12 @@ class AgpDevice:
             return False
         session_id, work = found
         log = self._logs.get(session_id)
-        parts = plain.parts_of(text, self._place.stop)
-        if log is None or parts is None or self._has_ended(work.turn_id):
+        if log is None or self._has_ended(work.turn_id):
             return False
-        if self._repeats.is_new(parts[0]):
-            self._append(log, plain.to_line(work, *parts, end))
-        return True
+        line = plain.to_line(work, text, self._text_at, self._repeats.is_new, end)
+        if line:
+            self._append(log, line)
+        return line is not None
 
     def update(self, message: Update, ts: int) -> bool:
         """A piece of a turn, straight into the log. False: it is none of this device's."""
@@ -229,7 +230,8 @@ class AgpDevice:
             return
         if now is not None and now.turn_id not in self._cancelling:
             self._begin(now)
-            self._tell_prompt(now)
+            if not self._work[now.session_id].heard:  # else the device has it, as it has shown
+                self._tell_prompt(now)
 
     def _cancel(self, session_id: str) -> None:
         for say in list(self._prompts.waiting(session_id)):

@@ -159,6 +159,8 @@ class AgpHost:
         # A session starts with its first prompt: none has to be started.
         machine.running = set(machine.logs)
         machines.attach(machine, line, fresh=False)
+        # What went out on an earlier line may go out again: it has the same id then.
+        machine.turns_sent.clear()
         device.resumed()
         machines.delivery.resumed(machine, line)
         self._core.tasks.spawn(

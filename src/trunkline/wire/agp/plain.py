@@ -6,7 +6,7 @@ for a message in any form, more slowly.
 """
 
 import json
-from typing import Final
+from collections.abc import Callable
 
 import msgspec
 
@@ -14,8 +14,10 @@ from trunkline.wire.agp.inward import Inward
 from trunkline.wire.agp.messages import MESSAGE_CHUNK, TEXT
 
 _START = '{"msg_id":"'
+_TAIL = "}}}"
+_TAIL_AT = -len(_TAIL)
+_START_PLACE, _TAIL_PLACE = slice(len(_START)), slice(_TAIL_AT, None)
 _ID = slice(len(_START), len(_START) + 36)  # a UUID, as the document has it
-_TAIL: Final = "}}}"
 _encode = msgspec.json.Encoder().encode
 _string = msgspec.json.Decoder(str)
 
@@ -34,7 +36,7 @@ def common_part(guid: str, user_id: str, session_id: str, prompt_id: str) -> str
         },
     }
     text = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
-    return '",' + text[1 : -len(f'""{_TAIL}')]
+    return '",' + text[1 : -len('""') - len(_TAIL)]
 
 
 def place_of(common: str) -> slice:
@@ -42,31 +44,32 @@ def place_of(common: str) -> slice:
     return slice(_ID.stop, _ID.stop + len(common))
 
 
-def parts_of(text: str, text_at: int) -> tuple[str, str, str] | None:
-    """The id, the text in quotes and the text of a message that has a turn's common part in its
-    place; None if it is another kind of message for all that."""
-    msg_id = text[_ID]
-    if text[: len(_START)] != _START or text[-len(_TAIL) :] != _TAIL:
-        return None
-    if '"' in msg_id or "\\" in msg_id or not msg_id.isprintable():
-        return None
-    quoted = text[text_at : -len(_TAIL)]
-    try:
-        said = _string.decode(quoted)
-    except (msgspec.DecodeError, UnicodeError):
-        return None
-    if len(quoted) != len(said) + 2:  # escapes can be written in more than one way
-        quoted = _encode(said).decode()
-    return (msg_id, quoted, said) if said else None
-
-
 def end_of(ts: int) -> str:
     """How the lines of that moment end."""
     return f'","ts":{ts}}}'
 
 
-def to_line(state: Inward, msg_id: str, quoted: str, said: str, end: str) -> str:
-    """The event of such a message."""
+def to_line(
+    state: Inward, text: str, text_at: int, is_new: Callable[[str], bool], end: str
+) -> str | None:
+    """The event of a message that has the turn's common part in its place: empty if the message
+    was taken before; None if it is another kind of message for all that."""
+    msg_id = text[_ID]
+    if text[_START_PLACE] != _START or text[_TAIL_PLACE] != _TAIL:
+        return None
+    if '"' in msg_id or "\\" in msg_id or not msg_id.isprintable():
+        return None
+    quoted = text[text_at:_TAIL_AT]
+    try:
+        said = _string.decode(quoted)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+    if not said:
+        return None
+    if not is_new(msg_id):
+        return ""
+    if len(quoted) != len(said) + 2:  # escapes can be written in more than one way
+        quoted = _encode(said).decode()
     state.heard = True
     state.keep(said)
     return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"msg_id":"{msg_id}{end}'
