@@ -60,13 +60,19 @@ class Machines:
         return found if found is not None else await self._load(machine_id)
 
     async def named(self, name: str) -> Machine:
-        """The machine with that id, or the device with that `guid`."""
-        secrets = schema.machine_secrets
-        async with self._store.read() as connection:
-            found = await connection.scalar(
-                select(secrets.c.machine_id).where(secrets.c.guid == name)
-            )
-        return await self.get(found or name)
+        """The machine with that id, else the device with that `guid`, which its owner chose: it
+        must not stand for another one's id."""
+        try:
+            return await self.get(name)
+        except NotFound:
+            secrets = schema.machine_secrets
+            async with self._store.read() as connection:
+                found = await connection.scalar(
+                    select(secrets.c.machine_id).where(secrets.c.guid == name)
+                )
+            if found is None:
+                raise
+            return await self.get(found)
 
     async def _load(self, machine_id: str) -> Machine:
         machines, users, sessions = schema.machines, schema.users, schema.sessions
@@ -205,7 +211,10 @@ class Machines:
         event, machine.changed = machine.changed, asyncio.Event()
         event.set()
         for watcher in self.watchers:
-            watcher(machine)
+            try:
+                watcher(machine)
+            except Exception:
+                _log.exception("somebody who was told of a machine failed", machine=machine.id)
 
     async def _save_state(self, machine: Machine) -> None:
         table = schema.machines
@@ -282,8 +291,9 @@ class Machines:
         """What a machine says of itself (000 §4.1)."""
         machine.last_seen_ms = self._clock()
         if health is not None and machine.health != health:
-            machine.health = health
-            self._changed(machine)
+            was, machine.health = machine.health.get("state"), health
+            if was != health.get("state"):  # numbers change with each heartbeat
+                self._changed(machine)
         if active is None:
             return
         machine.lists_sessions = True

@@ -3,6 +3,8 @@
 Edges and the API report every `NotFound`; what exists nowhere is a mistake and leaves no trace.
 """
 
+from collections import Counter
+
 import structlog
 from sqlalchemy import Table, or_, select
 
@@ -14,7 +16,6 @@ from trunkline.control.services.audit import Audit
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
-from trunkline.wire.rate import RateLimit
 
 _log = structlog.get_logger(__name__)
 
@@ -41,20 +42,38 @@ class Refusals:
         self._audit = audit
         self._tasks = tasks
         self._clock = clock
-        self._rate = RateLimit(limits.REFUSALS_AUDITED_PER_MINUTE_MAX)
+        self._minute = 0
+        self._counts: Counter[str] = Counter()
 
     def note(self, who: Principal, wire: str, error: NotFound) -> None:
-        """Does not wait. Of many in a minute, only the first are looked at."""
-        if error.kind in _TABLES and self._rate.count(self._clock() / 1000):
+        """Does not wait. Of a user's many in a minute, only the first are looked at; that there
+        were more is written down instead, so that nobody can hide one behind them."""
+        if error.kind not in _TABLES:
+            return
+        nth = self._counted(who.user_id)
+        if nth <= limits.REFUSALS_AUDITED_PER_MINUTE_MAX:
             self._tasks.spawn(self._note(who, wire, error), "refusal")
+        elif nth == limits.REFUSALS_AUDITED_PER_MINUTE_MAX + 1:
+            self._tasks.spawn(self._append(who, wire, "many", ""), "refusals")
+
+    def _counted(self, user_id: str) -> int:
+        """Which one of the user's this is in the present minute."""
+        minute = self._clock() // 60_000
+        if minute != self._minute:
+            self._minute, self._counts = minute, Counter()
+        self._counts[user_id] += 1
+        return self._counts[user_id]
 
     async def _note(self, who: Principal, wire: str, error: NotFound) -> None:
         if not await self._exists(error.kind, error.name):
             return
-        _log.warning("access refused", user=who.user_id, kind=error.kind, wire=wire)
+        await self._append(who, wire, error.kind, error.name)
+
+    async def _append(self, who: Principal, wire: str, kind: str, name: str) -> None:
+        _log.warning("access refused", user=who.user_id, kind=kind, wire=wire)
         await self._audit.append(
             "access.refused",
-            {"wire": wire, "kind": error.kind, "id": error.name[: limits.NAME_CHARS_MAX]},
+            {"wire": wire, "kind": kind, "id": name[: limits.NAME_CHARS_MAX]},
             org_id=who.org_id,
             user_id=who.user_id,
         )

@@ -161,6 +161,17 @@ class SessionRecords:
         logs = await self._log.open_all(row["id"] for row in rows)
         return [Session(**row, last_event_id=logs[row["id"]].last_id) for row in rows]
 
+    async def close(self, session_id: str) -> bool:
+        """False if it was closed before."""
+        table = schema.sessions
+        async with self._store.write() as connection:
+            closed = await connection.execute(
+                update(table)
+                .where(table.c.id == session_id, table.c.status == "active")
+                .values(status="closed", updated_at=self._clock())
+            )
+        return closed.rowcount == 1
+
     async def update(self, session_id: str, **values: Any) -> None:
         table = schema.sessions
         async with self._store.write() as connection:

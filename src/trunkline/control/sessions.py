@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import structlog
-from sqlalchemy import select
+from sqlalchemy import case, select
 
 from trunkline import limits
 from trunkline.control import events
@@ -102,7 +102,7 @@ class Sessions:
                     table.c.state.in_(("pending", "online", "offline")),
                 )
                 # An execution plane, if there is one: it can do the most.
-                .order_by(table.c.kind.desc(), table.c.id.desc())
+                .order_by(case((table.c.kind == "vm", 0), else_=1), table.c.id.desc())
             )
             machine_ids = list(ids)
         candidates = [await self._machines.get(one) for one in machine_ids]
@@ -131,7 +131,8 @@ class Sessions:
         if session.status == "closed":
             return
         reason = "user_closed" if session.user_id == who.user_id else "admin"
-        await self._records.update(session_id, status="closed")
+        if not await self._records.close(session_id):
+            return  # somebody else did in the same moment
         if session.machine_id is not None:
             machine = await self._machines.get(session.machine_id)
             why = "the session was closed"

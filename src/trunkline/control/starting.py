@@ -20,6 +20,7 @@ AGENT_FIELDS = (
     "max_tokens",
     "tools",
     "confirm",
+    "agent_app",
 )
 
 

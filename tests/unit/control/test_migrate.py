@@ -54,6 +54,7 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
             "DROP TABLE persons",
             "DROP TABLE machine_secrets",
             "ALTER TABLE sessions DROP COLUMN remote",
+            "ALTER TABLE agents DROP COLUMN agent_app",
             "ALTER TABLE turns DROP COLUMN owed",
             "ALTER TABLE sessions DROP COLUMN left_machines",
             "UPDATE alembic_version SET version_num = 'records_0001'"

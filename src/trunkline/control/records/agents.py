@@ -12,6 +12,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import (
+    AgentApp,
     Confirm,
     Id,
     Json,
@@ -39,7 +40,8 @@ _agents = schema.agents
 
 
 class Agent(msgspec.Struct, kw_only=True):
-    """An agent. `skills` and `mcp_servers` of null mean: all that its user may use."""
+    """An agent. `skills` and `mcp_servers` of null mean: all that its user may use; `agent_app`
+    is the app that runs it on an AGP device."""
 
     id: str
     org_id: str
@@ -58,6 +60,7 @@ class Agent(msgspec.Struct, kw_only=True):
     sub_agents: list[str] | None
     session_config: Json | None
     openclaw_config: Json | None
+    agent_app: str | None
     created_at: int
 
 
@@ -79,6 +82,7 @@ class NewAgent(msgspec.Struct, kw_only=True):
     sub_agents: Names | None = None
     session_config: Json | None = None
     openclaw_config: Json | None = None
+    agent_app: AgentApp | None = None
 
 
 class AgentPatch(msgspec.Struct, kw_only=True):
@@ -98,6 +102,7 @@ class AgentPatch(msgspec.Struct, kw_only=True):
     sub_agents: Names | UnsetType | None = UNSET
     session_config: Json | UnsetType | None = UNSET
     openclaw_config: Json | UnsetType | None = UNSET
+    agent_app: AgentApp | UnsetType | None = UNSET
 
 
 class Agents:

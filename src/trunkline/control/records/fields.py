@@ -26,6 +26,7 @@ ApiKey = Annotated[str, Meta(min_length=1, max_length=limits.API_KEY_CHARS_MAX, 
 BaseUrl = Annotated[
     str, Meta(max_length=limits.URL_CHARS_MAX, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
 ]
+AgentApp = Annotated[str, Meta(min_length=1, max_length=limits.AGENT_APP_CHARS_MAX)]
 Json = dict[str, Any]
 
 _RANKS: dict[str, int] = {"member": 0, "org_admin": 1, "admin": 2}

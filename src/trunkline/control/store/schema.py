@@ -82,6 +82,7 @@ agents = Table(
     Column("sub_agents", JSON),
     Column("session_config", JSON),
     Column("openclaw_config", JSON),
+    Column("agent_app", String(60)),  # which app of a device runs it
     created(),
 )
 

@@ -9,13 +9,12 @@ from trunkline import limits
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
 from trunkline.control.auth import Principal
-from trunkline.control.records.fields import Name
+from trunkline.control.records.fields import AgentApp, Name
 from trunkline.wire.agp.close_codes import CloseCode
 
 routes = Routes("machines")
 
 Guid = Annotated[str, Meta(min_length=1, max_length=limits.GUID_CHARS_MAX, pattern=r"^[!-~]+$")]
-AgentApp = Annotated[str, Meta(min_length=1, max_length=limits.AGENT_APP_CHARS_MAX)]
 
 
 class NewDevice(msgspec.Struct, kw_only=True):

@@ -24,8 +24,12 @@ _TABLES = (
 
 def upgrade() -> None:
     connection = op.get_bind()
-    columns = {column["name"] for column in sa.inspect(connection).get_columns("sessions")}
-    if "remote" not in columns:
-        op.add_column("sessions", sa.Column("remote", sa.JSON))
+    for name, column in (
+        ("sessions", sa.Column("remote", sa.JSON)),
+        ("agents", sa.Column("agent_app", sa.String(60))),
+    ):
+        columns = {one["name"] for one in sa.inspect(connection).get_columns(name)}
+        if column.name not in columns:
+            op.add_column(name, column)
     for table in _TABLES:
         table.create(connection, checkfirst=True)
