@@ -136,6 +136,18 @@ def test_a_machine_gets_a_new_token_until_it_is_given_up(cli: Cli) -> None:
     assert "VM_NOT_ACTIVE" in refused.stderr
 
 
+def test_devices_and_yeaft_agents_are_let_in(cli: Cli) -> None:
+    device = cli.json("machine", "add-device", "--guid", "cli-phone", "--app", "openclaw")
+    again = cli.json("machine", "add-device", "--guid", "cli-phone")
+    assert (again["guid"], again["machine_id"]) == ("cli-phone", device["machine_id"])
+    assert again["token"] != device["token"]
+    agent = cli.json("machine", "add-yeaft-agent", "--name", "laptop")
+    kinds = {one["id"]: one["kind"] for one in cli.json("machine", "list")}
+    assert (kinds[device["machine_id"]], kinds[agent["id"]]) == ("agp", "yeaft")
+    for machine_id in (device["machine_id"], agent["id"]):
+        cli.ok("machine", "terminate", machine_id)
+
+
 def test_a_key_comes_from_stdin_and_is_not_shown_again(cli: Cli) -> None:
     me = cli.json("user", "me")["user"]["id"]
     shown = cli.ok("user", "set-key", me, "openai", text="sk-very-secret-key\n")

@@ -51,6 +51,31 @@ async def schedule(
     return Record({"user_id": user_id, **made})
 
 
+@remote(app, "add-device", example="trunkline machine add-device --guid phone-1")
+async def add_device(
+    client: "Client",
+    user: User = None,
+    guid: Annotated[str | None, typer.Option(help="The device's own name for itself.")] = None,
+    app_: Annotated[
+        list[str] | None, typer.Option("--app", help="An app that it runs; may be repeated.")
+    ] = None,
+) -> Record:
+    """Let an AGP device in and print its token. A guid that is there already gets a new one."""
+    body = given(guid=guid, agent_apps=app_)
+    return Record(await client.post("users", await user_of(client, user), "devices", body=body))
+
+
+@remote(app, "add-yeaft-agent", example="trunkline machine add-yeaft-agent --name laptop")
+async def add_yeaft_agent(
+    client: "Client",
+    user: User = None,
+    name: Annotated[str | None, typer.Option(help="A name.")] = None,
+) -> Record:
+    """Let a Yeaft agent in and print its id and secret."""
+    user_id = await user_of(client, user)
+    return Record(await client.post("users", user_id, "yeaft-agents", body=given(name=name)))
+
+
 @remote(app, "token", example="trunkline machine token ID")
 async def token(client: "Client", machine_id: str) -> Record:
     """Print a new token and ticket for an execution plane that is scheduled already."""
