@@ -178,6 +178,17 @@ async def test_a_reconnect_on_the_same_connection_replays_without_doubling_what_
         assert numbers(client, session) == [0, 1, 2, 3, 4, 3, 4, 5, 6]
 
 
+async def test_who_follows_already_and_names_no_position_is_told_nothing_twice(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    async with client_of(user) as client:
+        session = await streamed(client, vm, 5)
+        await client.reconnect(session)
+        await client.answered()
+        await pieces(client, vm, session, 5, 2)
+        assert numbers(client, session) == list(range(7))
+
+
 async def test_two_devices_follow_one_session_and_each_returns_to_its_own_place(
     user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -223,6 +234,50 @@ async def test_positions_survive_a_restart_of_the_control_plane(
             assert got[0] == 7 if ending == "terminate" else got[0] <= 7
     finally:
         await control.terminate()
+
+
+async def test_an_acknowledgement_survives_a_restart_of_the_control_plane(tmp_path: Path) -> None:
+    control = ControlProcess(tmp_path / "process", TRUNKLINE_RATE_LIMIT_PER_MINUTE="0")
+    await control.start()
+    try:
+        user = await control.user()
+        async with await user.vm() as vm, client_of(user) as first:
+            session = await streamed(first, vm, 10)
+            await first.send("user.ack", content={"last_seq": at(first, session, 2)["seq"]})
+            await first.answered()
+            await control.kill()
+        await control.start()
+        async with client_of(user) as second:
+            await second.reconnect(session)
+            await has_piece(second, session, 9)
+            assert numbers(second, session) == list(range(3, 10))
+    finally:
+        await control.terminate()
+
+
+@pytest.mark.parametrize("position", [{"last_seq": 999_999}, {"last_event_id": "{own}-77777"}])
+async def test_a_number_that_was_not_given_out_yet_means_everything_so_far(
+    user: TestUser, vm: ScriptedVm, position: Json
+) -> None:
+    async with client_of(user) as client:
+        session = await streamed(client, vm, 3)
+        own = client.connection_id
+        given = {name: str(one).format(own=own) for name, one in position.items()}
+        await client.reconnect(session, **given)
+        await client.answered()
+        await pieces(client, vm, session, 3, 1)
+        assert numbers(client, session) == [0, 1, 2, 3]
+
+
+async def test_an_event_id_of_no_connection_counts_as_no_position(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    async with client_of(user) as first:
+        session = await streamed(first, vm, 3)
+    async with client_of(user) as second:
+        await second.reconnect(session, last_event_id="nonsense-5")
+        await pieces(second, vm, session, 3, 1)
+        assert numbers(second, session) == [3]
 
 
 @pytest.mark.proves("001-7-steps-stay-the-same")

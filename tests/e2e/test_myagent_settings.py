@@ -56,6 +56,27 @@ async def test_a_client_returns_between_two_messages_of_one_event(tmp_path: Path
                     assert got == everything[index:], f"after message {index}"
 
 
+async def test_a_client_that_returns_twice_within_one_event_gets_each_message_once(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data", send_llm_message=True) as control:
+        user = await control.user()
+        async with await user.vm() as vm:
+            async with client_of(user) as first:
+                session = await first.create_session()
+                await first.say(session, "what is it?")
+                await turn(user, vm, session)
+                await first.expect("agent.final_answer")
+            answer = first.of_event("agent.llm_message", session)[-1]
+            async with client_of(user) as second:
+                await second.reconnect(session, last_event_id=answer["event_id"])
+                final = await second.expect("agent.final_answer")
+            async with client_of(user) as third:
+                await third.reconnect(session, last_event_id=final["event_id"])
+                await third.answered()
+                assert third.of_session(session) == []
+
+
 async def test_a_message_for_a_machine_that_is_away_waits_and_the_client_is_told(
     tmp_path: Path,
 ) -> None:

@@ -35,14 +35,18 @@ async def vm(ann: TestUser) -> AsyncIterator[ScriptedVm]:
         yield live
 
 
-async def secret_session(client: MyAgentClient, vm: ScriptedVm) -> str:
+async def secret_session(client: MyAgentClient, vm: ScriptedVm, asked: str = "") -> str:
     """A session of Ann's with an answer and an open question."""
     session = await client.create_session()
     await client.say(session, "tell me")
     await vm.expect("user_message", lambda one: one["session_id"] == session)
     await vm.text(session, "the secret")
     await vm.event(
-        session, type="approval_request", request_id=str(uuid4()), tool_name="bash", message="?"
+        session,
+        type="approval_request",
+        request_id=asked or str(uuid4()),
+        tool_name="bash",
+        message="?",
     )
     await client.expect("agent.user_confirm", lambda one: one["session_id"] == session)
     return session
@@ -113,17 +117,20 @@ async def test_a_session_that_exists_nowhere_looks_the_same_and_is_not_audited(
     assert [one["id"] for one in await refusals(eve, "session")] == [session]
 
 
+@pytest.mark.parametrize("name", ["", "req-1"])
 async def test_another_users_question_cannot_be_answered_from_a_session_of_ones_own(
-    ann: TestUser, eve: TestUser, vm: ScriptedVm
+    ann: TestUser, eve: TestUser, vm: ScriptedVm, name: str
 ) -> None:
+    """Whether its machine named it with a UUID or not."""
     async with await eve.vm(), client_of(ann) as owner, client_of(eve) as client:
-        await secret_session(owner, vm)
+        await secret_session(owner, vm, name)
         asked = owner.of_event("agent.user_confirm")[0]
         own = await client.create_session()
         await client.respond({**asked, "session_id": own}, True)
         fault = await client.fault("APPROVAL_NOT_FOUND")
         assert fault["session_id"] == own
-        await refusals(eve, "approval")
+        (refused,) = await refusals(eve, "approval")
+        assert refused["id"] == (name or asked["step_id"].split("_")[1])
         assert vm.of_type("approval_response") == []
         await owner.respond(asked, True)
         await vm.expect("approval_response")

@@ -221,6 +221,29 @@ async def test_an_answer_that_could_not_be_sent_comes_after_a_restart(tmp_path: 
         await node.stop()
 
 
+async def test_prompts_that_a_death_cut_off_end_once_with_an_error(tmp_path: Path) -> None:
+    gate = Gate()
+    async with ModelServer() as model, AgpServer() as server:
+        model.script(Turn(chunks=["Half", gate]), Turn(text="Here."))
+        node = await WireNode(tmp_path / "home", model).start(*AGP, "--server", server.url)
+        await server.connected()
+        cut_off = [await server.prompt("s-1", "At work."), await server.prompt("s-1", "Waiting.")]
+        await server.until(lambda: server.text(cut_off[0]), "text")
+        await node.kill()
+        gate.open()
+        await node.start(*AGP, "--server", server.url)
+        for prompt_id in cut_off:
+            answer = await server.answer(prompt_id)
+            assert (answer["stop_reason"], "restarted" in answer["error"]) == ("error", True)
+            await server.prompt("s-1", "Again.", prompt_id)
+        assert (await server.answer(await server.prompt("s-1", "Now?")))[
+            "stop_reason"
+        ] == "end_turn"
+        assert [len(server.answers(prompt_id)) for prompt_id in cut_off] == [1, 1]
+        assert model.requests[-1].prompt == "Now?"
+        await node.stop()
+
+
 @pytest.mark.parametrize("wire", ["agp", "yeaft"])
 async def test_a_wrong_token_ends_the_command_with_a_clear_message(
     wire: str, tmp_path: Path

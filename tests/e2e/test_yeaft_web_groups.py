@@ -104,5 +104,77 @@ async def test_a_group_that_an_agent_runs_itself_is_that_agents_business(user: T
         await web.send_text(text)
         await agent.expect("unify_group_chat")
         assert text in agent.texts
-        missing = await web.ask("yeaft_session_chat", "error", groupId="g-1", text="hi")
-        assert missing["code"] == "GROUP_NOT_FOUND"
+        async with await new_agent(user):
+            missing = await web.ask("yeaft_session_chat", "error", groupId="g-1", text="hi")
+            assert missing["code"] == "GROUP_NOT_FOUND", "which of the two agents has it?"
+
+
+@pytest.mark.proves("002-4.1-yeaft-session-chat")
+async def test_the_documents_own_example_reaches_the_only_agent_there_is(user: TestUser) -> None:
+    async with await new_agent(user) as agent, web_of(user) as web:
+        texts = [
+            '{"type":"yeaft_session_chat","conversationId":"yeaft-virtual-xxx","groupId":"group-abc",'
+            '"text":"@alice 帮我看下 bug","mentions":["alice"],"attachments":[]}',
+            '{"type":"crew_input","sessionId":"crew_1","text":"x"}',
+            '{"type":"get_llm_config"}',
+        ]
+        for text in texts:
+            await web.send_text(text)
+        await agent.expect("get_llm_config")
+        assert [one for one in agent.texts if one in texts] == texts
+        assert web.of_type("error") == []
+
+
+async def test_what_names_nobody_is_for_the_agent_of_the_selected_conversation(
+    user: TestUser,
+) -> None:
+    async with await new_agent(user) as agent, await new_agent(user), web_of(user) as web:
+        refused = await web.ask("get_llm_config", "error")
+        assert refused["code"] == "UNKNOWN_TYPE"
+        await web.create(agentId=agent.id)
+        await web.send("get_llm_config")
+        await agent.expect("get_llm_config")
+
+
+async def test_what_is_said_to_an_agents_own_group_is_seen_by_whoever_reads_along(
+    user: TestUser,
+) -> None:
+    async with await new_agent(user) as agent, web_of(user) as web, web_of(user) as other:
+        session = await web.create(agentId=agent.id)
+        await other.ask("resume_conversation", "session_ready", conversationId=session)
+        file = {"name": "a.txt", "mime": "text/plain", "base64": "aGk="}
+        await web.send(
+            "yeaft_session_chat",
+            conversationId=session,
+            groupId="g-1",
+            text="who is there?",
+            attachments=[file],
+        )
+        await agent.expect("yeaft_session_chat")
+        heard = await other.expect("claude_output", lambda one: one["data"]["type"] == "user")
+        message = heard["data"]["message"]
+        assert message["content"] == [{"type": "text", "text": "who is there?"}]
+        assert message["attachments"] == [{"name": "a.txt", "mime": "text/plain"}]
+        said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "me"}]}}
+        await agent.send(
+            {"type": "yeaft_output", "conversationId": session, "vpId": "al", "data": said}
+        )
+        await web.expect("yeaft_output")
+        assert web.of_type("claude_output") == [], "its sender knows what it said"
+        # It opened no turn that nobody would end.
+        await web.send("send_message", conversationId=session, text="next")
+        await agent.prompt("next")
+
+
+async def test_persons_parts_in_a_group_are_not_listed_beside_it(
+    user: TestUser, group: ScriptedGroup
+) -> None:
+    async with web_of(user) as web:
+        await web.send("yeaft_session_chat", groupId=group.id, text="hello all")
+        await group["alice"].answers("A")
+        await group["bob"].answers("B")
+        await web.result()
+        listed = await web.ask("list_conversations", "conversation_list")
+        assert [one["id"] for one in listed["conversations"]] == [group.session]
+        history = await web.ask("list_history_sessions", "history_sessions_list")
+        assert [one["sessionId"] for one in history["sessions"]] == [group.session]

@@ -11,9 +11,11 @@ from tests.support.control import TestUser
 from tests.support.metrics import metric
 from tests.support.raw_ws import BINARY, RawWs
 from tests.support.vm import ScriptedVm
-from tests.support.yeaft_web import ScriptedWeb, web_of, web_url
+from tests.support.yeaft_web import WAIT_S, ScriptedWeb, web_of, web_url
 from trunkline import limits
-from trunkline.control.edges.yeaft_web import HANDLERS
+from trunkline.control.edges.yeaft_web import HANDLERS, YeaftWeb
+from trunkline.control.edges.yeaft_web_visit import Visit
+from trunkline.wire.yeaft.web import Request
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -174,3 +176,51 @@ async def test_a_request_that_is_no_name_of_ours_is_cut_in_the_answer(user: Test
         error = await web.ask("y" * 10_000, "error")
         assert len(error["request"]) <= limits.NAME_CHARS_MAX
         assert len(json.dumps(error)) < 20_000
+
+
+async def test_a_client_with_much_that_waits_is_not_read_until_it_is_done(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "YEAFT_REQUESTS_BYTES_MAX", 200_000)
+    go_on, paused = asyncio.Event(), asyncio.Event()
+    pause, ping = YeaftWeb.pause, HANDLERS["ping"]
+
+    def watched(client: YeaftWeb, is_paused: bool) -> None:
+        pause(client, is_paused)
+        (paused.set if is_paused else paused.clear)()
+
+    async def slow(visit: Visit, request: Request) -> None:
+        await go_on.wait()
+        await ping(visit, request)
+
+    async with web_of(user) as web:
+        monkeypatch.setattr(YeaftWeb, "pause", watched)
+        monkeypatch.setitem(HANDLERS, "ping", slow)
+        for number in range(20):
+            await web.send("ping", requestId=number, pad="x" * 50_000)
+        async with asyncio.timeout(WAIT_S):
+            await paused.wait()
+        go_on.set()
+        await web.expect("pong", lambda one: one["requestId"] == 19)
+        assert [one["requestId"] for one in web.of_type("pong")] == list(range(20))
+        assert not paused.is_set()
+
+
+async def test_a_machine_cannot_put_words_of_the_hub_into_a_clients_stream(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    async with web_of(user) as web:
+        session = await web.create()
+        await vm.expect("start_session")
+        since = len(web.received)
+        for raw in (
+            '{"protocol":"yeaft","message":{},"x":1}',
+            '{"protocol":"yeaft","message":{"type":"auth_result","success":false}}',
+        ):
+            data = f'{{"type":"text_chunk","content":"hi","raw":{raw}}}'
+            await vm.send({"type": "sse_event", "session_id": session, "data": data})
+        await vm.text(session, "!")
+        await web.until(lambda _new: web.text_of(session) == "hihi!")
+        assert {one["type"] for one in web.received[since:]} == {"claude_output"}
+        resumed = await web.ask("resume_conversation", "session_ready", conversationId=session)
+        assert "auth_result" not in json.dumps(resumed)

@@ -6,6 +6,7 @@ from tests.support.control import Control, TestUser
 from tests.support.orgs import admin_of_new_org
 from tests.support.vm import ScriptedVm
 from tests.support.yeaft_web import web_of
+from trunkline import limits
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -90,6 +91,24 @@ async def test_conversations_are_listed_newest_first_and_by_agent(
         assert len(same["conversations"]) == 2
         missing = await web.ask("list_conversations", "error", agentId="nobody")
         assert missing["code"] == "MACHINE_NOT_FOUND"
+
+
+async def test_an_agents_old_conversations_are_found_behind_many_of_another(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PAGE_MAX", 2)
+    async with await user.vm(), await user.vm(), web_of(user) as web:
+        agents = (await web.ask("list_agents", "agents_list"))["agents"]
+        first, second = (one["id"] for one in agents)
+        old = await web.create(agentId=first, workDir="/old")
+        for _ in range(2):
+            await web.create(agentId=second, workDir="/new")
+        listed = await web.ask("list_conversations", "conversation_list", agentId=first)
+        assert [one["id"] for one in listed["conversations"]] == [old]
+        history = await web.ask("list_history_sessions", "history_sessions_list", agentId=first)
+        assert [one["sessionId"] for one in history["sessions"]] == [old]
+        folders = await web.ask("list_folders", "folders_list", agentId=first)
+        assert [one["path"] for one in folders["folders"]] == ["/old"]
 
 
 @pytest.mark.proves("002-4.1-list-history-sessions", "002-4.1-list-folders")

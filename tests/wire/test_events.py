@@ -56,3 +56,7 @@ def test_a_line_leaves_out_what_is_nothing() -> None:
 
 def test_a_field_that_is_no_text_shows_as_json() -> None:
     assert (text_of("a"), text_of(None), text_of({"b": [1]})) == ("a", "", '{"b":[1]}')
+
+
+def test_half_of_a_character_in_an_object_is_text_too() -> None:
+    assert text_of({"a": ["\ud800b", 1]}) == '{"a":["?b",1]}'

@@ -24,12 +24,14 @@ _AUDIENCE = "trunkline:vm"
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """An authenticated person. `token_id` is what a revocation cuts; empty for the fixed token."""
+    """An authenticated person. `token_id` is what a revocation cuts; empty for the fixed token.
+    `expires_at` (Unix ms) is the token's end, if it has one."""
 
     user_id: str
     org_id: str
     role: str
     token_id: str = ""
+    expires_at: int | None = None
 
     @property
     def is_admin(self) -> bool:
@@ -45,6 +47,9 @@ class Principal(msgspec.Struct, frozen=True):
         if org_id != self.org_id:
             return False
         return self.role == "org_admin" or user_id is None or user_id == self.user_id
+
+    def has_expired(self, now_ms: int) -> bool:
+        return self.expires_at is not None and self.expires_at <= now_ms
 
     def require_org_admin(self) -> None:
         if self.role not in ("admin", "org_admin"):
@@ -78,7 +83,7 @@ class Auth:
         self._admin_hash = digest(admin_token) if admin_token else None
         self._admin: Principal | None = None
         self._clock = clock
-        self._known: dict[str, tuple[Principal, int | None]] = {}
+        self._known: dict[str, Principal] = {}
         self._forgotten = 0
         """Counts the times that what was known stopped to count."""
         self._on_revoke: list[Callable[[str], None]] = []
@@ -104,13 +109,12 @@ class Auth:
         known = self._known.get(hashed)
         if known is None:
             known = await self._look_up(hashed)
-        principal, expires_at = known
-        if expires_at is not None and expires_at <= self._clock():
+        if known.has_expired(self._clock()):
             self._known.pop(hashed, None)
             raise Unauthorized("the token has expired")
-        return principal
+        return known
 
-    async def _look_up(self, hashed: str) -> tuple[Principal, int | None]:
+    async def _look_up(self, hashed: str) -> Principal:
         tokens, users = schema.tokens, schema.users
         query = (
             select(tokens.c.id, tokens.c.expires_at, users.c.id, users.c.org_id, users.c.role)
@@ -127,7 +131,7 @@ class Auth:
         token_id, expires_at, user_id, org_id, role = row
         if len(self._known) > 10_000:
             self._known.clear()
-        known = Principal(user_id, org_id, role, token_id), expires_at
+        known = Principal(user_id, org_id, role, token_id, expires_at)
         self._known[hashed] = known
         return known
 

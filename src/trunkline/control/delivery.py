@@ -11,7 +11,6 @@ from sqlalchemy import and_, select
 
 from trunkline import limits
 from trunkline.control.commands import NEEDS_SESSION, Cancel, Command, Say, Start, Stop
-from trunkline.control.errors import LimitReached
 from trunkline.control.machine import Line, Machine
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -42,8 +41,8 @@ class Delivery:
         for command in commands:
             if self._is_known(machine, command):
                 continue
-            if machine.line is None and len(machine.outbox) >= limits.HELD_MESSAGES_MAX:
-                raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+            if machine.line is None:
+                machine.outbox.check(command)
             machine.outbox.append(command)
         self.wake(machine)
 
@@ -76,33 +75,29 @@ class Delivery:
 
     def withdraw(self, machine: Machine, turn_id: str) -> bool:
         """Takes back a message that was not delivered yet."""
-        for command in machine.outbox:
-            if isinstance(command, Say) and command.turn_id == turn_id:
-                machine.outbox.remove(command)
-                return True
+        if machine.outbox.drop(lambda one: isinstance(one, Say) and one.turn_id == turn_id):
+            return True
         return machine.line is not None and machine.line.withdraw(turn_id)
 
     def forget(self, machine: Machine, session_id: str) -> None:
         """Takes back all that waits for a session, which is this machine's no more."""
-        kept = [one for one in machine.outbox if one.session_id != session_id]
-        machine.outbox.clear()
-        machine.outbox.extend(kept)
+        machine.outbox.drop(lambda one: one.session_id == session_id)
 
     async def _pump(self, machine: Machine) -> None:
         """Empties the outbox while the line is up."""
         try:
-            while machine.outbox and (line := machine.line) is not None:
-                command = machine.outbox[0]
+            while (line := machine.line) is not None:
+                command = machine.outbox.first
+                if command is None:
+                    break
                 try:
                     start = await self._start_first(machine, line, command)
                 except Exception:
                     _log.exception("a command cannot be delivered yet", machine=machine.id)
                     await asyncio.sleep(_RETRY_S)
                     continue
-                if machine.line is not line or not machine.outbox:
-                    continue
-                if machine.outbox[0] is not command:
-                    continue  # withdrawn meanwhile
+                if machine.line is not line or machine.outbox.first is not command:
+                    continue  # another line, or withdrawn meanwhile
                 if start is not None:
                     self._deliver(machine, line, start)
                 machine.outbox.popleft()

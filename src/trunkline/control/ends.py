@@ -58,6 +58,10 @@ class Ends:
         """We ended a turn that the machine may still be busy with."""
         self._owed.setdefault(session_id, set()).add(turn_id)
 
+    def owes(self, session_id: str) -> bool:
+        """Whether the machine may yet end a turn that we have ended."""
+        return bool(self._owed.get(session_id))
+
     def late(self, session_id: str, name: str | None) -> str | None:
         """The turn that an end from the machine is too late for; None if it is not too late.
 

@@ -4,7 +4,8 @@ A client edge has one `Feeds` per dialect. A feed reads a log while somebody fol
 that comes back is given what it missed by a translation of its own, and joins without a gap.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 import msgspec
@@ -13,6 +14,7 @@ from trunkline import limits
 from trunkline.control.log import Batch, Log, SessionLog
 
 _TURN_START = '"type":"user_message"'
+_EVENT_WORK = 500  # what an event costs, in bytes of its line
 
 
 class Message(msgspec.Struct, gc=False):
@@ -44,8 +46,6 @@ class Feed:
         self.log = log
         self.position = position
         self.followers: tuple[Follower, ...] = ()
-        self.joining = 0
-        """Those who are still being given what they missed."""
         self._translate = translate
 
     def deliver(self, batch: Batch) -> None:
@@ -72,17 +72,16 @@ class Feeds:
     async def follow(self, log: SessionLog, follower: Follower, position: int | None) -> int:
         """Sends what came after `position`, however old, then goes on live: no gap, no repeat.
         None: from now on. Returns the position from which it goes on live."""
-        feed = await self._feed(log)
-        feed.joining += 1
-        try:
-            if position is not None:
-                await self._replay(feed, follower, max(0, position))
-            # Nothing may come between the last look at the feed's position and this.
-            if follower not in feed.followers:
-                feed.followers = (*feed.followers, follower)
-        finally:
-            feed.joining -= 1
-            self._close_unused(feed)
+        at = log.last_id if position is None else min(max(0, position), log.last_id)
+        feed = self._feeds.get(log.session_id)
+        if feed is None or at < log.last_id:
+            translate = self._make(log.session_id)
+            await self._prime(translate, log, at)
+            await self._replay(translate, log, at, follower)
+            # Nothing may come between the last look at the log's end and the end of this.
+            feed = self._feeds.get(log.session_id) or self._open(log, translate)
+        if follower not in feed.followers:
+            feed.followers = (*feed.followers, follower)
         return feed.position
 
     def leave(self, session_id: str, follower: Follower) -> None:
@@ -90,68 +89,68 @@ class Feeds:
         if feed is None:
             return
         feed.followers = tuple(one for one in feed.followers if one is not follower)
-        self._close_unused(feed)
-
-    def _close_unused(self, feed: Feed) -> None:
-        if not feed.followers and not feed.joining:
-            self._feeds.pop(feed.log.session_id, None)
+        if not feed.followers:
+            del self._feeds[session_id]
             feed.log.detach(feed)
 
-    async def _feed(self, log: SessionLog) -> Feed:
-        found = self._feeds.get(log.session_id)
-        if found is not None:
-            return found
-        translate = self._make(log.session_id)
-        position = await self._prime(translate, log, log.last_id)
-        while position < log.last_id:
-            missed = await self._between(log, position, log.last_id)
-            for event_id, line in missed:
-                translate(event_id, line)
-            position = missed[-1][0] if missed else log.last_id
-        found = self._feeds.get(log.session_id)  # another task may be faster
-        if found is None:
-            found = self._feeds[log.session_id] = Feed(log, translate, position)
-            log.attach(found)
-        return found
+    def _open(self, log: SessionLog, translate: Translate) -> Feed:
+        """With a translation that has seen all of the log."""
+        feed = self._feeds[log.session_id] = Feed(log, translate, log.last_id)
+        log.attach(feed)
+        return feed
 
-    async def _prime(self, translate: Translate, log: SessionLog, position: int) -> int:
+    async def _prime(self, translate: Translate, log: SessionLog, position: int) -> None:
         """Shows a translation what came before: all of the turn that is under way."""
-        pages: list[list[tuple[int, str]]] = []
-        start = position
-        while start > 0 and position - start < limits.FEED_PRIME_EVENTS_MAX:
+        start = await self._turn_start(log, position)
+        async for page in self._pages(log, start, position):
+            await _translated(translate, page)
+
+    async def _turn_start(self, log: SessionLog, position: int) -> int:
+        """A place before the start of the turn, as far as that is looked for."""
+        start, size, is_found = position, 0, False
+        while (
+            not is_found
+            and start > 0
+            and position - start < limits.FEED_PRIME_EVENTS_MAX
+            and size < limits.FEED_PRIME_BYTES_MAX
+        ):
             upto, start = start, max(0, start - limits.RING_EVENTS)
-            pages.append(await self._between(log, start, upto))
-            if any(_TURN_START in line for _, line in pages[-1]):
-                break
-        for page in reversed(pages):
-            for event_id, line in page:
-                translate(event_id, line)
-        return position
+            async for page in self._pages(log, start, upto):
+                size += sum(len(line) for _, line in page)
+                is_found = is_found or any(_TURN_START in line for _, line in page)
+        return start
 
-    async def _between(self, log: SessionLog, after: int, upto: int) -> list[tuple[int, str]]:
-        found: list[tuple[int, str]] = []
+    async def _pages(
+        self, log: SessionLog, after: int, upto: int
+    ) -> AsyncIterator[list[tuple[int, str]]]:
         while after < upto:
-            page = await self._log.read(log, after, upto - after)
-            if not page:
-                break
-            found += [event for event in page if event[0] <= upto]
-            after = page[-1][0]
-        return found
-
-    async def _replay(self, feed: Feed, follower: Follower, position: int) -> None:
-        if position >= feed.position:
-            return
-        translate = self._make(feed.log.session_id)
-        await self._prime(translate, feed.log, position)
-        while position < feed.position:
-            page = await self._log.read(feed.log, position, limits.RING_EVENTS)
+            page = await self._log.read(log, after, min(upto - after, limits.RING_EVENTS))
             if not page:
                 break  # the session was deleted meanwhile
-            messages: list[Message] = []
-            for event_id, line in page:
-                if event_id > feed.position:
-                    break
-                messages += translate(event_id, line)
-                position = event_id
-            follower.take(feed.log.session_id, messages)
+            after = page[-1][0]
+            yield page
+
+    async def _replay(
+        self, translate: Translate, log: SessionLog, position: int, follower: Follower
+    ) -> None:
+        # The disk may have more than was delivered yet: that comes live.
+        while (missed := log.last_id - position) > 0:
+            page = await self._log.read(log, position, min(missed, limits.RING_EVENTS))
+            if not page:
+                break  # the session was deleted meanwhile
+            position = page[-1][0]
+            follower.take(log.session_id, await _translated(translate, page))
             await follower.room()
+
+
+async def _translated(translate: Translate, events: list[tuple[int, str]]) -> list[Message]:
+    """All their messages. However many there are, nobody else waits long."""
+    messages: list[Message] = []
+    work = 0
+    for event_id, line in events:
+        messages += translate(event_id, line)
+        work += _EVENT_WORK + len(line)
+        if work > limits.FEED_STEP_BYTES:
+            work = 0
+            await asyncio.sleep(0)
+    return messages

@@ -1,12 +1,12 @@
 """One machine's live side: its line, its sessions, what waits for it. Kept by `Machines`."""
 
 import asyncio
-from collections import deque
 from typing import Protocol
 
 from trunkline.control.commands import Command
 from trunkline.control.ends import Ends
 from trunkline.control.log import SessionLog
+from trunkline.control.outbox import Outbox
 
 
 class Line(Protocol):
@@ -49,7 +49,7 @@ class Machine:
         """Sessions that were told to stop: their last words are still taken."""
         self.lists_sessions = False
         self.health: dict[str, object] = {}
-        self.outbox: deque[Command] = deque()
+        self.outbox = Outbox()
         self.turns_sent: set[str] = set()
         """The turns that went out on the present line."""
         self.turns_unrecorded: set[str] = set()

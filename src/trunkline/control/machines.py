@@ -14,7 +14,7 @@ from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.delivery import Delivery
 from trunkline.control.ends import load_ends
-from trunkline.control.errors import LimitReached, NotFound, Unavailable
+from trunkline.control.errors import NotFound, Unavailable
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Line, Machine
 from trunkline.control.store import schema
@@ -276,12 +276,13 @@ class Machines:
         if machine.line is not None and acked:
             machine.line.acknowledge(acked)
 
-    def check_room(self, machine: Machine) -> None:
-        """Raises unless one more message can be delivered or held."""
+    def check_room(self, machine: Machine, size: int = 0) -> None:
+        """Raises unless one more message, of that size, can be delivered or held."""
         if not self.is_expected(machine):
             raise Unavailable("the machine of this session is offline", code="MACHINE_OFFLINE")
-        if machine.line is None and len(machine.outbox) >= limits.HELD_MESSAGES_MAX:
-            raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+        machine.outbox.check_size(size)
+        if machine.line is None:
+            machine.outbox.check_count()
 
     # --- Signs of life ------------------------------------------------------------------------
 

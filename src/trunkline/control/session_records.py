@@ -147,13 +147,25 @@ class SessionRecords:
         return Session(**row, last_event_id=log.last_id)
 
     async def page(
-        self, who: Principal, limit: int, cursor: str | None, status: str | None = None
+        self,
+        who: Principal,
+        limit: int,
+        cursor: str | None,
+        status: str | None = None,
+        *,
+        machine_id: str | None = None,
+        members: bool = True,
     ) -> list[Session]:
-        """Newest first; `cursor` is the last id of the page before."""
+        """Newest first; `cursor` is the last id of the page before. `members`: also those in which
+        persons take part in a group."""
         table = schema.sessions
         wanted = [] if cursor is None else [table.c.id < cursor]
         if status is not None:
             wanted.append(table.c.status == status)
+        if machine_id is not None:
+            wanted.append(table.c.machine_id == machine_id)
+        if not members:
+            wanted.append(table.c.session_config["group"]["session_id"].as_string().is_(None))
         wanted.append(visible(who, table.c.org_id, table.c.user_id, shared=False))
         query = select(*_COLUMNS).where(*wanted).order_by(table.c.id.desc())
         async with self._store.read() as connection:

@@ -26,6 +26,7 @@ from trunkline.control.lifecycle import Lifecycle
 from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
+from trunkline.control.outbox import size_of
 from trunkline.control.services import Services
 from trunkline.control.session_records import (
     LoggedEvent,
@@ -116,9 +117,18 @@ class Sessions:
         return await self._records.get(who, session_id)
 
     async def page(
-        self, who: Principal, limit: int, cursor: str | None, status: str | None = None
+        self,
+        who: Principal,
+        limit: int,
+        cursor: str | None,
+        status: str | None = None,
+        *,
+        machine_id: str | None = None,
+        members: bool = True,
     ) -> list[Session]:
-        return await self._records.page(who, limit, cursor, status)
+        return await self._records.page(
+            who, limit, cursor, status, machine_id=machine_id, members=members
+        )
 
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
         await self.get(who, session_id)
@@ -168,9 +178,9 @@ class Sessions:
     async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
         """A user's message. Committed to the log first, then on its way to the machine."""
         session, machine = await self._running(who, session_id)
-        self._machines.check_room(machine)
         # All that may fail comes first: a turn that is recorded is a turn that is sent.
         history = history_of(await self._turns.recent(session_id))
+        self._machines.check_room(machine, size_of([new, history]))
         log = await self._log.open(session_id)
         turn, is_new = await self._turns.open(
             session_id, new.message, new.metadata or {}, new.client_message_id
@@ -183,7 +193,7 @@ class Sessions:
             content=new.message,
             turn_id=turn.id,
             user_id=who.user_id,
-            **_of_message(new),
+            **shown_of(new),
         )
         if machine.line is None:
             # Whoever reads sees that the message waits, and for what.
@@ -290,7 +300,7 @@ class Sessions:
         }
 
 
-def _of_message(new: NewMessage) -> Json:
+def shown_of(new: NewMessage) -> Json:
     """What readers see of a message besides its text."""
     shown: Json = {}
     if new.client_message_id is not None:

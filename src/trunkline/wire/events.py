@@ -63,6 +63,7 @@ class SessionEvent(msgspec.Struct):
     agent: Any = None
     models: Any = None
     held: Any = None
+    echo: Any = None
     duration_ms: Any = None
     raw: msgspec.Raw = msgspec.Raw()
 
@@ -147,4 +148,10 @@ def text_of(value: Any) -> str:
     """A field as text: what is no text shows as JSON, nothing as nothing."""
     if isinstance(value, str):
         return value
-    return "" if value is None else _encoder.encode(value).decode()
+    if value is None:
+        return ""
+    try:
+        return _encoder.encode(value).decode()
+    except UnicodeEncodeError:  # half of a character, as `_read_closely` takes it
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace").decode()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,51 @@ async def test_to_follow_twice_is_to_follow_once(log: Log) -> None:
     await feeds.follow(session, client, None)
     await say(log, session, "a")
     assert client.ids == [1]
+
+
+async def test_one_who_returns_to_a_session_that_nobody_follows_is_shown_one_translation(
+    log: Log,
+) -> None:
+    translations = Translations()
+    feeds = Feeds(log, translations.make)
+    session, client = await log.open("s"), Client()
+    await say(log, session, '"type":"user_message"', "a", "b", "c")
+    await feeds.follow(session, client, 2)
+    assert client.bodies == ["b#3", "c#4"]
+    await say(log, session, "d")
+    assert client.bodies[-1] == "d#5"
+    assert (translations.made, translations.calls) == (1, 5)
+
+
+async def test_others_have_their_turn_while_a_long_turn_is_looked_through(log: Log) -> None:
+    translations = Translations()
+    feeds = Feeds(log, translations.make)
+    session, client = await log.open("s"), Client()
+    count = 4 * limits.RING_EVENTS
+    await say(log, session, *("e" for _ in range(count)))
+    seen: list[int] = []
+
+    async def watch() -> None:
+        while translations.calls < count:
+            seen.append(translations.calls)
+            await asyncio.sleep(0)
+        seen.append(translations.calls)
+
+    watching = asyncio.create_task(watch())
+    await feeds.follow(session, client, count)
+    await watching
+    steps = [after - before for before, after in pairwise(seen)]
+    assert max(steps) < limits.RING_EVENTS
+    assert client.ids == []
+
+
+async def test_no_more_bytes_than_the_bound_are_looked_through(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FEED_PRIME_BYTES_MAX", 1000)
+    translations = Translations()
+    feeds = Feeds(log, translations.make)
+    session = await log.open("s")
+    await say(log, session, *("x" * 10 for _ in range(4 * limits.RING_EVENTS)))
+    await feeds.follow(session, Client(), None)
+    assert translations.calls == limits.RING_EVENTS

@@ -150,6 +150,28 @@ def test_an_end_is_the_one_answer(told: Told, kind: str, fields: Json, answer: J
     assert following["payload"]["prompt_id"] == "q"
 
 
+def test_the_end_of_a_prompt_that_waited_leaves_the_one_at_work_as_it_was(told: Told) -> None:
+    (thought,) = told.payloads("thinking", content="hm", turn_id="p")
+    told.state.came("q", "device_002", "user_456")
+    (end,) = told.event("execution_complete", turn_id="q", cancelled=True)
+    assert (end["guid"], end["user_id"]) == ("device_002", "user_456")
+    assert (end["payload"]["prompt_id"], end["payload"]["stop_reason"]) == ("q", "cancelled")
+    over, _ = told.payloads("tool_call_start", turn_id="p", tool_call_id="t", tool_name="bash")
+    call_id = thought["tool_call"]["tool_call_id"]
+    assert over["tool_call"] == {"tool_call_id": call_id, "status": "completed"}
+    told.event("execution_complete", turn_id="r", cancelled=True)
+    (tool,) = told.payloads("tool_call_complete", tool_call_id="t", result="ok")
+    assert (tool["update_type"], tool["tool_call"]["status"]) == ("tool_call_update", "completed")
+
+
+def test_a_prompt_that_is_taken_again_has_an_answer_again(told: Told) -> None:
+    told.event("execution_complete", turn_id="p", content="x")
+    told.state.begin("p", "device_001", "user_123")
+    assert told.payloads("execution_error", turn_id="p", error="e") == [
+        {"stop_reason": "error", "error": "e"}
+    ]
+
+
 def test_what_the_wire_has_no_words_for_is_left_out(told: Told) -> None:
     for kind in (
         "user_message",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.wire.myagent.talk import END, SAID, SESSION, Json, names, outward, shown
-from trunkline.wire.myagent.answers import Answer, answer_of
+from trunkline.wire.answers import Answer, answer_of
 from trunkline.wire.myagent.steps import call_step, confirm_id, confirm_id_of, confirm_step
 
 UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"

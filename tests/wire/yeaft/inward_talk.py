@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from trunkline.wire.yeaft import codec
-from trunkline.wire.yeaft.translate import Inward, to_events
+from trunkline.wire.yeaft.translate import Inward, settle, to_events
 
 Json = dict[str, Any]
 ID = "01a1de68-1870-7ed6-bf7b-0f808277ad3a"
@@ -33,7 +33,16 @@ def lines(state: Inward, text: str) -> list[str]:
 
 def heard(state: Inward, message: Json) -> list[Json]:
     """The events that a message becomes, without its own text."""
-    made = [json.loads(line) for line in lines(state, json.dumps(message))]
+    return _shown(lines(state, json.dumps(message)))
+
+
+def settled(state: Inward) -> list[Json]:
+    """The events of a turn that the agent says no more of."""
+    return _shown(settle(state, 1))
+
+
+def _shown(written: list[str]) -> list[Json]:
+    made = [json.loads(line) for line in written]
     return [{name: one[name] for name in one if name not in ("raw", "ts")} for one in made]
 
 

@@ -28,7 +28,8 @@ def made_before(kind: str, /, **fields: Any) -> str:
 
 
 def bodies(lines: Iterable[str], **options: Any) -> list[bytes]:
-    state = Outward(CONVERSATION, **{"agent_id": AGENT, **options})
+    """What a Yeaft agent's session becomes, unless the options say otherwise."""
+    state = Outward(CONVERSATION, **{"agent_id": AGENT, "relays": True, **options})
     return [
         out.body for number, one in enumerate(lines, 1) for out in from_events(state, number, one)
     ]

@@ -1,5 +1,6 @@
 """A log as the messages of a conversation, for clients that come back."""
 
+import json
 from typing import Any
 
 from tests.wire.yeaft.outward_lines import CONVERSATION, line, relayed
@@ -7,7 +8,7 @@ from trunkline.wire.yeaft.history import History
 
 
 def _history(*lines: str, bytes_max: int = 100_000) -> History:
-    history = History(CONVERSATION, bytes_max)
+    history = History(CONVERSATION, bytes_max, relays=True)
     for number, one in enumerate(lines, 1):
         history.add(number, one)
     return history
@@ -120,3 +121,27 @@ def test_rows_are_what_deployed_clients_keep() -> None:
             "tool_input": '{"a":1}',
         },
     ]
+
+
+def test_every_row_has_an_id_of_its_own_and_they_sort() -> None:
+    blocks = [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "c", "name": "bash"}] * 600
+    said = {"type": "assistant", "message": {"role": "assistant", "content": blocks}}
+    envelope = json.dumps({"type": "claude_output", "conversationId": CONVERSATION, "data": said})
+    rows = _history(*_turn(1), relayed("text_chunk", envelope, content="a"), *_turn(2)).rows()
+    ids = [row["id"] for row in rows]
+    assert len(ids) == 1_204
+    assert len(set(ids)) == len(ids)
+    assert ids == sorted(ids)
+    assert (ids[2], int(ids[-3])) == (4, 4)
+
+
+def test_what_a_person_said_is_there_once_though_the_agent_repeats_it() -> None:
+    echo = json.dumps(
+        {
+            "type": "claude_output",
+            "conversationId": CONVERSATION,
+            "data": {"type": "user", "message": {"role": "user", "content": "q1"}},
+        }
+    )
+    history = _history(*_turn(1), relayed("foreign", echo, echo=True))
+    assert [row["content"] for row in history.rows()] == ["q1", "ok"]

@@ -3,7 +3,17 @@
 import json
 from typing import Any
 
-from tests.wire.yeaft.inward_talk import ID, TURN, assistant, conversation, heard, lines
+from tests.wire.yeaft.inward_talk import (
+    ID,
+    TURN,
+    assistant,
+    conversation,
+    heard,
+    lines,
+    message,
+    result,
+    settled,
+)
 
 ALICE = {"id": "vp-a", "name": "Alice"}
 BOB = {"id": "vp-b", "name": "Bob"}
@@ -21,7 +31,8 @@ def says(person: dict[str, str], text: str) -> dict[str, Any]:
 
 def done(person: dict[str, str], subtype: str = "success") -> dict[str, Any]:
     data = {"type": "result", "subtype": subtype}
-    return {"type": "yeaft_output", "conversationId": ID, "vpId": person["id"], "data": data}
+    named = {"vpId": person["id"], "vpName": person["name"]}
+    return {"type": "yeaft_output", "conversationId": ID, **named, "data": data}
 
 
 def test_each_person_speaks_under_its_own_name() -> None:
@@ -32,7 +43,7 @@ def test_each_person_speaks_under_its_own_name() -> None:
     assert heard(state, says(BOB, "b"))[0]["person"] == BOB
 
 
-def test_the_turn_ends_when_everybody_who_spoke_is_done() -> None:
+def test_the_turn_ends_when_everybody_who_spoke_is_done_and_nobody_else_begins() -> None:
     state = conversation()
     heard(state, says(ALICE, "a1 "))
     heard(state, says(BOB, "b"))
@@ -40,9 +51,32 @@ def test_the_turn_ends_when_everybody_who_spoke_is_done() -> None:
     (alice,) = heard(state, done(ALICE))
     assert (alice["type"], alice["content"]) == ("person_complete", "a1 a2")
     assert state.turn_id == TURN
-    bob, end = heard(state, done(BOB, "error_during_execution"))
+    assert state.pending is None
+    (bob,) = heard(state, done(BOB, "error_during_execution"))
     assert (bob["type"], bob["code"]) == ("person_error", "AGENT_ERROR")
-    assert end == {"type": "execution_complete", "content": "", "turn_id": TURN}
+    assert state.pending is not None
+    (end,) = settled(state)
+    content = "Alice: a1 a2\n\nBob: b"
+    assert end == {"type": "execution_complete", "content": content, "turn_id": TURN}
+
+
+def test_a_person_who_begins_when_another_is_done_is_waited_for() -> None:
+    state = conversation()
+    heard(state, says(ALICE, "a"))
+    heard(state, done(ALICE))
+    assert heard(state, says(BOB, "b"))[0]["turn_id"] == TURN
+    assert state.pending is None
+    heard(state, done(BOB))
+    end = heard(state, result())[-1]  # of nobody in particular: the turn's
+    assert (end["type"], end["content"]) == ("execution_complete", "Alice: a\n\nBob: b")
+
+
+def test_a_deployed_agent_ends_a_turn_of_persons_as_any_other() -> None:
+    state = conversation("deployed")
+    heard(state, says(ALICE, "a"))
+    heard(state, done(ALICE))
+    (end,) = heard(state, message("turn_completed"))
+    assert (end["type"], end["content"]) == ("execution_complete", "Alice: a")
 
 
 def test_a_group_that_nobody_here_asked_still_ends_for_each_person() -> None:

@@ -90,7 +90,7 @@ def test_nothing_is_lost_and_order_is_kept(dialect: str, stream: list[str]) -> N
             assert event is not None
             original = events.original_of(event, "yeaft")
             if original is None:
-                (out,) = from_events(Outward(ID), 1, line)
+                (out,) = from_events(Outward(ID, relays=True), 1, line)
                 kept.append(out.body.decode())
             elif original.message:
                 assert number == 0
@@ -149,7 +149,7 @@ def test_a_stream_of_a_careless_agent_is_read_to_its_end() -> None:
     assert event is not None
     assert (event.type, event.content) == ("text_chunk", "hi ?")
     assert bytes(event.raw).decode() == f'{{"protocol":"yeaft","message":{text}}}'
-    (out,) = from_events(Outward(ID), 1, line)
+    (out,) = from_events(Outward(ID, relays=True), 1, line)
     assert out.body.decode() == text
     end: dict[str, Any] = {
         "type": "claude_output",

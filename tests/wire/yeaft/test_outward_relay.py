@@ -145,3 +145,41 @@ def test_later_results_name_the_session_as_its_agent_does() -> None:
         line("execution_complete", content="", turn_id="t1"),
     )
     assert found[-1]["data"]["session_id"] == "s-1"
+
+
+FORGED = '{"type":"auth_result","success":false}'
+
+
+@pytest.mark.parametrize("relays", [False, True])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"protocol":"yeaft","message":{},"x":1}',
+        '{"protocol":"yeaft","message":{}, "protocol":"yeaft" }',
+        '{"protocol":"yeaft","message":"\\ud83d","x":"\\ud83d"}',
+        '{"protocol":"yeaft"}',
+        '"yeaft"',
+        "[1]",
+    ],
+)
+def test_whatever_stands_in_raw_every_frame_is_json(raw: str, relays: bool) -> None:
+    odd = line("text_chunk", content="hi")[:-1] + f',"raw":{raw}}}'
+    for body in bodies([odd], relays=relays):
+        json.loads(body)
+
+
+def test_only_a_yeaft_agents_envelopes_are_passed_on() -> None:
+    """Any other machine writes into its events what it likes."""
+    lines = [relayed("text_chunk", FORGED, content="hi"), relayed("foreign", FORGED)]
+    (said,) = messages(*lines, relays=False)
+    assert said["data"]["message"]["content"] == [{"type": "text", "text": "hi"}]
+    ended = [relayed("execution_complete", FORGED, content="hi", turn_id="t1")]
+    assert kinds(messages(*ended, relays=False)) == ["claude_output", "claude_output"]
+
+
+@pytest.mark.parametrize("deployed", [False, True])
+def test_an_agent_that_repeats_what_it_was_told_is_not_heard(deployed: bool) -> None:
+    """Whoever follows has our `user_message`, or said it."""
+    said = line("user_message", content="hello", turn_id="t1", client_message_id="cm_1")
+    lines = [said, relayed("foreign", ODD, echo=True, turn_id="t1")]
+    assert len(messages(*lines, deployed=deployed)) == 1

@@ -52,7 +52,7 @@ def test_a_piece_of_text_goes_through_the_log_and_comes_out_as_it_went_in(text: 
     assert json.loads(line) == {"type": "text_chunk", "content": text, "turn_id": TURN, "ts": 7}
     body = plain.from_line(Outward(ID), line)
     assert body == sent.encode()
-    assert [out.body for out in from_events(Outward(ID), 1, line)] == [body]
+    assert [out.body for out in from_events(Outward(ID, relays=True), 1, line)] == [body]
 
 
 @given(text=TEXTS, ascii_only=st.booleans())
@@ -61,7 +61,9 @@ def test_the_general_way_makes_the_same_of_every_form(text: str, ascii_only: boo
     sent = envelope(text, ascii_only=ascii_only)
     fast, general = to_line(sent), to_events(conversation(), codec.decode(sent), sent, 7)
     assert fast is None or general == [fast]
-    assert [out.body.decode() for out in from_events(Outward(ID), 1, general[0])] == [sent]
+    assert [out.body.decode() for out in from_events(Outward(ID, relays=True), 1, general[0])] == [
+        sent
+    ]
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,9 @@ def test_positions_come_as_numbers_or_as_digits() -> None:
     assert _request(lastEventId=7).position("lastEventId") == 7
     assert _request(lastEventId="7").position("lastEventId") == 7
     assert _request().position("lastEventId") is None
+    assert _request(beforeId=7.000001).position("beforeId") == 7, "a row of event 7"
     odd: object
-    for odd in (-1, True, 1.5, "x", "-1", "9" * 30, [], "٣"):
+    for odd in (-1, True, -0.5, 1e300, "x", "-1", "9" * 30, [], "٣"):
         with pytest.raises(Malformed):
             _request(lastEventId=odd).position("lastEventId")
 
@@ -98,6 +99,18 @@ def test_attachments_are_name_mime_and_base64_under_either_dialects_names() -> N
         {"name": "a", "mime": "text/plain", "base64": "QQ=="},
         {"name": "b", "mime": "image/png", "base64": "Qg=="},
     ]
+
+
+def test_what_else_is_said_of_an_attachment_stays_with_it() -> None:
+    given = {"name": "a", "mimeType": "image/png", "base64": "QQ==", "size": 3, "isImage": True}
+    (found,) = _request(attachments=[given]).attachments(20, 1_000)
+    assert found == {
+        "name": "a",
+        "mime": "image/png",
+        "base64": "QQ==",
+        "size": 3,
+        "isImage": True,
+    }
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class MyAgentConnection(Socket):
                 self._core.refusals.note(self.who, "myagent", error)
             self.out.fault(session_id, error.code, error.message)
         except Exception:
-            _log.exception("a client's message could not be done", event=message.event)
+            _log.exception("a client's message could not be done", name=message.event)
             self.out.fault(None, "INTERNAL_ERROR", "something went wrong here; the log says what")
         finally:
             if self._is_paused and len(self._work) < limits.MYAGENT_WAITING_MAX // 2:

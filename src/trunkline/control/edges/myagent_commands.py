@@ -11,13 +11,13 @@ from trunkline.control.approvals import Approval
 from trunkline.control.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.edges.myagent_outbound import Outbound
-from trunkline.control.edges.myagent_positions import Place
+from trunkline.control.edges.myagent_pages import Place
 from trunkline.control.edges.myagent_returns import Returns
 from trunkline.control.edges.myagent_shared import Shared
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.sessions import NewMessage, NewSession, Session
+from trunkline.wire.answers import answer_of
 from trunkline.wire.myagent import messages as names
-from trunkline.wire.myagent.answers import answer_of
 from trunkline.wire.myagent.messages import Downlink, Json, Uplink
 from trunkline.wire.myagent.steps import confirm_id, confirm_id_of
 
@@ -159,33 +159,39 @@ class Commands:
 
     async def _question(self, session: Session, step_id: str) -> Approval:
         asked = confirm_id_of(step_id)
-        if asked is not None:
-            found = await self._asked(session, asked)
-            if found is None:
-                # A client may be faster than the record of what it was just asked.
-                await self._recorded(session)
-                found = await self._asked(session, asked)
-            if found is not None:
-                return found
-        raise NotFound("approval", asked or step_id)
+        if asked is None:
+            raise NotFound("approval", step_id)
+        try:
+            return await self._asked(session, asked)
+        except NotFound:
+            # A client may be faster than the record of what it was just asked.
+            await self._recorded(session)
+            return await self._asked(session, asked)
 
     async def _recorded(self, session: Session) -> None:
         if session.machine_id is not None:
             machine = await self._core.machines.get(session.machine_id)
             await self._core.lifecycle.recorded(machine)
 
-    async def _asked(self, session: Session, asked: str) -> Approval | None:
-        """The question with that id, the open ones first."""
-        for state in ("pending", None):
-            cursor: str | None = None
-            while page := await self._core.approvals.page(
-                self._who, state, limits.PAGE_MAX, cursor, session.id
-            ):
-                for approval in page:
-                    if confirm_id(session.id, approval.request_id) == asked:
-                        return approval
-                cursor = page[-1].id
-        return None
+    async def _asked(self, session: Session, asked: str) -> Approval:
+        """The question with that id. Its own id is known if it was shown here, to whomever: that
+        of somebody else is not found by its own id, and so the attempt is audited."""
+        find, known = self._core.approvals.find, self._shared.questions.get(asked)
+        try:
+            return await find(self._who, known or asked, session.id)
+        except NotFound:
+            # Before a restart it may have been shown under an id that is only made of its own.
+            found = None if known else await self._open_question(session, asked)
+            if found is None:
+                raise
+            return found
+
+    async def _open_question(self, session: Session, asked: str) -> Approval | None:
+        page = await self._core.approvals.page(
+            self._who, "pending", limits.PAGE_MAX, session_id=session.id
+        )
+        wanted = (one for one in page if confirm_id(session.id, one.request_id) == asked)
+        return next(wanted, None)
 
 
 def _turn_running() -> Conflict:

@@ -114,9 +114,12 @@ class MyAgentHost:
     # --- While they are here ------------------------------------------------------------------
 
     def sweep(self) -> None:
-        """Once a second: heartbeats that are due; once a minute, old positions go."""
+        """Once a second: heartbeats that are due, ends of tokens; once a minute, old positions."""
         now, uptime_s = asyncio.get_running_loop().time(), self._uptime_s()
+        now_ms = self._core.clock()
         for connection in list(self._shared.connections.values()):
+            if connection.who.has_expired(now_ms):
+                connection.close(_POLICY, "the token has expired")
             connection.beat(now, uptime_s)
         self._sweeps += 1
         if self._sweeps % _PURGE_EVERY_SWEEPS == 0:

@@ -5,7 +5,8 @@ A `Follower` of feeds; the connection itself is only written to.
 
 from trunkline import limits
 from trunkline.control.clock import Clock
-from trunkline.control.edges.myagent_positions import Place, Positions, Track
+from trunkline.control.edges.myagent_pages import Place, Track
+from trunkline.control.edges.myagent_positions import Positions
 from trunkline.control.edges.socket import Socket
 from trunkline.control.errors import LimitReached
 from trunkline.control.feeds import Feeds, Message
@@ -31,6 +32,8 @@ class Outbound:
         self._feeds = feeds
         self._clock = clock
         self._followed: set[str] = set()
+        self._ended: set[str] = set()
+        """Of those, the ones that make room as soon as it is needed."""
         self._skips: dict[str, Place] = {}
 
     # --- The connection's own messages --------------------------------------------------------
@@ -57,50 +60,64 @@ class Outbound:
     def check_room(self) -> None:
         """Raises unless one more session can be followed."""
         if len(self._followed) >= limits.MYAGENT_SESSIONS_MAX:
+            for session_id in list(self._ended):
+                self._stop(session_id)
+        if len(self._followed) >= limits.MYAGENT_SESSIONS_MAX:
             raise LimitReached("this connection follows too many sessions: open another one")
 
-    async def follow(self, log: SessionLog, place: Place) -> None:
+    async def follow(self, log: SessionLog, place: Place, *, has_ended: bool = False) -> None:
         """Sends what came after that place, then goes on live; from anew if it did already."""
         session_id = log.session_id
         if not self.follows(session_id):
             self.check_room()
+        self._check_saved()
+        await self._positions.begin(self.track, session_id, self.seq + 1, place)
         self._feeds.leave(session_id, self)
         self._followed.add(session_id)
+        if has_ended:
+            self._ended.add(session_id)
         self._skips[session_id] = place
-        await self._positions.begin(self.track, session_id, place.event_id)
-        await self._feeds.follow(log, self, place.event_id)
+        try:
+            await self._feeds.follow(log, self, place.event_id)
+        except BaseException:
+            self._stop(session_id)
+            raise
         if not self._socket.is_open or not self.follows(session_id):
             self._feeds.leave(session_id, self)  # one of the two ended meanwhile
 
+    def _stop(self, session_id: str) -> None:
+        self._followed.discard(session_id)
+        self._ended.discard(session_id)
+        self._skips.pop(session_id, None)
+        self._feeds.leave(session_id, self)
+
     def leave(self) -> None:
         """The connection is gone; its sessions go on."""
-        for session_id in self._followed:
-            self._feeds.leave(session_id, self)
-        self._followed.clear()
+        for session_id in list(self._followed):
+            self._stop(session_id)
         self._positions.save_soon()
 
     def take(self, session_id: str, messages: list[Message]) -> None:
         if not self._socket.is_open:
             return
-        if session_id in self._skips:
-            messages = self._unseen(session_id, messages)
+        skip = self._skips.pop(session_id, None) if messages else None
         out: list[bytes] = []
+        event_id = nth = 0
         for message in messages:
+            nth = nth + 1 if message.event_id == event_id else 0
+            event_id = message.event_id
+            if skip is not None and event_id == skip.event_id + 1 and nth < skip.skipped:
+                continue  # the client has got this one of the event already
             out.append(self._number(message.body))
-            self._positions.sent(self.track, session_id, self.seq, message.event_id)
+            self._positions.sent(self.track, session_id, self.seq, event_id, nth)
         self._socket.send_all(out)
         if any(message.body.startswith(_SESSION_END) for message in messages):
-            self._followed.discard(session_id)
-            self._feeds.leave(session_id, self)
-        if self.track.unsaved > limits.MYAGENT_RUNS_IN_MEMORY:
-            self._socket.close(_TRY_AGAIN, "what was sent cannot be written down")
+            self._stop(session_id)
+        self._check_saved()
 
-    def _unseen(self, session_id: str, messages: list[Message]) -> list[Message]:
-        """Without the messages of the first event that the client has got already."""
-        place = self._skips.pop(session_id)
-        first = place.event_id + 1
-        known = sum(message.event_id == first for message in messages[: place.skipped])
-        return messages[known:]
+    def _check_saved(self) -> None:
+        if self.track.unsaved > limits.MYAGENT_UNSAVED_PAGES_MAX:
+            self._socket.close(_TRY_AGAIN, "what was sent cannot be written down")
 
     async def room(self) -> None:
         await self._socket.room()

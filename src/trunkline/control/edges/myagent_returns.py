@@ -6,7 +6,7 @@ from trunkline import limits
 from trunkline.control.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.edges.myagent_outbound import Outbound
-from trunkline.control.edges.myagent_positions import Place
+from trunkline.control.edges.myagent_pages import Place
 from trunkline.control.edges.myagent_shared import Shared
 from trunkline.control.edges.myagent_states import state_of
 from trunkline.control.errors import InvalidRequest, NotFound
@@ -32,8 +32,13 @@ class Returns:
     async def reconnect(self, session: Session, message: Uplink) -> None:
         """Sends what the client missed of that session, then goes on live."""
         seen = seen_of(message, limits.JSON_INT_MAX)
+        if seen == NOTHING and self._out.follows(session.id):
+            return  # it has missed nothing
         log = await self._core.log.open(session.id)
-        await self._out.follow(log, await self._place(log, seen))
+        await self._follow(session, log, await self._place(log, seen))
+
+    async def _follow(self, session: Session, log: SessionLog, place: Place) -> None:
+        await self._out.follow(log, place, has_ended=session.status != "active")
 
     async def _place(self, log: SessionLog, seen: Seen) -> Place:
         """Where to go on. Unknown: the oldest event that readers can ask for."""
@@ -55,7 +60,7 @@ class Returns:
             raise InvalidRequest("last_seq or last_event_id is missing", code="MISSING_FIELD")
         own = self._out.track.connection_id
         if connection_id in (None, own):
-            self._shared.positions.acknowledged(own, min(seq, self._out.seq))
+            await self._shared.positions.acknowledged(self._out.track, min(seq, self._out.seq))
 
     async def export(self, session: Session) -> None:
         """Gives the client the session's state to keep."""
@@ -111,4 +116,4 @@ class Returns:
                 },
             )
         )
-        await self._out.follow(log, place)
+        await self._follow(session, log, place)

@@ -6,9 +6,10 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.core import Core
-from trunkline.control.edges.myagent_positions import Positions, Track
+from trunkline.control.edges.myagent_pages import Track
+from trunkline.control.edges.myagent_positions import Positions
 from trunkline.control.feeds import Feeds, Message, Translate
-from trunkline.wire.myagent.translate import Outward, from_events
+from trunkline.wire.myagent.translate import Outward, from_events, unshown
 
 if TYPE_CHECKING:
     from trunkline.control.edges.myagent import MyAgentConnection
@@ -23,6 +24,8 @@ class Shared:
         self.connections: dict[str, MyAgentConnection] = {}
         self.speaking: set[str] = set()
         """Sessions for which a message is being taken: of two at once, one opens the turn."""
+        self.questions: dict[str, str] = {}
+        """The machine's own ids of the newest questions that were shown, by those of this wire."""
         self.state_key = core.keys.derive("myagent signed state")
         self._plain = Feeds(core.log, lambda session_id: self._translation(session_id, False))
         self._typed = Feeds(core.log, lambda session_id: self._translation(session_id, True))
@@ -41,13 +44,21 @@ class Shared:
             llm_messages=self._core.settings.send_llm_message,
             confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
             text_chars_max=limits.MYAGENT_TEXT_CHARS_MAX,
+            asked=self._asked,
         )
 
         def translate(event_id: int, line: str) -> list[Message]:
             try:
-                return [Message(event_id, body) for body in from_events(state, event_id, line)]
+                bodies = from_events(state, event_id, line)
             except Exception:
                 _log.exception("an event could not be shown", session=session_id, event_id=event_id)
-                return []
+                bodies = unshown(state, line)
+            return [Message(event_id, body) for body in bodies]
 
         return translate
+
+    def _asked(self, name: str, request_id: str) -> None:
+        self.questions.pop(name, None)
+        self.questions[name] = request_id
+        if len(self.questions) > limits.MYAGENT_QUESTIONS_KEPT:
+            del self.questions[next(iter(self.questions))]

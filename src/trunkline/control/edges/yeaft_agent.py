@@ -14,9 +14,10 @@ from trunkline import limits
 from trunkline.control.commands import Command
 from trunkline.control.edges import yeaft_agent_questions as questions
 from trunkline.control.edges.socket import Socket
+from trunkline.control.edges.yeaft_agent_outside import Outside, may_be_ours, is_answer
 from trunkline.control.edges.yeaft_agent_state import Agent, Conversation, Phase
-from trunkline.control.edges.yeaft_agent_talk import PROTOCOL, AgentTalk
-from trunkline.control.ids import is_id, new_id
+from trunkline.control.edges.yeaft_agent_talk import AgentTalk
+from trunkline.control.ids import new_id
 from trunkline.control.log import SessionLog
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, names, plain
@@ -78,6 +79,7 @@ class YeaftAgentLine(Socket):
         self._early: list[str] = []
         self._deadline: asyncio.TimerHandle | None = None
         self._talk: AgentTalk
+        self._outside: Outside
         self._refused: dict[str, None] = {}
         self._is_synced = False
         self.has_listed = False
@@ -122,7 +124,7 @@ class YeaftAgentLine(Socket):
         ts, count = self._core.clock(), 0
         for text in texts:
             conversation = by_head.get(text[plain.HEAD])
-            if conversation is not None:
+            if conversation is not None and not conversation.inward.is_watched:
                 log = logs.get(conversation.session_id)
                 line = plain.to_line(conversation.inward, text, ts)
                 if log is not None and line is not None:
@@ -139,6 +141,7 @@ class YeaftAgentLine(Socket):
         self.agent = agent
         self._assembler.bytes_max = limits.FRAME_BYTES_MAX
         self._talk = AgentTalk(self._core, agent, self.visitor.work_dir, self.send)
+        self._outside = Outside(self._core, agent.machine, lambda name: self._refuse(agent, name))
         self._core.machines.heartbeat(agent.machine, None, self._about())
         self._await(limits.RESUME_GRACE_S, self._synced)  # not every agent says when it is
         self.send(codec.encode(Registered(agent_id=agent.machine.id)))
@@ -166,6 +169,7 @@ class YeaftAgentLine(Socket):
         self._stop_waiting()
         self._host.synced(self, self.agent)
         self._talk.create_missing()
+        self._talk.cancel_again()
 
     # --- Messages ---------------------------------------------------------------------------------
 
@@ -173,18 +177,22 @@ class YeaftAgentLine(Socket):
         try:
             envelope = codec.decode(text)
         except Malformed:
-            self.count()
+            self.count()  # what an agent says is slowed by back-pressure; this is not worth that
             raise
         name = envelope.type
-        if name not in names.OUTPUT:
-            self.count()
-            if name in _OF_AGENTS:
-                self._of_agent(agent, name, text)
-                return
-        session_id = envelope.conversation_id or envelope.session_id
-        log = agent.machine.logs.get(session_id) if session_id else None
+        if name in _OF_AGENTS:
+            self._of_agent(agent, name, text)
+            return
+        session_id = _conversation_of(envelope)
+        log = agent.machine.logs.get(session_id) if session_id is not None else None
         if log is None:
-            self._outside(agent, name, session_id, text)
+            if session_id is not None and name in _OF_CONVERSATIONS:
+                self._refuse(agent, session_id)
+            else:
+                self._outside.take(session_id, text)
+            return
+        if is_answer(name, text):
+            self._outside.pass_on(text)
             return
         conversation = agent.conversation(log.session_id)
         turn_id = conversation.inward.turn_id
@@ -234,18 +242,12 @@ class YeaftAgentLine(Socket):
         elif name == "error" and conversation.phase is Phase.STARTING:
             why = conversation.inward.problem or "the agent refused the conversation"
             self._talk.start_failed(conversation, why, "SESSION_START_FAILED")
+        elif name == "error" and conversation.phase is Phase.RESUMING:
+            self._talk.create_instead(conversation)
         elif name in ("conversation_closed", "conversation_deleted"):
             if conversation.phase is Phase.READY:
                 conversation.phase = Phase.RESTING  # its next message takes it up again
             self._talk.stopped(conversation.session_id)
-
-    def _outside(self, agent: Agent, name: str, session_id: str | None, text: str) -> None:
-        """A message of no session of this machine: of the agent's own things, or refused."""
-        if session_id and (name in _OF_CONVERSATIONS or _may_be_ours(session_id)):
-            self._refuse(agent, session_id)
-        else:
-            machine = agent.machine
-            self._core.relay.publish(PROTOCOL, machine.user_id, machine.id, text)
 
     def _of_agent(self, agent: Agent, name: str, text: str) -> None:
         match name:
@@ -269,9 +271,12 @@ class YeaftAgentLine(Socket):
         listed = codec.read(text, ConversationList).conversations
         ids = {one.id: one.processing for one in listed if isinstance(one.id, str)}
         self.processing = {one for one, busy in ids.items() if busy is True}
-        strays = {one for one in ids if one not in agent.machine.logs and _may_be_ours(one)}
+        strays = {one for one in ids if one not in agent.machine.logs and may_be_ours(one)}
         if strays and not self.has_listed:
             self._core.machines.on_strays(agent.machine, strays)
+        for session_id in ids:
+            if session_id in agent.machine.logs:
+                agent.conversation(session_id).is_there()
         self.has_listed = True
 
     def _refuse(self, agent: Agent, session_id: str) -> None:
@@ -304,7 +309,7 @@ class YeaftAgentLine(Socket):
 
     def sweep(self) -> None:
         if self.agent is not None:
-            self._talk.sweep()
+            self._talk.sweep(self.processing)
 
     # --- The end ----------------------------------------------------------------------------------
 
@@ -332,6 +337,13 @@ class YeaftAgentLine(Socket):
             self._deadline = None
 
 
-def _may_be_ours(session_id: str) -> bool:
-    """Whether it has the form of our ids (UUIDs of version 7); providers' are of version 4."""
-    return is_id(session_id) and session_id[14] == "7"
+def _conversation_of(envelope: Envelope) -> str | None:
+    """The conversation that a message names. `sessionId` alone may name one in messages that we
+    know; in others it may be the name of anything that the agent has of its own."""
+    is_known = names.canonical(envelope.type) in names.RELEASED
+    for named in (envelope.conversation_id, envelope.session_id if is_known else None):
+        if isinstance(named, str) and named:
+            return named
+    if envelope.type in _OF_CONVERSATIONS:
+        raise Malformed("conversationId is missing, or is no text")
+    return None

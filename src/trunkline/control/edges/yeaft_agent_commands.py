@@ -17,7 +17,7 @@ Json = dict[str, Any]
 def create(start: Start, *, user_id: str, username: str, work_dir: str) -> CreateConversation:
     """The fields of both dialects: which one the agent speaks is told by its answer.
 
-    `work_dir`: the agent's own, where the session names none.
+    `work_dir`: where the agent says that it works, if the session names no folder.
     """
     options = _object(start, "options") or _options(start.agent_config)
     return CreateConversation(
@@ -32,13 +32,20 @@ def create(start: Start, *, user_id: str, username: str, work_dir: str) -> Creat
     )
 
 
-def resume(talk: Talk) -> ResumeConversation:
+def resume(created: CreateConversation, talk: Talk) -> ResumeConversation:
+    """What the conversation was created with goes with it: an agent that takes it up may know
+    nothing of it."""
     return ResumeConversation(
         conversation_id=talk.conversation_id,
         session_id=talk.remote_id or UNSET,
         claude_session_id=talk.remote_id or UNSET,
-        work_dir=talk.work_dir or UNSET,
-        provider=talk.provider or UNSET,
+        work_dir=created.work_dir,
+        provider=talk.provider or created.provider,
+        options=created.options,
+        user_id=created.user_id,
+        username=created.username,
+        provider_options=created.provider_options,
+        disallowed_tools=created.disallowed_tools,
     )
 
 
@@ -51,13 +58,13 @@ def resumed(start: Start) -> str:
 
 
 def say(talk: Talk, command: Say) -> bytes:
-    more = command.metadata.get("yeaft")
-    return message_of(
-        talk,
-        command.message,
-        command.metadata.get("attachments"),
-        more if isinstance(more, dict) else {},
-    )
+    """A client's message with all that it said, where it speaks the agent's protocol."""
+    metadata = command.metadata
+    more = metadata.get("yeaft")
+    more = dict(more) if isinstance(more, dict) else {}
+    if "mentions" in metadata:
+        more.setdefault("mentions", metadata["mentions"])
+    return message_of(talk, command.message, metadata.get("attachments"), more)
 
 
 def _provider(runtime_type: str) -> str:

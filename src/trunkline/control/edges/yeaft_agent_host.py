@@ -6,7 +6,7 @@
 import asyncio
 
 import structlog
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from trunkline import limits
 from trunkline.control.core import Core
@@ -17,12 +17,14 @@ from trunkline.control.edges import yeaft_agent_questions as questions
 from trunkline.control.edges.yeaft_agent import YeaftAgentLine
 from trunkline.control.edges.yeaft_agent_state import Agent, Conversation
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Unauthorized
+from trunkline.control.machine import Machine
 from trunkline.control.machine_secrets import Known
 from trunkline.control.store import schema
 from trunkline.control.tasks import Serial
 from trunkline.control.turns import Turn, say
 from trunkline.wire import events
 from trunkline.wire.yeaft.agent import POLICY, visitor_of
+from trunkline.wire.yeaft.stream import Doubt
 
 _log = structlog.get_logger(__name__)
 
@@ -32,6 +34,7 @@ INTERNAL_ERROR = 1011
 _ENDED = ("failed", "terminated")
 _SESSIONS_AT_ONCE = 500
 _RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
+_CANCELS_AMONG = 50_000  # entries of the audit log
 
 
 class YeaftAgentHost:
@@ -74,6 +77,8 @@ class YeaftAgentHost:
             if line.is_open:
                 machine.running = set(machine.logs)
                 self.core.machines.attach(machine, line, fresh=False)
+                # What went out on an earlier line, and was not heard of, goes out again.
+                machine.turns_sent.clear()
                 line.go_live(agent)
         except Unauthorized as error:
             _log.warning("agent refused", reason=error.message)
@@ -140,28 +145,45 @@ class YeaftAgentHost:
                     agent.conversation(row.id).recall(machine.id, row.remote)
         agent.username = name or ""
         await questions.load(self.core, agent)
-        for turn in await self.core.turns.open_of(ids):
-            await self._recall(agent, turn)
+        open_turns = await self.core.turns.open_of(ids)
+        cancels = await self._cancels(machine) if open_turns else {}
+        for turn in open_turns:
+            if agent.prompts.current(turn.session_id) is None and turn.session_id in machine.logs:
+                is_cancelling = cancels.get(turn.session_id, 0) > turn.created_at
+                await self._recall(agent, turn, is_cancelling=is_cancelling)
         return agent
 
-    async def _recall(self, agent: Agent, turn: Turn) -> None:
-        """A turn that the agent was at when we went down goes on where it was."""
-        heard = await self._heard_of(agent, turn, _RECALLED_EVENTS)
-        if heard and agent.prompts.current(turn.session_id) is None:
-            agent.prompts.add(say(turn, []))
-            inward = agent.conversation(turn.session_id).inward
-            inward.begin(turn.id)
-            for event in heard:
+    async def _recall(self, agent: Agent, turn: Turn, *, is_cancelling: bool) -> None:
+        """The oldest turn is what the agent was at when we went down, if it ever got it; its
+        record may not say so. What the agent says next is of that turn."""
+        agent.prompts.add(say(turn, []))
+        inward = agent.conversation(turn.session_id).inward
+        inward.begin(turn.id, turn.message)
+        inward.is_cancelling = is_cancelling
+        if agent.machine.ends.owes(turn.session_id):
+            inward.owe(Doubt.WORDS)
+        log = agent.machine.logs[turn.session_id]
+        first = max(0, log.last_id - _RECALLED_EVENTS)
+        for _, line in await self.core.log.read(log, first, _RECALLED_EVENTS):
+            event = events.read(line)
+            if event is not None and event.turn_id == turn.id:
                 inward.recall(event)
 
-    async def _heard_of(self, agent: Agent, turn: Turn, newest: int) -> list[events.SessionEvent]:
-        """What the agent has said in this turn, as far as the newest events hold it."""
-        log = agent.machine.logs.get(turn.session_id)
-        if log is None or turn.state != "sent":
-            return []
-        recent = await self.core.log.read(log, max(0, log.last_id - newest), newest)
-        found = [event for _, line in recent if (event := events.read(line)) is not None]
-        return [one for one in found if one.turn_id == turn.id and one.type != "user_message"]
+    async def _cancels(self, machine: Machine) -> dict[str, int]:
+        """When each session was last told to stop its turn, as far as the newest entries say."""
+        audit = schema.audit
+        async with self.core.store.read() as connection:
+            newest = await connection.scalar(select(func.max(audit.c.seq))) or 0
+            rows = await connection.execute(
+                select(audit.c.session_id, func.max(audit.c.at))
+                .where(
+                    audit.c.seq > newest - _CANCELS_AMONG,
+                    audit.c.org_id == machine.org_id,
+                    audit.c.event == "session.cancel",
+                )
+                .group_by(audit.c.session_id)
+            )
+            return {session_id: at for session_id, at in rows if session_id in machine.logs}
 
     def synced(self, line: YeaftAgentLine, agent: Agent) -> None:
         """The agent has sent what it had kept: what it knows nothing of goes out again."""
@@ -169,23 +191,28 @@ class YeaftAgentHost:
         self.core.tasks.spawn(self._redeliver(line, agent), "yeaft agent synced")
 
     async def _redeliver(self, line: YeaftAgentLine, agent: Agent) -> None:
-        await self.core.log.flushed()
         heard = []
         for turn in await self.core.turns.open_of(list(agent.machine.logs)):
-            at_work = agent.prompts.current(turn.session_id)
-            is_at_work = at_work is not None and at_work.turn_id == turn.id
-            is_busy = is_at_work and turn.session_id in line.processing
-            if is_busy or await self._heard_of(agent, turn, limits.RING_EVENTS):
+            inward = agent.conversation(turn.session_id).inward
+            if inward.turn_id != turn.id:
+                continue
+            is_busy = turn.session_id in line.processing
+            if is_busy or inward.has_spoken or inward.is_cancelling:
                 heard.append(turn.id)
-                if not is_busy and is_at_work and line.has_listed:
-                    await self._lost(agent, turn)
+                if line.has_listed and not is_busy:
+                    await self._lost(agent, turn, is_cancelled=inward.is_cancelling)
         if agent.machine.line is line:
+            agent.machine.turns_sent.update(heard)  # their records may not say it yet
             await self.core.recovery.redeliver(agent.machine, heard)
 
-    async def _lost(self, agent: Agent, turn: Turn) -> None:
+    async def _lost(self, agent: Agent, turn: Turn, *, is_cancelled: bool) -> None:
         """The agent had begun it, has said what it had kept, and is not at it any more."""
-        await self.core.lifecycle.finish(
-            agent.machine,
+        machine, finish = agent.machine, self.core.lifecycle.finish
+        if is_cancelled:
+            await finish(machine, turn.session_id, "cancelled", turn.id, cancelled=True)
+            return
+        await finish(
+            machine,
             turn.session_id,
             "failed",
             turn.id,

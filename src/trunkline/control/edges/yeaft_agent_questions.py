@@ -10,7 +10,7 @@ from trunkline.control import events
 from trunkline.control.auth import Principal
 from trunkline.control.commands import Answer
 from trunkline.control.core import Core
-from trunkline.control.edges.yeaft_agent_state import Agent, Pending
+from trunkline.control.edges.yeaft_agent_state import Agent, Question
 from trunkline.control.errors import Conflict, LimitReached, NotFound
 
 _log = structlog.get_logger(__name__)
@@ -23,7 +23,7 @@ def note(agent: Agent, session_id: str, request_id: str, questions: list[str], n
     key = session_id, request_id
     if key in agent.questions:
         return
-    agent.questions[key] = Pending(now_ms + _TIMEOUT_MS, questions)
+    agent.questions[key] = Question(now_ms + _TIMEOUT_MS, questions)
     if len(agent.questions) > limits.YEAFT_QUESTIONS_MAX:
         next(iter(agent.questions.values())).deadline_ms = now_ms
 

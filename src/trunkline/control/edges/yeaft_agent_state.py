@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.control.commands import Forward
+from trunkline.control.commands import Forward, Say
 from trunkline.control.edges.prompts import Prompts
 from trunkline.control.machine import Machine
 from trunkline.wire.yeaft.agent import Talk
+from trunkline.wire.yeaft.stream import Pending
 from trunkline.wire.yeaft.translate import Inward
 
 
@@ -42,8 +43,10 @@ class Conversation:
         )
         self.work_dir = ""
         self.provider = ""
-        self.forwards: list[Forward] = []
-        """Clients' own messages that wait for the agent's first answer."""
+        self.held: list[Say | Forward] = []
+        """What came while the agent is asked to create it or to take it up, in its order."""
+        self.doubt: tuple[Pending, float] | None = None
+        """What may be the turn's end, and since when the agent has said nothing more."""
         self.timer: asyncio.TimerHandle | None = None
         self.saved: dict[str, Any] = {}
         """What its record holds of it."""
@@ -79,13 +82,23 @@ class Conversation:
         self.work_dir = str(remote.get("work_dir") or "")
         self.provider = str(remote.get("provider") or "")
 
+    def is_there(self) -> None:
+        """The agent says that it has it: then it need not be taken up again, which would end
+        what runs in it."""
+        if self.phase is Phase.RESTING:
+            self.phase = Phase.READY
+
+    def hold(self, one: Say | Forward) -> None:
+        if len(self.held) < limits.YEAFT_FORWARDS_MAX:
+            self.held.append(one)
+
     def wait(self, timer: asyncio.TimerHandle | None) -> None:
         if self.timer is not None:
             self.timer.cancel()
         self.timer = timer
 
 
-class Pending(msgspec.Struct):
+class Question(msgspec.Struct):
     """A question that waits for a person."""
 
     deadline_ms: int
@@ -100,7 +113,7 @@ class Agent:
         self.machine = machine
         self.username = ""
         self.prompts = Prompts()
-        self.questions: dict[tuple[str, str], Pending] = {}
+        self.questions: dict[tuple[str, str], Question] = {}
         self._conversations: dict[str, Conversation] = {}
         self.by_head: dict[str, Conversation] = {}
         """The same by how each one's plain pieces of text begin."""

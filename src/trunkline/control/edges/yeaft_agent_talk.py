@@ -5,7 +5,7 @@ was there before this line is taken up by `resume_conversation` first.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import structlog
 
@@ -13,16 +13,17 @@ from trunkline import limits
 from trunkline.control.commands import Answer, Cancel, Command, Configure, Forward, Say, Start, Stop
 from trunkline.control.core import Core
 from trunkline.control.edges import yeaft_agent_commands as words
+from trunkline.control.edges.yeaft_agent_outside import PROTOCOL
 from trunkline.control.edges.yeaft_agent_state import Agent, Conversation, Phase
 from trunkline.control.errors import LimitReached
 from trunkline.control.lifecycle import Work
 from trunkline.wire.yeaft.codec import encode
-from trunkline.wire.yeaft.messages import CancelExecution, DeleteConversation
+from trunkline.wire.yeaft.messages import CancelExecution, CreateConversation, DeleteConversation
 from trunkline.wire.yeaft.questions import answer_message
+from trunkline.wire.yeaft.stream import Doubt
+from trunkline.wire.yeaft.translate import settle
 
 _log = structlog.get_logger(__name__)
-
-PROTOCOL = "yeaft"
 
 
 class AgentTalk:
@@ -81,6 +82,7 @@ class AgentTalk:
             return
         if now is not None:
             conversation.inward.end()  # if it was said before, it was lost with its line
+            conversation.hold(now)
         self._go_on(conversation)
 
     def _cancel(self, session_id: str) -> None:
@@ -94,11 +96,22 @@ class AgentTalk:
             self._spawn(self._finish(say, "cancelled", cancelled=True))
             return
         conversation.inward.is_cancelling = True
-        self._send(encode(CancelExecution(conversation_id=session_id)))
+        self._tell_cancel(say)
+
+    def cancel_again(self) -> None:
+        """What was told on an earlier line, or before a restart, may not have arrived."""
+        for say in self._agent.prompts.at_work():
+            if self._agent.conversation(say.session_id).inward.is_cancelling:
+                self._tell_cancel(say)
+
+    def _tell_cancel(self, say: Say) -> None:
+        self._send(encode(CancelExecution(conversation_id=say.session_id)))
         self._loop.call_later(limits.MACHINE_CANCEL_GRACE_S, self._cancel_overdue, say)
 
     def _cancel_overdue(self, say: Say) -> None:
         if not self._machine.ends.has_ended(say.turn_id):
+            if self._is_sent(say):
+                self._agent.conversation(say.session_id).inward.owe(Doubt.WORDS)
             self._spawn(self._finish(say, "cancelled", owed=True, cancelled=True))
 
     def _answer(self, command: Answer) -> None:
@@ -117,9 +130,10 @@ class AgentTalk:
             return
         if command.session_id:
             conversation = self._agent.conversation(command.session_id)
-            if conversation.phase in (Phase.NEW, Phase.STARTING):
-                if len(conversation.forwards) < limits.YEAFT_FORWARDS_MAX:
-                    conversation.forwards.append(command)
+            say = self._next(command.session_id)
+            waits = say is not None and not self._is_sent(say)
+            if conversation.phase is not Phase.RESTING or waits:
+                conversation.hold(command)
                 self._go_on(conversation)
                 return
         self._send(command.text.encode())
@@ -156,12 +170,27 @@ class AgentTalk:
                 self._spawn(self._create_again(conversation))
             case Phase.RESTING if say is not None and not self._is_sent(say):
                 conversation.phase = Phase.RESUMING
-                self._send(encode(words.resume(conversation.talk)))
                 wait_s = limits.YEAFT_RESUME_WAIT_S
                 conversation.wait(self._loop.call_later(wait_s, self.ready, conversation))
-            case Phase.READY if say is not None and not self._is_sent(say):
-                conversation.inward.begin(say.turn_id)
-                self._send(words.say(conversation.talk, say))
+                self._spawn(self._resume(conversation))
+            case Phase.READY:
+                self._say_held(conversation)
+
+    def _say_held(self, conversation: Conversation) -> None:
+        """What waited, in its order. A message behind the turn at work waits for its own."""
+        held, conversation.held = conversation.held, []
+        for one in held:
+            if isinstance(one, Forward):
+                self._send(one.text.encode())
+            else:
+                self._say_next(conversation)
+        self._say_next(conversation)
+
+    def _say_next(self, conversation: Conversation) -> None:
+        say = self._next(conversation.session_id)
+        if say is not None and not self._is_sent(say):
+            conversation.inward.begin(say.turn_id, say.message)
+            self._send(words.say(conversation.talk, say))
 
     def _next(self, session_id: str) -> Say | None:
         """What the session is at, or comes to now: turns that were ended here are left out."""
@@ -175,20 +204,36 @@ class AgentTalk:
         if start is not None and not self._is_over and conversation.phase is Phase.STARTING:
             self._create(conversation, start)
 
-    def _create(self, conversation: Conversation, start: Start) -> None:
-        message = words.create(
+    async def _resume(self, conversation: Conversation) -> None:
+        start = await self._core.machines.delivery.starter(conversation.session_id)
+        if start is not None and not self._is_over and conversation.phase is Phase.RESUMING:
+            created = self._created(start, conversation)
+            self._send(encode(words.resume(created, conversation.talk)))
+
+    def create_instead(self, conversation: Conversation) -> None:
+        """The agent cannot take it up: it has forgotten it, and begins it anew."""
+        conversation.wait(None)
+        conversation.inward.remote_id = ""
+        conversation.phase = Phase.STARTING
+        self._spawn(self._create_again(conversation))
+
+    def _created(self, start: Start, conversation: Conversation) -> CreateConversation:
+        return words.create(
             start,
             user_id=self._machine.user_id,
             username=self._agent.username,
-            work_dir=self._work_dir,
+            work_dir=conversation.work_dir or self._work_dir,
         )
+
+    def _create(self, conversation: Conversation, start: Start) -> None:
+        message = self._created(start, conversation)
         conversation.phase = Phase.STARTING
         conversation.provider = str(message.provider)
         conversation.work_dir = message.work_dir if isinstance(message.work_dir, str) else ""
         remote_id = words.resumed(start)
         if remote_id and not conversation.inward.dialect:
             conversation.inward.remote_id = remote_id
-            self._send(encode(words.resume(conversation.talk)))
+            self._send(encode(words.resume(message, conversation.talk)))
         else:
             self._send(encode(message))
         wait_s = limits.SESSION_START_TIMEOUT_S
@@ -204,7 +249,7 @@ class AgentTalk:
         _log.warning("conversation did not start", session=session_id, machine=self._machine.id)
         conversation.wait(None)
         conversation.phase = Phase.NEW
-        conversation.forwards.clear()
+        conversation.held.clear()
         self._machine.starting.pop(session_id, None)
         self._agent.prompts.drop(session_id)
         self._spawn(self._core.lifecycle.end_turns(self._machine, session_id, why, code))
@@ -214,9 +259,6 @@ class AgentTalk:
         conversation.wait(None)
         conversation.phase = Phase.READY
         self._machine.starting.pop(conversation.session_id, None)
-        forwards, conversation.forwards = conversation.forwards, []
-        for forward in forwards:
-            self._send(forward.text.encode())
         self._go_on(conversation)
 
     # --- Turns ------------------------------------------------------------------------------------
@@ -231,10 +273,27 @@ class AgentTalk:
         if self._next(session_id) is not None:
             self._go_on(conversation)
 
-    def sweep(self) -> None:
-        """Once a second: turns that were ended here, not by the agent."""
+    def sweep(self, busy: Container[str]) -> None:
+        """Once a second: turns that were ended here, not by the agent, and those that may have
+        their end. `busy`: the conversations that the agent says it is at."""
         for say in self._agent.prompts.at_work():
             if self._machine.ends.has_ended(say.turn_id):
+                self.turn_ended(say.session_id, say.turn_id)
+            else:
+                self._settle(say, is_busy=say.session_id in busy)
+
+    def _settle(self, say: Say, *, is_busy: bool) -> None:
+        conversation, now = self._agent.conversation(say.session_id), self._loop.time()
+        pending = conversation.inward.pending
+        if pending is None:
+            conversation.doubt = None
+        elif is_busy or conversation.doubt is None or conversation.doubt[0] is not pending:
+            conversation.doubt = pending, now
+        elif now - conversation.doubt[1] >= limits.YEAFT_QUIET_S:
+            log = self._machine.logs[say.session_id]
+            for line in settle(conversation.inward, self._core.clock()):
+                self._core.lifecycle.write(self._machine, log, line)
+            if not self._is_sent(say):
                 self.turn_ended(say.session_id, say.turn_id)
 
     def end(self) -> None:

@@ -92,6 +92,8 @@ class YeaftWeb(Socket):
         self.visit: Visit | None = None
         self._hearing: set[str] = set()
         self._waiting: deque[str] = deque()
+        self._waiting_chars = 0
+        self._is_paused = False
         self._is_working = False
         self._is_listing = False
         self.on_open: Callable[[YeaftWeb], None] = lambda _client: None
@@ -101,13 +103,24 @@ class YeaftWeb(Socket):
 
     def opened(self) -> None:
         self.on_open(self)
-        self.pause(True)  # nothing is read of somebody who is not known
+        self._pace()
         self._tasks.spawn(self._admit(), "yeaft web login")
 
     def take(self, text: str) -> None:
         self.count()
         self._waiting.append(text)
+        self._waiting_chars += len(text)
+        self._pace()
         self._work_on()
+
+    def _pace(self) -> None:
+        """Reads on only while little waits, and nothing of somebody who is not known."""
+        is_full = len(self._waiting) >= limits.YEAFT_REQUESTS_MAX
+        is_large = self._waiting_chars >= limits.YEAFT_REQUESTS_BYTES_MAX
+        is_due = self.visit is None or is_full or is_large
+        if is_due is not self._is_paused:
+            self._is_paused = is_due
+            self.pause(is_due)
 
     def ended(self) -> None:
         self._waiting.clear()
@@ -124,25 +137,26 @@ class YeaftWeb(Socket):
             if self._secret is None:
                 raise Unauthorized("Authentication required")
             who = await self._host.core.auth.identify(self._secret)
+            if not self.is_open:
+                return
+            self._secret = None
+            await lists.list_agents(self._enter(who))
         except Unauthorized as error:
             self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
             self.close(REFUSED, "authentication failed")
-            return
-        if not self.is_open:
-            return
-        self._secret = None
-        self._enter(who)
-        assert self.visit is not None
-        await lists.list_agents(self.visit)
-        self.pause(False)
-        self._work_on()
+        except Exception as error:
+            self.failed(error)
+        else:
+            self._pace()
+            self._work_on()
 
-    def _enter(self, who: Principal) -> None:
-        self.visit = Visit(self._host, who, self.reader, self.send, self._hear)
+    def _enter(self, who: Principal) -> Visit:
+        self.visit = visit = Visit(self._host, who, self.reader, self.send, self._hear)
         self._hear(who.user_id)
         granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
         known = {"role": who.role, "userId": who.user_id}
         self.send(encode({"type": "auth_result", **granted, **known}))
+        return visit
 
     # --- Its messages, one after the other --------------------------------------------------------
 
@@ -155,12 +169,10 @@ class YeaftWeb(Socket):
     async def _work(self, visit: Visit) -> None:
         try:
             while self._waiting and self.is_open:
-                text = self._waiting.popleft()
-                if len(self._waiting) >= limits.YEAFT_REQUESTS_MAX:
-                    self.pause(True)
-                await self._serve(visit, text)
-                if len(self._waiting) < limits.YEAFT_REQUESTS_MAX:
-                    self.pause(False)
+                await self._serve(visit, self._waiting[0])
+                if self._waiting:  # else the connection has ended meanwhile
+                    self._waiting_chars -= len(self._waiting.popleft())
+                    self._pace()
         finally:
             self._is_working = False
 

@@ -6,7 +6,7 @@
 from typing import Any
 
 from trunkline.control.errors import InvalidRequest
-from trunkline.wire.myagent.answers import answer_of as meaning_of
+from trunkline.wire.answers import answer_of as meaning_of
 
 _WITH_WORDS = ("input", "select")
 

@@ -115,13 +115,13 @@ async def resume(visit: Visit, request: Request) -> None:
         visit.send(_ready(visit, session, machine, lastEventId=position, **more))
     else:
         position = log.last_id
-        history = await _history(visit, log, None, position)
+        history = await _history(visit, log, machine, None, position)
         more |= {"history": history.messages(), "hasMore": history.is_cut}
         if visit.reader.deployed:
             more |= {"dbMessages": history.rows(), "hasMoreMessages": history.is_cut}
         more |= {"lastEventId": position, **request.correlation}
         visit.send(_ready(visit, session, machine, **more))
-        await _ask_again(visit, session)
+        await _ask_again(visit, session, machine)
     await visit.follow(session, position)
 
 
@@ -153,10 +153,13 @@ async def _adopt(visit: Visit, request: Request) -> None:
     await _opened(visit, request, session)
 
 
-async def _history(visit: Visit, log: SessionLog, first: int | None, last: int) -> History:
+async def _history(
+    visit: Visit, log: SessionLog, machine: Machine | None, first: int | None, last: int
+) -> History:
     """The messages of the events up to `last`; after `first`, or the newest."""
     after = max(0, last - limits.YEAFT_HISTORY_EVENTS) if first is None else first
-    history = History(log.session_id, limits.YEAFT_HISTORY_BYTES_MAX)
+    relays = machine is not None and machine.kind == WIRE
+    history = History(log.session_id, limits.YEAFT_HISTORY_BYTES_MAX, relays=relays)
     history.is_cut = after > 0
     while after < last:
         page = await visit.core.log.read(log, after, limits.EVENTS_PAGE_MAX)
@@ -169,9 +172,14 @@ async def _history(visit: Visit, log: SessionLog, first: int | None, last: int) 
     return history
 
 
-async def _ask_again(visit: Visit, session: Session) -> None:
+async def _ask_again(visit: Visit, session: Session, machine: Machine | None) -> None:
     """What waits for a person is no history yet."""
-    state = Outward(session.id, agent_id=session.machine_id, deployed=visit.reader.deployed)
+    state = Outward(
+        session.id,
+        agent_id=session.machine_id,
+        deployed=visit.reader.deployed,
+        relays=machine is not None and machine.kind == WIRE,
+    )
     pending = await visit.core.approvals.page(visit.who, session_id=session.id)
     for approval in pending:
         line = encode(approval.request).decode()
@@ -197,7 +205,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
     last = log.last_id if not before else min(before - 1, log.last_id)
     if after is not None:
         after = max(min(after, last), last - limits.YEAFT_HISTORY_EVENTS)
-    history = await _history(visit, log, after, last)
+    history = await _history(visit, log, await visit.machine_of(session), after, last)
     if request.fields.get("turns") is not None:
         history.keep_turns(request.count("turns", 5, limits.PAGE_MAX))
     else:

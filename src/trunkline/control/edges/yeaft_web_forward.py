@@ -15,7 +15,7 @@ def forward(
     visit: Visit, machine: Machine, request: Request, session: Session | None = None
 ) -> None:
     """To that agent; its answer comes back the way that all it says outside of sessions comes."""
-    visit.core.machines.check_room(machine)
+    visit.core.machines.check_room(machine, len(request.text))
     visit.hear(machine.user_id)
     session_id = "" if session is None else session.id
     visit.core.machines.delivery.send(machine, Forward(session_id, WIRE, request.text))
@@ -23,7 +23,7 @@ def forward(
 
 async def pass_on(visit: Visit, request: Request) -> None:
     """Any message that is not the hub's to understand."""
-    machine, session = await visit.target_of(request)
+    machine, session = await visit.agent_for(request)
     if machine is None:
         raise InvalidRequest(
             f"{request.name!r} is not known here; with an agentId it goes to that agent",

@@ -12,6 +12,7 @@ from trunkline.control.door.dispatch import YEAFT_WEB
 from trunkline.control.door.head import Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_web import REFUSED, YeaftWeb
+from trunkline.control.edges.yeaft_web_visit import WIRE
 from trunkline.control.errors import LimitReached
 from trunkline.control.feeds import Feeds, Message, Translate
 from trunkline.control.machine import Machine
@@ -36,9 +37,10 @@ class YeaftWebHost:
             deployed: Feeds(core.log, partial(self._translate, deployed))
             for deployed in (False, True)
         }
-        self._pins: dict[str, tuple[str, bool]] = {}
-        """The machine of each session that is followed, and whether it is a group."""
-        self._online: dict[str, bool] = {}
+        self._pins: dict[str, tuple[str, str]] = {}
+        """The machine of each session that is followed, and its kind."""
+        self._has_unpinned = False
+        self._online: set[str] = set()
         core.auth.on_revoke(self._revoked)
         core.machines.watchers.append(self._machine_changed)
 
@@ -57,12 +59,20 @@ class YeaftWebHost:
 
     def _ended(self, client: YeaftWeb) -> None:
         self.clients.discard(client)
-        followed = {one for other in self.clients for one in other.reader.followed}
-        for session_id in self._pins.keys() - followed:
-            del self._pins[session_id]
+        self._has_unpinned = True
 
     def sweep(self) -> None:
-        """Nothing is due: a client that is gone is noticed when it does not read."""
+        """Once a second: ends whose token has ended, and forgets where the sessions run that
+        nobody follows any more. A client that is gone is noticed when it does not read."""
+        now_ms = self.core.clock()
+        for client in list(self.clients):
+            if client.visit is not None and client.visit.who.has_expired(now_ms):
+                client.close(REFUSED, "authentication: the token has expired")
+        if self._has_unpinned:
+            self._has_unpinned = False
+            followed = {one for client in self.clients for one in client.reader.followed}
+            for session_id in self._pins.keys() - followed:
+                del self._pins[session_id]
 
     def say_goodbye(self) -> None:
         for client in list(self.clients):
@@ -77,11 +87,17 @@ class YeaftWebHost:
 
     def pin(self, session_id: str, machine: Machine | None) -> None:
         if machine is not None:
-            self._pins[session_id] = machine.id, machine.kind == "group"
+            self._pins[session_id] = machine.id, machine.kind
 
     def _translate(self, deployed: bool, session_id: str) -> Translate:
-        agent_id, is_group = self._pins.get(session_id, (None, False))
-        state = Outward(session_id, agent_id=agent_id, is_group=is_group, deployed=deployed)
+        agent_id, kind = self._pins.get(session_id, (None, ""))
+        state = Outward(
+            session_id,
+            agent_id=agent_id,
+            is_group=kind == "group",
+            deployed=deployed,
+            relays=kind == WIRE,
+        )
 
         def translate(event_id: int, line: str) -> list[Message]:
             try:
@@ -98,8 +114,9 @@ class YeaftWebHost:
 
     def _machine_changed(self, machine: Machine) -> None:
         online = machine.line is not None
-        came_or_went = self._online.get(machine.id) is not online
-        self._online[machine.id] = online
+        came_or_went = (machine.id in self._online) is not online
+        if came_or_went:
+            (self._online.add if online else self._online.discard)(machine.id)
         for client in list(self.clients):
             visit = client.visit
             if visit is not None and visit.who.may_see(

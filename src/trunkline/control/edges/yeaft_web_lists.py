@@ -99,10 +99,11 @@ async def list_conversations(visit: Visit, request: Request) -> None:
 
 
 async def _conversations(visit: Visit, agent_id: str | None) -> list[Json]:
-    page = await visit.core.sessions.page(visit.who, limits.PAGE_MAX, None, "active")
-    return [
-        conversation(visit, one) for one in page if agent_id is None or one.machine_id == agent_id
-    ]
+    """Those that people talk in: a person's part in a group is shown in the group's own."""
+    page = await visit.core.sessions.page(
+        visit.who, limits.PAGE_MAX, None, "active", machine_id=agent_id, members=False
+    )
+    return [conversation(visit, one) for one in page]
 
 
 def conversation(visit: Visit, session: Session) -> Json:
@@ -178,14 +179,14 @@ async def list_folders(visit: Visit, request: Request) -> None:
 async def _recorded(visit: Visit, machine: Machine | None, request: Request) -> list[Session]:
     """Sessions of the records that fit what was asked for; what it does not name fits."""
     wanted = {name: request.get(name) for name in ("provider", "workDir")}
-    page = await visit.core.sessions.page(visit.who, limits.PAGE_MAX, None)
+    machine_id = None if machine is None else machine.id
+    page = await visit.core.sessions.page(
+        visit.who, limits.PAGE_MAX, None, machine_id=machine_id, members=False
+    )
     return [
         one
         for one in page
-        if (machine is None or one.machine_id == machine.id)
-        and all(
-            value is None or chosen_in(one).get(name) == value for name, value in wanted.items()
-        )
+        if all(value is None or chosen_in(one).get(name) == value for name, value in wanted.items())
     ]
 
 

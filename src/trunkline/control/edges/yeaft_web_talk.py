@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.control.approvals import Approval
+from trunkline.control import events
 from trunkline.control.edges.yeaft_web_answers import answer_of
 from trunkline.control.edges.yeaft_web_forward import forward
 from trunkline.control.edges.yeaft_web_visit import WIRE, Visit
@@ -13,50 +13,63 @@ from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.machine import Machine
 from trunkline.control.session_records import NewMessage, NewSession, Session
-from trunkline.wire.yeaft.web import Request
+from trunkline.control.sessions import shown_of
+from trunkline.wire.yeaft.web import ATTACHMENT, Request
 
 Json = dict[str, Any]
 
-_KNOWN = ("text", "prompt", "attachments", "mentions", "groupId", "fileIds")
+_KNOWN = ("text", "prompt", "attachments", "fileIds")
 
 
 async def send_message(visit: Visit, request: Request) -> None:
     """`send_message`, and `chat` and `execute` of deployed clients."""
     session = await visit.session_of(request)
-    await _say(visit, request, session, request.get("clientMessageId"), _KNOWN)
+    await _say(visit, request, session, request.get("clientMessageId"))
 
 
-async def _say(
-    visit: Visit, request: Request, session: Session, said: str | None, known: tuple[str, ...]
-) -> None:
-    text = request.get("text", "prompt") or ""
+async def _say(visit: Visit, request: Request, session: Session, said: str | None) -> None:
     if request.fields.get("fileIds"):
         raise InvalidRequest("files come as attachments, not as fileIds", code="UNSUPPORTED")
-    attachments = request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
-    if not text and attachments:
-        text = "Attached: " + ", ".join(one["name"] or "a file" for one in attachments)
-    metadata: Json = {}
-    if attachments:
-        metadata["attachments"] = attachments
-    mentions = request.texts("mentions", limits.PERSONS_PER_USER_MAX)
-    if mentions is not None:
-        metadata["mentions"] = mentions
-    own = visit.own_fields(request, *known)
-    if own:
-        metadata[WIRE] = own
     said = said or new_id()
-    message = _checked(message=text, metadata=metadata or None, client_message_id=said)
+    machine = await visit.machine_of(session)
+    is_yeafts = machine is not None and machine.kind == WIRE
+    message = _message(request, said, _metadata(visit, request, is_yeafts))
+    if is_yeafts:  # it gets the files, and no words that nobody said
+        message.message = request.get("text", "prompt") or ""
     # Its answer must find us listening, and its echo must find that it was ours.
     await visit.follow(session)
     visit.reader.said(said)
     await visit.core.sessions.send(visit.who, session.id, message)
 
 
-def _checked(**fields: Any) -> NewMessage:
+def _message(request: Request, said: str, metadata: Json) -> NewMessage:
+    """Whatever it goes to, a message has words."""
+    text = request.get("text", "prompt") or ""
+    if not text and "attachments" in metadata:
+        text = "Attached: " + ", ".join(one["name"] or "a file" for one in metadata["attachments"])
+    fields = {"message": text, "metadata": metadata or None, "client_message_id": said}
     try:
         return msgspec.convert(fields, NewMessage)
     except msgspec.ValidationError as error:
         raise InvalidRequest(str(error)) from error
+
+
+def _metadata(visit: Visit, request: Request, is_yeafts: bool) -> Json:
+    """What a message holds besides its words; a Yeaft agent may know what all of it means."""
+    metadata: Json = {}
+    attached = request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
+    if not is_yeafts:
+        attached = [{name: one[name] for name in ATTACHMENT} for one in attached]
+        mentions = request.texts("mentions", limits.PERSONS_PER_USER_MAX)
+        if mentions is not None:
+            metadata["mentions"] = mentions
+    if attached:
+        metadata["attachments"] = attached
+    own = {**request.rest(*_KNOWN), **request.correlation}
+    if own:
+        metadata[WIRE] = own
+    visit.check_size(request, own, [{**one, "base64": None} for one in attached])
+    return metadata
 
 
 async def cancel(visit: Visit, request: Request) -> None:
@@ -68,23 +81,13 @@ async def cancel(visit: Visit, request: Request) -> None:
 async def answer(visit: Visit, request: Request) -> None:
     """The first answer wins; a later one is told so. The request's id is enough, if no other
     session asks under the same."""
-    approval = await _question(visit, request.need("requestId"), request.get("conversationId"))
+    approval = await visit.core.approvals.find(
+        visit.who, request.need("requestId"), request.get("conversationId")
+    )
     if approval.state != "pending":
         raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
     confirmed, given = answer_of(approval.request, request.fields)
     await visit.core.sessions.answer(visit.who, approval.id, confirmed, given, approval.session_id)
-
-
-async def _question(visit: Visit, request_id: str, session_id: str | None) -> Approval:
-    approvals = visit.core.approvals
-    try:
-        return await approvals.find(visit.who, request_id, session_id)
-    except NotFound:
-        # A client may be faster than the record of what it was just asked.
-        for machine in list(visit.core.machines.online()):
-            if visit.who.may_see(org_id=machine.org_id, user_id=machine.user_id):
-                await visit.core.lifecycle.recorded(machine)
-    return await approvals.find(visit.who, request_id, session_id)
 
 
 # --- Groups ---------------------------------------------------------------------------------------
@@ -95,15 +98,38 @@ async def session_chat(visit: Visit, request: Request) -> None:
     agent's business."""
     group, session = await _group_of(visit, request)
     if group is None:
-        machine, session = await visit.target_of(request)
+        machine, session = await visit.agent_for(request)
         if machine is None or machine.kind != WIRE:
             raise NotFound("group", request.get("groupId", "sessionId") or "")
-        forward(visit, machine, request, session)
+        await _say_there(visit, request, machine, session)
         return
     if session is None:
         session = await _newest(visit, group)
+    await _say(visit, request, session, request.get("clientMessageId", "id"))
+
+
+async def _say_there(
+    visit: Visit, request: Request, machine: Machine, session: Session | None
+) -> None:
+    """To a group that a Yeaft agent runs itself: as it came. In a conversation of ours, whoever
+    reads along sees what was said; when it is answered is the agent's business, so it opens no
+    turn."""
+    if session is None:
+        forward(visit, machine, request)
+        return
     said = request.get("clientMessageId", "id")
-    await _say(visit, request, session, said, (*_KNOWN, "sessionId", "id"))
+    if said is None or len(said) > limits.NAME_CHARS_MAX:
+        said = new_id()
+    text = (request.get("text", "prompt") or "")[: limits.MESSAGE_CHARS_MAX]
+    metadata = {"attachments": request.fields.get("attachments")}
+    shown = shown_of(NewMessage(message=text, metadata=metadata, client_message_id=said))
+    log = await visit.core.sessions.readable(visit.who, session.id)
+    await visit.follow(session)
+    visit.reader.said(said)
+    forward(visit, machine, request, session)
+    now_ms, who = visit.core.clock(), visit.who.user_id
+    line = events.make("user_message", now_ms, content=text, user_id=who, **shown)
+    visit.core.log.append(log, line)
 
 
 async def _group_of(visit: Visit, request: Request) -> tuple[Machine | None, Session | None]:

@@ -5,8 +5,6 @@ No sockets here: a handler gets a request and a visit, and says things through `
 
 from typing import Any, Protocol
 
-import msgspec
-
 from trunkline import limits
 from trunkline.control.auth import Principal
 from trunkline.control.core import Core
@@ -15,7 +13,7 @@ from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
 from trunkline.control.ids import is_id
 from trunkline.control.machine import Machine
 from trunkline.control.session_records import Session
-from trunkline.wire.yeaft.outward_frames import envelope
+from trunkline.wire.yeaft.outward_frames import encode, envelope
 from trunkline.wire.yeaft.web import Request
 
 WIRE = "yeaft"
@@ -81,7 +79,7 @@ class Visit:
         return await self.core.machines.get(session.machine_id)
 
     async def target_of(self, request: Request) -> tuple[Machine | None, Session | None]:
-        """Where a request goes that is for an agent: the pin of its conversation wins."""
+        """Where a request goes that names an agent: the pin of its conversation wins."""
         session_id = request.get("conversationId")
         if session_id is not None and is_id(session_id):
             session = await self.core.sessions.get(self.who, session_id)
@@ -89,12 +87,32 @@ class Visit:
         agent_id = request.get("agentId") or self.agent_id
         return (None if agent_id is None else await self.machine(agent_id)), None
 
+    async def agent_for(self, request: Request) -> tuple[Machine | None, Session | None]:
+        """The same for what only an agent understands. Where nobody is named, it is for the agent
+        of the selected conversation, or for the only one that is online."""
+        machine, session = await self.target_of(request)
+        if machine is None and self.conversation_id is not None:
+            selected = await self.core.sessions.get(self.who, self.conversation_id)
+            machine = await self.machine_of(selected)
+        if machine is None:
+            online = [
+                one
+                for one in self.core.machines.online()
+                if one.kind == WIRE and one.user_id == self.who.user_id
+            ]
+            machine = online[0] if len(online) == 1 else None
+        return machine, session
+
     def own_fields(self, request: Request, *known: str) -> Json:
         """The fields that only an agent knows; they travel with the command."""
         fields = request.rest(*known)
-        if len(msgspec.json.encode(fields)) > limits.YEAFT_FIELDS_BYTES_MAX:
-            raise TooLarge(f"{request.name} has more than {limits.YEAFT_FIELDS_BYTES_MAX} bytes")
+        self.check_size(request, fields)
         return fields
+
+    def check_size(self, request: Request, *parts: Any) -> None:
+        """Raises if that much of a message is more than may travel unread."""
+        if len(encode(parts)) > limits.YEAFT_FIELDS_BYTES_MAX:
+            raise TooLarge(f"{request.name} has more than {limits.YEAFT_FIELDS_BYTES_MAX} bytes")
 
     # --- Following --------------------------------------------------------------------------------
 

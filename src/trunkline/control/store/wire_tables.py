@@ -64,16 +64,24 @@ group_seats = Table(
     created(),
 )
 
-# What a MyAgent connection was sent of a session: messages seq, seq + 1, … are of the events
-# event_id, event_id + 1, …
+# What a MyAgent connection was sent of a session, from its message `seq` on: runs of
+# [seq, event_id, nth, count], and the place in the log before the first of them.
 myagent_runs = Table(
     "myagent_runs",
     records,
     Column("connection_id", String(36), primary_key=True),
+    Column(
+        "session_id",
+        String(36),
+        ForeignKey("sessions.id", ondelete="CASCADE"),
+        primary_key=True,
+        index=True,
+    ),
     Column("seq", BigInteger, primary_key=True),
-    ref("session_id", "sessions"),
     Column("user_id", String(36), nullable=False, index=True),
     Column("event_id", BigInteger, nullable=False),
-    Column("count", Integer, nullable=False),
-    created(),
+    Column("skipped", Integer, nullable=False),
+    Column("acked", BigInteger),  # the newest message that the client has confirmed; null: none
+    Column("runs", JSON, nullable=False),
+    Column("updated_at", BigInteger, nullable=False, index=True),
 )

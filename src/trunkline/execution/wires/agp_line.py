@@ -14,16 +14,18 @@ import structlog
 from yarl import URL
 
 from trunkline import limits
+from trunkline.execution.wires.answers import Answers, Open
 from trunkline.execution.wires.foreign import ForeignClient
 from trunkline.execution.wires.prompts import Prompt
 from trunkline.execution.wires.socket import Socket
 from trunkline.execution.wires.streams import Streams
+from trunkline.execution.ws.journal import Journal
 from trunkline.wire.agp import codec
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.repeats import Repeats
 from trunkline.wire.agp.translate import Outward, from_events
 from trunkline.wire.errors import Malformed
-from trunkline.wire.events import TERMINAL, SessionEvent
+from trunkline.wire.events import TERMINAL, SessionEvent, text_of
 
 _log = structlog.get_logger(__name__)
 
@@ -33,6 +35,7 @@ _NOBODY = (
     "nobody can be asked over AGP; go on without it, or say that the machine's owner can allow"
     " tools with --confirm never"
 )
+_RESTARTED = "the machine was restarted before this message was answered"
 
 
 class _Turn(msgspec.Struct):
@@ -72,11 +75,25 @@ class AgpClient(ForeignClient):
         self._user_id = user_id
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
         self._streams = Streams(self._stream, self.prompts)
-        self._answers: dict[str, bytes] = {}
-        """The newest final answers by prompt, for a server that asks again."""
-        self._answers_bytes = 0
+        self._answers = Answers(Journal(folder / "answers.jsonl"))
 
     # --- The line -------------------------------------------------------------------------------
+
+    async def connect(self) -> Json:
+        self._end_left()
+        return await super().connect()
+
+    async def close(self) -> None:
+        await super().close()
+        self._answers.close()
+
+    def _end_left(self) -> None:
+        """Prompts of an earlier process. Turns that the daemon knows of, it ends itself."""
+        turns = set(self.open_turns())
+        for left in self._answers.open():
+            self._streams.of(left.session_id).came(left.prompt_id, left.guid, left.user_id)
+            if left.prompt_id not in turns:
+                self.fail(left.session_id, left.prompt_id, "MACHINE_RESTARTED", _RESTARTED)
 
     async def greet(self, socket: Socket) -> None:
         """The address said it all."""
@@ -112,21 +129,24 @@ class AgpClient(ForeignClient):
 
     def _prompted(self, message: agp.Prompt) -> None:
         payload = message.payload
-        answer = self._answers.get(payload.prompt_id)
-        if answer is not None:
-            self.owe(answer)  # the server has lost it, or it crossed on the way
-            return
+        prompt_id = payload.prompt_id
         try:
             session_id = self.names.local(payload.session_id)
         except ValueError as error:
-            self._refuse(payload.session_id, payload.prompt_id, str(error))
+            self._refuse(payload.session_id, prompt_id, str(error))
             return
-        is_known = self.prompts.has(session_id, payload.prompt_id)
+        answer = self._answers.get(session_id, prompt_id)
+        if answer is not None:
+            self.reply(answer)  # the server has lost it, or it crossed on the way
+            return
+        is_known = self._answers.is_open(session_id, prompt_id)
         if is_known or not self._repeats.is_new(message.msg_id):
             return
-        data = {"message": agp.shown(payload.content), "turn_id": payload.prompt_id}
+        data = {"message": agp.shown(payload.content), "turn_id": prompt_id}
         address = (message.guid or self._guid, message.user_id or self._user_id)
-        self.prompt(session_id, Prompt(payload.prompt_id, data, address))
+        self._answers.begin(Open(session_id, prompt_id, *address))
+        self._streams.of(session_id).came(prompt_id, *address)
+        self.prompt(session_id, Prompt(prompt_id, data, address))
 
     def _cancelled(self, message: agp.Cancel) -> None:
         try:
@@ -150,7 +170,7 @@ class AgpClient(ForeignClient):
         payload = agp.AnswerPayload(session_id, prompt_id, agp.ERROR, error=why)
         msg_id = codec.msg_id_of("refused", session_id, prompt_id)
         answer = agp.Answer(msg_id=msg_id, guid=self._guid, user_id=self._user_id, payload=payload)
-        self.owe(codec.encode(answer))
+        self.reply(codec.encode(answer))
 
     # --- Up -------------------------------------------------------------------------------------
 
@@ -162,20 +182,19 @@ class AgpClient(ForeignClient):
 
     def said(self, session_id: str, event_id: int, event: SessionEvent, line: str) -> list[bytes]:
         if event.type == "approval_request":
-            answer = {"request_id": event.question_id, "confirmed": False, "answer": _NOBODY}
-            self.deliver(session_id, "approval_response", answer)
+            no = {"request_id": event.question_id, "confirmed": False, "answer": _NOBODY}
+            self.deliver(session_id, "approval_response", no)
         stream = self._streams.of(session_id)
+        if event.type not in TERMINAL:
+            return from_events(stream, event_id, line)
+        prompt_id = text_of(event.turn_id) or stream.prompt_id
+        answer = self._answers.get(session_id, prompt_id)
+        if answer is not None and prompt_id not in stream.ended:
+            return [answer]  # an earlier process gave it, and died before it could note the end
         bodies = from_events(stream, event_id, line)
-        if bodies and event.type in TERMINAL:
-            self._keep_answer(stream.prompt_id, bodies[-1])
+        if bodies:
+            self._answers.keep(session_id, prompt_id, bodies[-1])
         return bodies
 
     def _stream(self, session_id: str) -> Outward:
         return Outward(self.names.foreign(session_id), self._guid, self._user_id)
-
-    def _keep_answer(self, prompt_id: str, body: bytes) -> None:
-        self._answers[prompt_id] = body
-        self._answers_bytes += len(body)
-        while self._answers_bytes > limits.WIRE_OWED_BYTES_MAX:
-            oldest = next(iter(self._answers))
-            self._answers_bytes -= len(self._answers.pop(oldest))

@@ -52,6 +52,8 @@ class Courier:
         self._owed = owed
         self._now: deque[bytes] = deque()
         """Of use on this line or not at all."""
+        self._now_bytes = 0
+        self._socket: Socket | None = None
         self._work = asyncio.Event()
         self._sent = asyncio.Event()
         self._arrived = asyncio.Event()
@@ -66,9 +68,18 @@ class Courier:
         self._work.set()
 
     def say_now(self, body: bytes) -> None:
-        if self.online:
-            self._now.append(body)
-            self.wake()
+        """A server that lets too many of these wait does not read: its line ends."""
+        if not self.online:
+            return
+        self._now.append(body)
+        self._now_bytes += len(body)
+        self.wake()
+        is_over = self._now_bytes > limits.WIRE_NOW_BYTES_MAX
+        if self._socket is not None and (is_over or len(self._now) > limits.WIRE_NOW_MAX):
+            _log.warning("the server sends and does not read; the line ends")
+            self._forget_now()
+            self.online = False
+            self._socket.abort()
 
     async def flush(self) -> None:
         """Returns when everything has arrived, or will not for now."""
@@ -85,7 +96,8 @@ class Courier:
             await self._wire.greet(socket)
         self._keeper.is_up()
         self._owed.rewind()
-        self._now.clear()
+        self._forget_now()
+        self._socket = socket
         socket.on_arrived = self._has_arrived
         self.online = True
         reading = asyncio.create_task(self._read(socket), name="reading")
@@ -100,6 +112,7 @@ class Courier:
             await asyncio.wait((reading,), timeout=limits.CLOSE_GRACE_S)
         finally:
             self.online = False
+            self._socket = None
             self._arrived.set()
             for task in (*working, reading):
                 task.cancel()
@@ -123,16 +136,27 @@ class Courier:
         is_caught_up = False
         while True:
             self._work.clear()
-            while self._now:
-                await socket.send(self._now.popleft())
-            while (body := self._owed.take()) is not None:
+            while (body := self._next()) is not None:
                 await socket.send(body)
             self._sent.set()
             if not is_caught_up:
                 is_caught_up = True
-                self._now.extend(self._wire.caught_up())
+                for body in self._wire.caught_up():
+                    self.say_now(body)
             elif not self._now:
                 await self._work.wait()
+
+    def _next(self) -> bytes | None:
+        """However much is owed, what is of use now does not wait behind it."""
+        if not self._now:
+            return self._owed.take()
+        body = self._now.popleft()
+        self._now_bytes -= len(body)
+        return body
+
+    def _forget_now(self) -> None:
+        self._now.clear()
+        self._now_bytes = 0
 
     async def _ask_arrived(self, socket: Socket) -> None:
         """One question at a time: what has arrived of what was sent?"""

@@ -33,6 +33,11 @@ _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
 
+_FULL = (
+    "too many answers wait until the server reads them; this machine takes messages again when it"
+    " has"
+)
+
 
 class ForeignClient(Wire, ABC):
     """One server, many sessions. Session ids are ours here; `names` knows the server's."""
@@ -147,27 +152,47 @@ class ForeignClient(Wire, ABC):
         for session_id, event in self._coalescer.drain():
             self.pass_on(session_id, event.text)
 
-    def pass_on(self, session_id: str, line: str) -> None:
-        """An event, in the server's words. A turn's end makes room for the next."""
+    def pass_on(self, session_id: str, line: str, *, is_promised: bool = True) -> None:
+        """An event, in the server's words. A turn's end makes room for the next. Not promised: the
+        end of a turn that was never taken."""
         event = events.read(line)
         if event is None:
             return
         turn_id = event.turn_id if isinstance(event.turn_id, str) else None
         is_end = event.type in events.TERMINAL
-        if not (is_end and turn_id is not None and self._owed.has_end(turn_id)):
+        if not (is_end and self._owed.has_end(f"{session_id}/{turn_id}")):
             self._event_id += 1
             current = self.prompts.current(session_id)
             ends = turn_id or (current.turn_id if current is not None else "")
-            for body in self.said(session_id, self._event_id, event, line):
-                is_kept = is_end or event.type == "approval_request"
-                self.owe(body, is_kept=is_kept, ends=ends if is_end else "")
+            is_kept = is_end or event.type == "approval_request"
+            bodies = self.said(session_id, self._event_id, event, line)
+            for number, body in enumerate(bodies, 1):
+                is_last = is_end and number == len(bodies)
+                name = f"{session_id}/{ends}" if is_last else ""
+                self._tell(body, is_kept=is_kept, is_promised=is_promised, ends=name)
         if is_end:
             following = self.prompts.ended(session_id, turn_id)
             if following is not None:
                 self._work_on(session_id, following)
 
-    def owe(self, body: bytes, *, is_kept: bool = True, ends: str = "") -> None:
-        """A message that arrives, now or when the line is back."""
+    @property
+    def is_full(self) -> bool:
+        """Whether the server lets so much wait that nothing more may be promised to it."""
+        return self._owed.is_full(promised=self.prompts.count)
+
+    def reply(self, body: bytes) -> None:
+        """To something that needs no turn: it arrives like what is owed, while there is room."""
+        self._tell(body, is_kept=True, is_promised=False)
+
+    def _tell(self, body: bytes, *, is_kept: bool, is_promised: bool, ends: str = "") -> None:
+        if is_kept and not is_promised and self.is_full:
+            self.say_now(body)
+        else:
+            self.owe(body, is_kept=is_kept, ends=ends)
+
+    def owe(self, body: bytes, *, is_kept: bool, ends: str = "") -> None:
+        """A message that arrives, now or when the line is back; if it is not kept, unless there are
+        too many."""
         self._owed.add(body, is_kept=is_kept, ends=ends)
         self._courier.wake()
 
@@ -177,18 +202,26 @@ class ForeignClient(Wire, ABC):
 
     # --- Down: what the wires call --------------------------------------------------------------
 
-    def prompt(self, session_id: str, prompt: Prompt) -> None:
-        """Somebody said something: it is worked on when its turn comes."""
+    def prompt(self, session_id: str, prompt: Prompt) -> bool:
+        """Somebody said something: it is worked on when its turn comes. False: it was refused."""
+        if self.is_full:
+            self._refuse_prompt(session_id, prompt, "MACHINE_BUSY", _FULL)
+            return False
         try:
             is_next = self.prompts.add(session_id, prompt)
         except OverflowError as error:
-            self.fail(session_id, prompt.turn_id, "SESSION_BUSY", str(error))
-            return
+            self._refuse_prompt(session_id, prompt, "SESSION_BUSY", str(error))
+            return False
         if is_next:
             self._work_on(session_id, prompt)
+        return True
 
     def fail(self, session_id: str, turn_id: str, code: str, why: str) -> None:
         self.pass_on(session_id, self._end("execution_error", turn_id, error=why, code=code))
+
+    def _refuse_prompt(self, session_id: str, prompt: Prompt, code: str, why: str) -> None:
+        end = self._end("execution_error", prompt.turn_id, error=why, code=code)
+        self.pass_on(session_id, end, is_promised=False)
 
     def cancel(self, session_id: str, turn_id: str) -> None:
         """The one at work is ended by its session; any other ends here."""
@@ -197,7 +230,7 @@ class ForeignClient(Wire, ABC):
             self.deliver(session_id, "cancel", {"reason": "user_cancelled"})
             return
         end = self._end("execution_complete", turn_id, content="", cancelled=True)
-        self.pass_on(session_id, end)
+        self.pass_on(session_id, end, is_promised=self.prompts.has(session_id, turn_id))
 
     def start(self, session_id: str) -> None:
         """Starts a session if it does not run; `started` is called in either case."""

@@ -1,8 +1,9 @@
 """Messages that a foreign server is owed: in order, in memory and in a file, until they arrived.
 
 A message moves from `waiting` to `sent` and leaves when the server is known to have read it; after
-a broken line, all that is not known to have arrived is sent again. Bounded: the oldest ones that
-nobody waits for go first. Knows nothing of sockets.
+a broken line, all that is not known to have arrived is sent again. Bounded: of those that nobody
+waits for, the oldest go; of the others, `is_full` says when no more may be promised. Knows nothing
+of sockets.
 """
 
 from collections import deque
@@ -31,6 +32,11 @@ class Message(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The turn that ends with it."""
 
 
+class _Amount(msgspec.Struct):
+    count: int = 0
+    bytes: int = 0
+
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Message).decode
 
@@ -44,13 +50,19 @@ class Owed:
         *,
         count_max: int = limits.WIRE_OWED_MAX,
         bytes_max: int = limits.WIRE_OWED_BYTES_MAX,
+        kept_max: int = limits.WIRE_KEPT_MAX,
+        kept_bytes_max: int = limits.WIRE_KEPT_BYTES_MAX,
     ) -> None:
         self._journal = journal
         self._count_max = count_max
         self._bytes_max = bytes_max
+        self._kept_max = kept_max
+        self._kept_bytes_max = kept_bytes_max
         self._waiting: deque[Message] = deque()
         self._sent: deque[Message] = deque()
-        self._bytes = 0
+        self._loose = _Amount()
+        self._kept = _Amount()
+        self._ends: set[str] = set()
         self._last = 0
         self._load()
 
@@ -65,17 +77,21 @@ class Owed:
 
     def has_end(self, turn_id: str) -> bool:
         """Whether the end of that turn is among them."""
-        return any(one.ends == turn_id for one in chain(self._sent, self._waiting))
+        return turn_id in self._ends
 
-    def add(self, body: bytes, *, is_kept: bool = False, ends: str = "") -> None:
+    def is_full(self, promised: int = 0) -> bool:
+        """Whether there is no room for one more that is kept, beside those that will come."""
+        kept = self._kept
+        return kept.count + promised >= self._kept_max or kept.bytes >= self._kept_bytes_max
+
+    def add(self, body: bytes, *, is_kept: bool, ends: str = "") -> None:
         self._last += 1
         message = Message(seq=self._last, body=msgspec.Raw(body), is_kept=is_kept, ends=ends)
         self._journal.append(_encode(message))
         self._waiting.append(message)
-        self._bytes += len(body)
-        count = len(self._waiting) + len(self._sent)
-        if count > self._count_max or self._bytes > self._bytes_max:
-            self._make_room(count)
+        self._count(message)
+        if self._loose.count > self._count_max or self._loose.bytes > self._bytes_max:
+            self._make_room()
 
     def take(self) -> bytes | None:
         """The next one to send."""
@@ -95,13 +111,13 @@ class Owed:
         if not self._sent or self._sent[0].seq > seq:
             return
         while self._sent and self._sent[0].seq <= seq:
-            self._bytes -= len(bytes(self._sent.popleft().body))
+            self._discount(self._sent.popleft())
         if self.is_empty:
             self._journal.clear()
             return
         self._journal.append(_encode(Message(seq=seq)))
         size = self._journal.bytes
-        if size > limits.OUTBOX_COMPACT_BYTES and size > 2 * self._bytes:
+        if size > limits.OUTBOX_COMPACT_BYTES and size > 2 * (self._loose.bytes + self._kept.bytes):
             self._rewrite()
 
     def close(self) -> None:
@@ -110,25 +126,38 @@ class Owed:
         else:
             self._journal.close()
 
-    def _make_room(self, count: int) -> None:
-        lost = 0
+    def _count(self, message: Message) -> None:
+        amount = self._kept if message.is_kept else self._loose
+        amount.count += 1
+        amount.bytes += len(bytes(message.body))
+        if message.ends:
+            self._ends.add(message.ends)
+
+    def _discount(self, message: Message) -> None:
+        amount = self._kept if message.is_kept else self._loose
+        amount.count -= 1
+        amount.bytes -= len(bytes(message.body))
+        self._ends.discard(message.ends)
+
+    def _make_room(self) -> None:
+        """A quarter goes at once: a walk past everything is paid for by what it drops."""
+        count = self._loose.count
         for messages in (self._sent, self._waiting):
             kept = deque[Message]()
             for message in messages:
                 is_over = (
-                    count - lost > self._count_max * _SHRINK_TO
-                    or self._bytes > self._bytes_max * _SHRINK_TO
+                    self._loose.count > self._count_max * _SHRINK_TO
+                    or self._loose.bytes > self._bytes_max * _SHRINK_TO
                 )
                 if is_over and not message.is_kept:
-                    self._bytes -= len(bytes(message.body))
-                    lost += 1
+                    self._discount(message)
                 else:
                     kept.append(message)
             messages.clear()
             messages.extend(kept)
-        if lost:
-            _log.warning("too much is owed to the server: the oldest is lost", lost=lost)
-            self._rewrite()
+        lost = count - self._loose.count
+        _log.warning("too much is owed to the server: the oldest is lost", lost=lost)
+        self._rewrite()
 
     def _rewrite(self) -> None:
         self._journal.rewrite(map(_encode, chain(self._sent, self._waiting)))
@@ -145,4 +174,5 @@ class Owed:
                 self._waiting.append(message)
             while self._waiting and not message.body and self._waiting[0].seq <= message.seq:
                 self._waiting.popleft()
-        self._bytes = sum(len(bytes(one.body)) for one in self._waiting)
+        for message in self._waiting:
+            self._count(message)

@@ -20,12 +20,20 @@ class Prompt(NamedTuple):
     address: tuple[str, str] = ("", "")
     """Whom the answer goes to, on wires that say so in every message."""
 
+    @property
+    def chars(self) -> int:
+        files = self.data.get("metadata", {}).get("attachments", ())
+        return len(self.data["message"]) + sum(len(one["base64"]) for one in files)
+
 
 class Prompts:
     """By session. A session with nothing to do is not here."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, deque[Prompt]] = {}
+        self._chars = 0
+        self.count = 0
+        """Of all sessions, at work and waiting."""
 
     def __contains__(self, session_id: object) -> bool:
         return session_id in self._sessions
@@ -36,14 +44,15 @@ class Prompts:
 
     def add(self, session_id: str, prompt: Prompt) -> bool:
         """True: it is the one at work now. Raises OverflowError when too many wait."""
-        waiting = self._sessions.get(session_id)
-        if waiting is None:
-            self._sessions[session_id] = deque((prompt,))
-            return True
+        waiting = self._sessions.get(session_id, deque())
         if len(waiting) > limits.SESSION_PROMPTS_MAX:
             raise OverflowError(f"more than {limits.SESSION_PROMPTS_MAX} messages wait")
+        if self._chars > limits.WIRE_PROMPTS_CHARS_MAX:
+            raise OverflowError("the messages that wait on this machine are too large together")
+        self._count(prompt, 1)
         waiting.append(prompt)
-        return False
+        self._sessions[session_id] = waiting
+        return len(waiting) == 1
 
     def current(self, session_id: str) -> Prompt | None:
         waiting = self._sessions.get(session_id)
@@ -60,7 +69,7 @@ class Prompts:
         if turn_id is not None and waiting[0].turn_id != turn_id:
             self.withdraw(session_id, turn_id)
             return None
-        waiting.popleft()
+        self._count(waiting.popleft(), -1)
         if waiting:
             return waiting[0]
         del self._sessions[session_id]
@@ -72,8 +81,14 @@ class Prompts:
         for number, prompt in enumerate(waiting):
             if number > 0 and prompt.turn_id == turn_id:
                 del waiting[number]
+                self._count(prompt, -1)
                 return True
         return False
 
     def forget(self, session_id: str) -> None:
-        self._sessions.pop(session_id, None)
+        for prompt in self._sessions.pop(session_id, ()):
+            self._count(prompt, -1)
+
+    def _count(self, prompt: Prompt, more: int) -> None:
+        self.count += more
+        self._chars += more * prompt.chars

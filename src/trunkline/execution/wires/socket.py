@@ -56,6 +56,12 @@ class Socket:
         if mark.isdigit() and len(mark) < 20:
             self.on_arrived(int(mark))
 
+    def abort(self) -> None:
+        """Ends it now, with whatever is not sent yet: for a server that would never read it."""
+        connection = self._socket._conn
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
+
     async def close(self) -> None:
         """With 1000, so that the server knows that we meant it."""
         await self._socket.close()

@@ -151,7 +151,7 @@ class YeaftClient(ForeignClient):
         self.stop(session_id)
         self._streams.forget(session_id)
         self.names.forget(conversation_id)
-        self.owe(envelope("conversation_deleted", conversationId=conversation_id))
+        self.reply(envelope("conversation_deleted", conversationId=conversation_id))
 
     def _await_start(self, session_id: str, *, is_resumed: bool) -> None:
         self._awaited[session_id] = is_resumed
@@ -170,7 +170,7 @@ class YeaftClient(ForeignClient):
             "work_dir": str(self._home.workspace),
         }
         history: Json = {"history": []} if is_resumed and stream.deployed else {}
-        self.owe(
+        self.reply(
             session_ready(
                 stream.conversation_id, stream.agent_id, ready, deployed=stream.deployed, **history
             )
@@ -181,7 +181,8 @@ class YeaftClient(ForeignClient):
     def _message(self, request: Request) -> None:
         session_id = self._session_of(request)
         said = request.get("clientMessageId")
-        if said is not None and not self._repeats.is_new(f"{session_id}/{said[:200]}"):
+        name = f"{session_id}/{said[:200]}" if said is not None else ""
+        if name in self._repeats:
             return
         self._speak(session_id, is_deployed=request.type in _DEPLOYED_TALK)
         if "files" in request.fields:
@@ -192,7 +193,8 @@ class YeaftClient(ForeignClient):
             raise Malformed(f"{request.name} needs text")
         if files:
             data["metadata"] = {"attachments": files}
-        self.prompt(session_id, Prompt(data["turn_id"], data))
+        if self.prompt(session_id, Prompt(data["turn_id"], data)) and name:
+            self._repeats.is_new(name)  # one that was refused may come again, mended or later
 
     def begin(self, session_id: str, prompt: Prompt) -> None:
         began = SessionEvent("user_message", turn_id=prompt.turn_id)
@@ -210,7 +212,7 @@ class YeaftClient(ForeignClient):
         if self._streams.of(session_id).deployed:
             # It is over already: whoever asked waits for the word.
             conversation_id = request.need("conversationId")
-            self.owe(envelope("execution_cancelled", conversationId=conversation_id))
+            self.reply(envelope("execution_cancelled", conversationId=conversation_id))
 
     def _answer(self, request: Request) -> None:
         request_id = request.need("requestId")

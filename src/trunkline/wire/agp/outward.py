@@ -23,6 +23,7 @@ from trunkline.wire.events import SessionEvent, text_of
 
 _ENDED_KEPT = 1000
 _CALLS_KEPT = 1000
+_TURNS_KEPT = 1000
 _ID_CHARS_MAX = 200
 _SKILL = "skill-"
 _TOOLS = (
@@ -37,6 +38,22 @@ _REFUSALS = (REFUSED, "MODEL_REFUSED")
 Payload = UpdatePayload | AnswerPayload
 
 
+class _Turn:
+    """One prompt of a session: at work, or waiting behind the one that is."""
+
+    __slots__ = ("calls", "guid", "prompt_id", "session_id", "thought", "user_id")
+
+    def __init__(self, session_id: str, prompt_id: str, guid: str, user_id: str) -> None:
+        self.session_id = session_id
+        self.prompt_id = prompt_id
+        self.guid = guid
+        self.user_id = user_id
+        self.calls: dict[str, bool] = {}
+        """Tool calls that were told, and whether they are over."""
+        self.thought = ""
+        """The call under which the present stretch of thinking is told; empty: none."""
+
+
 class Outward:
     """One session on a device."""
 
@@ -45,17 +62,32 @@ class Outward:
         self.guid = guid
         self.user_id = user_id
         self.prompt_id = ""
-        """The newest prompt that came or was spoken of: what names no turn is of this one."""
+        """The newest prompt that was begun or spoken of: what names no turn is of this one."""
         self.ended: dict[str, None] = {}
         """The newest prompts that have their answer: there is one for each."""
-        self.calls: dict[str, bool] = {}
-        """Tool calls that were told, and whether they are over."""
-        self.thought = ""
-        """The call under which the present stretch of thinking is told; empty: none."""
+        self._turns: dict[str, _Turn] = {}
+
+    def came(self, prompt_id: str, guid: str, user_id: str) -> None:
+        """What answers this prompt echoes its addresses."""
+        self.ended.pop(prompt_id, None)
+        turn = self.turn(prompt_id)
+        turn.guid, turn.user_id = guid, user_id
 
     def begin(self, prompt_id: str, guid: str, user_id: str) -> None:
-        """A prompt has come; what answers it echoes its addresses."""
-        self.prompt_id, self.guid, self.user_id = prompt_id, guid, user_id
+        """A prompt has come, and is worked on from now on."""
+        self.came(prompt_id, guid, user_id)
+        self.prompt_id = prompt_id
+
+    def turn(self, prompt_id: str) -> _Turn:
+        turn = self._turns.get(prompt_id)
+        if turn is None:
+            turn = _Turn(self.session_id, prompt_id, self.guid, self.user_id)
+            _remember(self._turns, prompt_id, turn, _TURNS_KEPT)
+        return turn
+
+    def end(self, prompt_id: str) -> None:
+        self._turns.pop(prompt_id, None)
+        _remember(self.ended, prompt_id, None, _ENDED_KEPT)
 
 
 def from_events(state: Outward, event_id: int, line: str) -> list[bytes]:
@@ -66,60 +98,61 @@ def from_events(state: Outward, event_id: int, line: str) -> list[bytes]:
     prompt_id = text_of(event.turn_id) or state.prompt_id
     if not prompt_id or prompt_id in state.ended:
         return []
-    state.prompt_id = prompt_id
-    payloads = _payloads(state, event, event_id)
+    turn = state.turn(prompt_id)
+    payloads = _payloads(turn, event, event_id)
     if event.type in events.TERMINAL:
-        _remember(state.ended, prompt_id, None, _ENDED_KEPT)
-        state.calls.clear()
+        state.end(prompt_id)  # also of one that waited; the one at work goes on as it was
+    else:
+        state.prompt_id = prompt_id
     return [
-        _message(state, payload, msg_id_of(state.session_id, event_id, number))
+        _message(turn, payload, msg_id_of(state.session_id, event_id, number))
         for number, payload in enumerate(payloads)
     ]
 
 
-def _message(state: Outward, payload: Payload, msg_id: str) -> bytes:
-    address = {"guid": state.guid, "user_id": state.user_id}
+def _message(turn: _Turn, payload: Payload, msg_id: str) -> bytes:
+    address = {"guid": turn.guid, "user_id": turn.user_id}
     if isinstance(payload, UpdatePayload):
         return encode(Update(msg_id=msg_id, payload=payload, **address))
     return encode(Answer(msg_id=msg_id, payload=payload, **address))
 
 
-def _payloads(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
+def _payloads(turn: _Turn, event: SessionEvent, event_id: int) -> list[Payload]:
     if event.type == "thinking":
-        return _thinking(state, event, event_id)
+        return _thinking(turn, event, event_id)
     told: list[Payload] = []
     if event.type == "text_chunk":
         if text := text_of(event.content):
-            told.append(_text(state, text))
+            told.append(_text(turn, text))
     elif event.type in _TOOLS:
-        told += _tool(state, event, event_id)
+        told += _tool(turn, event, event_id)
     elif event.type in events.TERMINAL:
-        told.append(_answer(state, event))
-    if told and state.thought:
-        call_id, state.thought = state.thought, ""
-        told.insert(0, _call(state, agp.TOOL_CALL_UPDATE, ToolCall(call_id, agp.COMPLETED)))
+        told.append(_answer(turn, event))
+    if told and turn.thought:
+        call_id, turn.thought = turn.thought, ""
+        told.insert(0, _call(turn, agp.TOOL_CALL_UPDATE, ToolCall(call_id, agp.COMPLETED)))
     return told
 
 
-def _thinking(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
+def _thinking(turn: _Turn, event: SessionEvent, event_id: int) -> list[Payload]:
     """AGP knows thinking as a kind of tool call: one for each stretch of it."""
     text = text_of(event.content)
     if not text:
         return []
-    is_first = not state.thought
-    state.thought = state.thought or f"thinking-{event_id}"
-    call = ToolCall(state.thought, agp.IN_PROGRESS, content=blocks(text))
+    is_first = not turn.thought
+    turn.thought = turn.thought or f"thinking-{event_id}"
+    call = ToolCall(turn.thought, agp.IN_PROGRESS, content=blocks(text))
     if not is_first:
-        return [_call(state, agp.TOOL_CALL_UPDATE, call)]
+        return [_call(turn, agp.TOOL_CALL_UPDATE, call)]
     call.title, call.kind = "thinking", "think"
-    return [_call(state, agp.TOOL_CALL, call)]
+    return [_call(turn, agp.TOOL_CALL, call)]
 
 
-def _tool(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
-    call_id = _call_id(state, event, event_id)
-    is_known = call_id in state.calls
+def _tool(turn: _Turn, event: SessionEvent, event_id: int) -> list[Payload]:
+    call_id = _call_id(turn, event, event_id)
+    is_known = call_id in turn.calls
     is_over = event.type.endswith("_complete")
-    if is_over and state.calls.get(call_id):
+    if is_over and turn.calls.get(call_id):
         return []
     call = ToolCall(call_id, _status(event, is_over=is_over))
     if not is_known or event.title is not None:
@@ -130,18 +163,18 @@ def _tool(state: Outward, event: SessionEvent, event_id: int) -> list[Payload]:
     content = text_of(event.result if is_over else event.content)
     if content:
         call.content = blocks(content)
-    _remember(state.calls, call_id, is_over or state.calls.get(call_id, False), _CALLS_KEPT)
-    return [_call(state, agp.TOOL_CALL_UPDATE if is_known else agp.TOOL_CALL, call)]
+    _remember(turn.calls, call_id, is_over or turn.calls.get(call_id, False), _CALLS_KEPT)
+    return [_call(turn, agp.TOOL_CALL_UPDATE if is_known else agp.TOOL_CALL, call)]
 
 
-def _call_id(state: Outward, event: SessionEvent, event_id: int) -> str:
+def _call_id(turn: _Turn, event: SessionEvent, event_id: int) -> str:
     """The call's own id. One without is the newest that is not over, or opens one."""
     given = text_of(event.tool_call_id)
     if event.type.startswith("skill_"):
         # A skill is read inside a tool call, whose id it may carry: two calls, two ids.
         return f"{_SKILL}{given or text_of(event.skill_name)}"[:_ID_CHARS_MAX]
     if not given and not event.type.endswith("_start"):
-        for call_id, is_over in reversed(state.calls.items()):
+        for call_id, is_over in reversed(turn.calls.items()):
             if not is_over and not call_id.startswith(_SKILL):
                 return call_id
     return (given or f"call-{event_id}")[:_ID_CHARS_MAX]
@@ -162,7 +195,7 @@ def _locations(event: SessionEvent) -> list[Location]:
     return [Location(path) for path in paths if isinstance(path, str)]
 
 
-def _answer(state: Outward, event: SessionEvent) -> AnswerPayload:
+def _answer(turn: _Turn, event: SessionEvent) -> AnswerPayload:
     content = blocks(event.answer_text) if event.answer_text else None
     error = None
     if event.type == "execution_complete":
@@ -170,17 +203,17 @@ def _answer(state: Outward, event: SessionEvent) -> AnswerPayload:
     else:
         reason = agp.REFUSAL if event.code in _REFUSALS else agp.ERROR
         error = text_of(event.error) or text_of(event.code) or "the turn failed"
-    return AnswerPayload(state.session_id, state.prompt_id, reason, content=content, error=error)
+    return AnswerPayload(turn.session_id, turn.prompt_id, reason, content=content, error=error)
 
 
-def _text(state: Outward, text: str) -> UpdatePayload:
+def _text(turn: _Turn, text: str) -> UpdatePayload:
     return UpdatePayload(
-        state.session_id, state.prompt_id, agp.MESSAGE_CHUNK, content=blocks(text)[0]
+        turn.session_id, turn.prompt_id, agp.MESSAGE_CHUNK, content=blocks(text)[0]
     )
 
 
-def _call(state: Outward, update_type: str, call: ToolCall) -> UpdatePayload:
-    return UpdatePayload(state.session_id, state.prompt_id, update_type, tool_call=call)
+def _call(turn: _Turn, update_type: str, call: ToolCall) -> UpdatePayload:
+    return UpdatePayload(turn.session_id, turn.prompt_id, update_type, tool_call=call)
 
 
 def _remember(kept: dict[str, Any], name: str, value: object, kept_max: int) -> None:

@@ -13,6 +13,9 @@ class Repeats:
         self._order: deque[str] = deque()
         self._kept_max = kept_max
 
+    def __contains__(self, msg_id: str) -> bool:
+        return msg_id in self._ids
+
     def is_new(self, msg_id: str) -> bool:
         """Remembers the id; False if it was known."""
         ids = self._ids

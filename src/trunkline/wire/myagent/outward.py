@@ -6,8 +6,9 @@ connections that follow the session.
 
 from trunkline.wire import events
 from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.codec import encode, timestamp
-from trunkline.wire.myagent.messages import Json
+from trunkline.wire.myagent.messages import Downlink, Json
 from trunkline.wire.myagent.outward_state import Outward
 from trunkline.wire.myagent.outward_steps import STEP_HANDLERS
 from trunkline.wire.myagent.outward_turns import TURN_HANDLERS
@@ -29,6 +30,24 @@ def from_events(state: Outward, event_id: int, line: str) -> list[bytes]:
         message.session_id = state.session_id
         message.metadata = _metadata(message.metadata or {}, event)
     return [encode(message) for message in made]
+
+
+def unshown(state: Outward, line: str) -> list[bytes]:
+    """What is said of an event that `from_events` cannot say: of a turn's end, that it has ended,
+    because somebody waits for that; of others nothing."""
+    event = events.read(line)
+    if event is None or event.type not in events.TERMINAL:
+        return []
+    turn = state.underway.end(text_of(event.turn_id))
+    metadata: Json = {"error_code": "UNSHOWABLE", "severity": "error", "details": {}}
+    message = Downlink(
+        names.ERROR,
+        timestamp=timestamp(number(event.ts) or state.now()),
+        session_id=state.session_id,
+        content="The turn has ended; its answer cannot be shown here.",
+        metadata={**metadata, "turn_id": turn.id} if turn.id else metadata,
+    )
+    return [encode(message)]
 
 
 def _metadata(own: Json, event: SessionEvent) -> Json:

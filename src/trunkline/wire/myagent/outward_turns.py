@@ -9,6 +9,7 @@ from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, 
 from trunkline.wire.myagent.turns import answer_type, number
 
 _THINKING = {"reasoning": "reasoning", "replan": "planning"}
+_MODEL_CHARS_MAX = 500
 _STATUS = {
     "offline": "The machine of this session is offline.",
     "online": "The machine of this session is online.",
@@ -28,8 +29,7 @@ def _text(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
         return []
     if event.agent:  # what a helper says is no part of the answer
         return [Downlink(names.THINKING, content=text, metadata={"thinking_type": "reasoning"})]
-    turn = state.underway.turn(text_of(event.turn_id))
-    index = state.underway.add_text(turn, text)
+    index = state.underway.turn(text_of(event.turn_id)).add(text)
     return [Downlink(names.PARTIAL_ANSWER, content=text, metadata={"chunk_index": index})]
 
 
@@ -47,7 +47,7 @@ def _usage(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]
     given = [number(event.tokens_in), number(event.tokens_out)]
     turn.tokens = sum(one or 0 for one in given) if given != [None, None] else None
     if isinstance(event.models, Mapping) and event.models:
-        turn.model = ", ".join(map(text_of, event.models))
+        turn.model = ", ".join(map(text_of, event.models))[:_MODEL_CHARS_MAX]
     return []
 
 
@@ -62,6 +62,7 @@ def _complete(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
     content = {"answer": answer, "answer_type": kind} if state.typed else answer
     metadata = {
         "answer_type": kind,
+        "truncated": True if turn.is_cut and not event.answer_text else None,
         "model": turn.model,
         "total_tokens_used": turn.tokens,
         "generation_time_ms": ms_between(turn.ts, event.ts),

@@ -19,7 +19,7 @@ def seen_of(message: Uplink, number_max: int) -> Seen:
     event_id = _named(message, "last_event_id")
     if isinstance(event_id, str) and "-" in event_id:
         connection_id, _, number = event_id.rpartition("-")
-        return Seen(connection_id, _number(number, number_max)) if connection_id else NOTHING
+        return Seen(connection_id, _number(number if connection_id else None, number_max))
     last = event_id if event_id is not None else _named(message, "last_seq")
     return NOTHING if last is None else Seen(None, _number(last, number_max))
 

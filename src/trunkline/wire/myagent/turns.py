@@ -7,30 +7,38 @@ _TURNS_MAX = 100
 _CALLS_MAX = 1_000
 _QUESTIONS_MAX = 200
 _JSON_CHARS_MAX = 100_000
+_KEY_CHARS_MAX = 200
 
 
 class Turn:
     """One message of a user until its end."""
 
-    __slots__ = ("_parts", "chars", "chunks", "id", "model", "plan_step", "tokens", "ts")
+    __slots__ = ("_parts", "_room", "chunks", "id", "is_cut", "model", "plan_step", "tokens", "ts")
 
-    def __init__(self, turn_id: str, ts: int | None) -> None:
+    def __init__(self, turn_id: str, ts: int | None, text_chars_max: int) -> None:
         self.id = turn_id
         self.ts = ts
         self.chunks = 0
-        self.chars = 0
+        self.is_cut = False
+        """There was more text than is kept: the beginning of it."""
         self.tokens: int | None = None
         self.model: str | None = None
         self.plan_step = ""
         self._parts: list[str] = []
+        self._room = text_chars_max
 
     @property
     def text(self) -> str:
         return "".join(self._parts)
 
-    def add(self, text: str) -> None:
-        self._parts.append(text)
-        self.chars += len(text)
+    def add(self, text: str) -> int:
+        """The number of that piece in the turn, from 0."""
+        self.chunks += 1
+        if not self.is_cut:
+            self._parts.append(text[: self._room])
+            self.is_cut = len(text) > self._room
+            self._room -= len(text)
+        return self.chunks - 1
 
 
 class Call(NamedTuple):
@@ -46,7 +54,7 @@ class Underway:
         self._turns: dict[str, Turn] = {}
         self._loose: Turn | None = None
         """What a machine does though nobody has said anything, as far as is known."""
-        self._calls: dict[tuple[str, str], list[Call]] = {}
+        self._calls: list[tuple[tuple[str, str], Call]] = []
         self._questions: dict[str, str] = {}
 
     @property
@@ -55,13 +63,16 @@ class Underway:
 
     def begin(self, turn_id: str, ts: int | None) -> None:
         self._loose = None
-        self._turns[turn_id] = Turn(turn_id, ts)
+        turn = Turn(_key(turn_id), ts, self._text_chars_max)
+        self._turns[turn.id] = turn
         _shorten(self._turns, _TURNS_MAX)
 
     def turn(self, turn_id: str) -> Turn:
-        found = self._turns.get(turn_id) or next(iter(self._turns.values()), None) or self._loose
+        found = (
+            self._turns.get(_key(turn_id)) or next(iter(self._turns.values()), None) or self._loose
+        )
         if found is None:
-            found = self._loose = Turn(turn_id, None)
+            found = self._loose = Turn(_key(turn_id), None, self._text_chars_max)
         return found
 
     def end(self, turn_id: str) -> Turn:
@@ -73,33 +84,30 @@ class Underway:
             self._questions.clear()
         return turn
 
-    def add_text(self, turn: Turn, text: str) -> int:
-        """Its number in the turn, from 0."""
-        if turn.chars + len(text) <= self._text_chars_max:
-            turn.add(text)
-        turn.chunks += 1
-        return turn.chunks - 1
-
     def begin_call(self, kind: str, call_id: str, name: str, step_id: str, ts: int | None) -> None:
-        self._calls.setdefault((kind, call_id or name), []).append(Call(step_id, ts))
-        _shorten(self._calls, _CALLS_MAX)
+        self._calls.append(((kind, _key(call_id or name)), Call(step_id, ts)))
+        del self._calls[:-_CALLS_MAX]
 
     def end_call(self, kind: str, call_id: str, name: str) -> Call | None:
-        key = kind, call_id or name
-        waiting = self._calls.get(key)
-        if not waiting:
-            return None
-        if len(waiting) == 1:
-            del self._calls[key]
-        return waiting.pop(0)
+        """The oldest that runs under that name."""
+        wanted = kind, _key(call_id or name)
+        for index, (key, call) in enumerate(self._calls):
+            if key == wanted:
+                del self._calls[index]
+                return call
+        return None
 
     def ask(self, request_id: str, step_id: str) -> None:
-        self._questions[request_id] = step_id
+        self._questions[_key(request_id)] = step_id
         _shorten(self._questions, _QUESTIONS_MAX)
 
     def settle(self, request_id: str) -> str | None:
         """The step of a question that was open."""
-        return self._questions.pop(request_id, None)
+        return self._questions.pop(_key(request_id), None)
+
+
+def _key(name: str) -> str:
+    return name[:_KEY_CHARS_MAX]
 
 
 def _shorten(kept: dict[Any, Any], count_max: int) -> None:

@@ -89,14 +89,15 @@ class Talk(msgspec.Struct, kw_only=True):
 
 def message_of(talk: Talk, text: str, attachments: Any, more: Json) -> bytes:
     """A user's message. `more`: what a client said besides, in a protocol that it shares with the
-    agent; what the message itself says wins."""
+    agent. What the message itself says wins, but for the folder, which a client may choose."""
+    chosen = {name: more[name] for name in ("workDir",) if isinstance(more.get(name), str)}
     message: msgspec.Struct
     if talk.dialect == DEPLOYED:
         message = _executed(talk, text, _files(attachments))
     else:
         given = attachments if isinstance(attachments, list) and attachments else UNSET
         message = SendMessage(conversation_id=talk.conversation_id, text=text, attachments=given)
-    return codec.encode({**more, **msgspec.to_builtins(message)})
+    return codec.encode({**more, **msgspec.to_builtins(message), **chosen})
 
 
 def _executed(talk: Talk, prompt: str, files: list[Json]) -> Execute | TransferFiles:
@@ -116,6 +117,7 @@ def _files(attachments: Any) -> list[Json]:
         return []
     return [
         {
+            **{name: value for name, value in one.items() if name not in ("mime", "base64")},
             "name": str(one.get("name", "")),
             "mimeType": str(one.get("mime", "")),
             "data": str(one.get("base64", "")),

@@ -4,7 +4,7 @@ Made by the same translation as the live stream; pieces of text that follow each
 message. Pure, bounded by the newest messages that fit.
 """
 
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 import msgspec
@@ -14,6 +14,8 @@ from trunkline.wire.yeaft.outward import Outward, from_events
 Json = dict[str, Any]
 
 _SHOWN = ("assistant", "user", "result")
+_ROWS_MAX = 1_000_000
+"""More than one event can have, and little enough for a number to tell them apart."""
 
 
 class _Envelope(msgspec.Struct, rename="camel"):
@@ -71,8 +73,8 @@ _stamp = msgspec.json.Decoder(_Stamp)
 class History:
     """The newest messages of one conversation. Events are given in order."""
 
-    def __init__(self, conversation_id: str, bytes_max: int) -> None:
-        self._outward = Outward(conversation_id)
+    def __init__(self, conversation_id: str, bytes_max: int, *, relays: bool = False) -> None:
+        self._outward = Outward(conversation_id, relays=relays)
         self._bytes_max = bytes_max
         self._size = 0
         self._entries: deque[_Entry] = deque()
@@ -126,13 +128,19 @@ class History:
         return found
 
     def rows(self) -> list[Json]:
-        """As deployed web clients keep them: one row for each block that people see."""
-        return [
-            {"id": entry.event_id, "created_at": entry.ts, **row}
-            for entry in self._entries
-            for block in entry.content
-            if (row := _row(entry, block)) is not None
-        ]
+        """As deployed web clients keep them: one row for each block that people see. Its id is the
+        event's; further rows of the same event have a fraction behind it, by which they sort."""
+        found: list[Json] = []
+        numbers: Counter[int] = Counter()
+        for entry in self._entries:
+            for block in entry.content:
+                row = _row(entry, block)
+                if row is not None:
+                    number = numbers[entry.event_id]
+                    numbers[entry.event_id] += 1
+                    row_id = entry.event_id + number / _ROWS_MAX if number else entry.event_id
+                    found.append({"id": row_id, "created_at": entry.ts, **row})
+        return found
 
 
 def _row(entry: _Entry, block: Json) -> Json | None:

@@ -22,9 +22,8 @@ class Envelope(msgspec.Struct, rename="camel", gc=False):
     """As much of any message as a relay needs (002, "Envelope 通用结构")."""
 
     type: str
-    conversation_id: str | None = None
-    session_id: str | None = None
-    agent_id: Any = None
+    conversation_id: Any = None
+    session_id: Any = None
     data: msgspec.Raw = msgspec.Raw()
 
 
@@ -93,6 +92,11 @@ class ResumeConversation(Message, kw_only=True):
     claude_session_id: Text = UNSET
     work_dir: Text = UNSET
     provider: Text = UNSET
+    options: Json | UnsetType | None = UNSET
+    user_id: str | UnsetType = UNSET
+    username: str | UnsetType = UNSET
+    provider_options: Json | UnsetType | None = UNSET
+    disallowed_tools: list[str] | UnsetType | None = UNSET
 
 
 class DeleteConversation(Message, kw_only=True):

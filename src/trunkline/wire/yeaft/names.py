@@ -63,7 +63,8 @@ DEPLOYED: Final = (
 """Names of software in use that the document does not have."""
 
 OURS: Final = ("list_agents", "agents_list", "list_conversations", "conversations_list")
-"""Trunkline's additions: a name may be added, none may be changed."""
+"""Trunkline's additions: a name may be added, none may be changed. `conversations_list` is not
+sent: the answer has the name that deployed software knows, `conversation_list`."""
 
 RELEASED: Final = frozenset((*FROM_CLIENTS, *FROM_AGENTS, *HANDSHAKE, *DEPLOYED, *OURS))
 

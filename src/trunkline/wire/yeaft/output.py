@@ -58,6 +58,12 @@ class Output(msgspec.Struct, gc=False):
         return self.message.blocks if isinstance(self.message, Said) else []
 
     @property
+    def text(self) -> str:
+        """Its blocks of text, one behind the other."""
+        texts = (block.text for block in self.blocks if block.type == "text")
+        return "".join(text for text in texts if isinstance(text, str))
+
+    @property
     def has_failed(self) -> bool:
         """Of a `result`. One that names no subtype says it with `is_error` alone."""
         return bool(self.is_error) or self.subtype not in (None, SUCCESS)

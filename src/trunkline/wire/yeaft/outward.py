@@ -1,9 +1,10 @@
 """Session events to what Yeaft web clients get (docs/protocols/yeaft.md has the table).
 
-An envelope of a Yeaft agent passes as it came, by slicing; everything else becomes `claude_output`
-and its kin. Pure: one `Outward` per session and dialect holds what a stream must remember.
+An envelope of a Yeaft agent passes as it came; everything else becomes `claude_output` and its
+kin. Pure: one `Outward` per session and dialect holds what a stream must remember.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -56,9 +57,9 @@ _MAKERS: dict[str, Callable[[Outward, int, SessionEvent], list[bytes]]] = {
 def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
     """What one event of the log becomes; nothing for what this wire cannot say."""
     event = events.read(line)
-    if event is None:
+    if event is None or event.echo is True:  # of what a person said: everybody has it already
         return []
-    original = _original(event)
+    original = _original(event) if state.relays and event.raw else None
     if original is not None:
         return [Out(body) for body in _relayed(state, event, original)]
     make = _MAKERS.get(event.type)
@@ -94,13 +95,20 @@ _peek = msgspec.json.Decoder(_Peek)
 def _original(event: SessionEvent) -> bytes | None:
     """The envelope that the event was made of; empty if an earlier event had it, None if it is
     of another protocol."""
-    if not event.raw:
-        return None
-    raw = bytes(event.raw)
-    if raw.startswith(_VERBATIM):
-        return raw[len(_VERBATIM) : -1]
     found = events.original_of(event, PROTOCOL)
-    return None if found is None else bytes(found.message)
+    return _sliced(bytes(event.raw)) if found is None else bytes(found.message)
+
+
+def _sliced(raw: bytes) -> bytes | None:
+    """Of an envelope with half of a character in it, which only Python's own decoder takes."""
+    if not raw.startswith(_VERBATIM):
+        return None
+    original = raw[len(_VERBATIM) : -1]
+    try:
+        json.loads(original)
+    except (ValueError, RecursionError):
+        return None
+    return original
 
 
 def _kind(original: bytes) -> str:

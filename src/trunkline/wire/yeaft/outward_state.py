@@ -49,11 +49,15 @@ class Outward:
         agent_id: str | None = None,
         is_group: bool = False,
         deployed: bool = False,
+        relays: bool = False,
     ) -> None:
         self.conversation_id = conversation_id
         self.agent_id = agent_id
         self.group_id = agent_id if is_group else None
         self.deployed = deployed
+        self.relays = relays
+        """Whether its machine is a Yeaft agent, whose own envelopes its events bring along. What
+        any other machine calls one is not shown to anybody."""
         self.session_id = conversation_id
         """What its machine calls it."""
         self.own = Frame(conversation_id)

@@ -3,6 +3,7 @@
 Lives with the agent in its edge's host; after a restart it is filled again from records and log.
 """
 
+from enum import Enum, auto
 from typing import Final
 
 import msgspec
@@ -23,7 +24,30 @@ READY: Final = {
 }
 """The answers to `create_conversation` and `resume_conversation`, and the dialect of each."""
 
+_OF_TURNS = frozenset(
+    ("text_chunk", "thinking", "tool_call_start", "tool_call_complete", "approval_request")
+)
+"""What an agent says only when it is at a turn."""
+_HELD_MAX = 4
 _encode = msgspec.json.Encoder().encode
+
+
+class Doubt(Enum):
+    """What an agent may yet say of an earlier turn: its words do not name theirs."""
+
+    NOTHING = auto()
+    FAILURE = auto()  # the turn has its end; a program that fails behind it may say so again
+    END = auto()  # it was cancelled, and may be ended a second time
+    WORDS = auto()  # it was ended here: whatever the agent says up to an end may be of it
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """What is taken for the end of the turn at work if the agent says no more for a while."""
+
+    texts: tuple[str, ...] = ()
+    """Ends that may be an earlier turn's, as they came. Without: the turn ends by itself."""
+    error: str = ""
+    """Why, where it failed."""
 
 
 class Inward:
@@ -56,6 +80,16 @@ class Inward:
         """The last `error` that it said in this turn."""
         self.persons: dict[str, Answer] = {}
         """What those virtual persons say that have spoken in this turn and are not done."""
+        self.done: dict[str, str] = {}
+        """What those of them have said that are, by their names."""
+        self.prompt = ""
+        """What the turn was opened with: deployed agents repeat it first."""
+        self.has_spoken = False
+        """Whether the agent has shown that it is at this turn."""
+        self.doubt = Doubt.NOTHING
+        self.pending: Pending | None = None
+        self.is_watched = False
+        """Whether the next piece of text means more than its words."""
         self.question_timeout_s = question_timeout_s
         self.plain_head = plain_head(conversation_id)
         self._text_chars_max = text_chars_max
@@ -66,13 +100,15 @@ class Inward:
 
     # --- Turns ------------------------------------------------------------------------------------
 
-    def begin(self, turn_id: str) -> None:
+    def begin(self, turn_id: str, prompt: str = "") -> None:
         """From here on, what the agent says is of this turn."""
         self.end()
         self.turn_id = turn_id
         self.turn_field = f',"turn_id":{_encode(turn_id).decode()}'
+        self.prompt = prompt
         self.answer = Answer(self._text_chars_max)
         self._tools = {}
+        self._watch()
 
     def end(self) -> None:
         """The turn has its end, from whomever."""
@@ -82,6 +118,52 @@ class Inward:
         self.result = None
         self.problem = ""
         self.persons = {}
+        self.done = {}
+        self.prompt = ""
+        self.has_spoken = False
+        self.pending = None
+        self._watch()
+
+    def spoke(self, *, is_sure: bool = False) -> None:
+        """The agent is at the turn at work, and at no earlier one any more."""
+        if self.doubt is Doubt.WORDS and not is_sure:
+            return
+        if self.doubt is Doubt.WORDS or self.has_held:
+            self.answer = Answer(self._text_chars_max)  # it was the earlier turn's
+        if not self.has_spoken:
+            self.result = None
+        self.has_spoken = self.turn_id is not None
+        self.doubt = Doubt.NOTHING
+        self.pending = None
+        self._watch()
+
+    def owe(self, doubt: Doubt) -> None:
+        """The turn at work was ended, and the agent may not have noticed."""
+        self.doubt = doubt
+        self._watch()
+
+    def hold(self, text: str) -> None:
+        """An end that may be an earlier turn's. The words that came before it are, then, too."""
+        held = self.pending.texts if self.pending is not None else ()
+        self.wait(Pending((*held, text)[-_HELD_MAX:]))
+        if self.doubt is Doubt.WORDS:
+            self.owe(Doubt.END)
+
+    @property
+    def has_held(self) -> bool:
+        return self.pending is not None and bool(self.pending.texts)
+
+    def wait(self, pending: Pending | None) -> None:
+        self.pending = pending
+        self._watch()
+
+    def settle(self) -> Pending | None:
+        """Nothing more came: what was in doubt is this turn's."""
+        pending, self.pending = self.pending, None
+        self.has_spoken = self.turn_id is not None
+        self.doubt = Doubt.NOTHING
+        self._watch()
+        return pending
 
     def recall(self, event: events.SessionEvent) -> None:
         """An event of the turn at work that is in the log, after a restart."""
@@ -89,6 +171,12 @@ class Inward:
             self.answer.add(events.text_of(event.content))
         elif event.type == "tool_call_start" and isinstance(event.tool_call_id, str):
             self.note_tool(event.tool_call_id, events.text_of(event.tool_name))
+        if event.type in _OF_TURNS or event.echo is True:
+            self.spoke()
+
+    def _watch(self) -> None:
+        is_at_work = self.turn_id is not None and (not self.has_spoken or self.pending is not None)
+        self.is_watched = is_at_work or self.doubt is Doubt.WORDS
 
     # --- Who says what ----------------------------------------------------------------------------
 
@@ -101,6 +189,24 @@ class Inward:
             if len(self.persons) < self._persons_max:
                 self.persons[person.id] = answer
         return answer
+
+    def note_done(self, person: Person, said: str) -> None:
+        if said and len(self.done) < self._persons_max:
+            so_far = self.done.get(person.name)
+            self.done[person.name] = said if so_far is None else f"{so_far}\n\n{said}"
+
+    @property
+    def said(self) -> str:
+        """What the agent has answered so far; the answers of its persons under their names."""
+        named = {name: said for name, said in self.done.items() if said}
+        if not named:
+            return self.answer.text
+        told = [self.answer.text, *(f"{name}: {said}" for name, said in named.items())]
+        return "\n\n".join(one for one in told if one)[: self._text_chars_max]
+
+    def is_echo(self, text: str) -> bool:
+        """Whether the agent repeats what the turn was opened with."""
+        return bool(text) and text == self.prompt
 
     def note_tool(self, call_id: str, name: str) -> None:
         self._tools[call_id] = name

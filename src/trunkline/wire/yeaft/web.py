@@ -46,8 +46,10 @@ ADDED: Final = (
 CORRELATION: Final = ("requestId", "clientMessageId")
 """What a client may give a message to know the answer by."""
 
+_EVENTS_MAX = 2**53
 _ROUTING = frozenset(("type", "agentId", "conversationId", *CORRELATION))
-_ATTACHMENT = (("mime", "mimeType"), ("base64", "data"))
+ATTACHMENT: Final = ("name", "mime", "base64")
+_ATTACHMENT_NAMES = (("mime", "mimeType"), ("base64", "data"))
 
 Json = dict[str, Any]
 
@@ -100,6 +102,8 @@ class Request:
             return None
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
             value = int(value)
+        if isinstance(value, float) and 0 <= value < _EVENTS_MAX:
+            value = int(value)  # of a row that is not its event's first
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise Malformed(f"{name} must be an event's id")
         return value
@@ -115,7 +119,8 @@ class Request:
         return value
 
     def attachments(self, most: int, chars_max: int) -> list[Json]:
-        """002: `{name, mime, base64}`; deployed software also writes `mimeType` and `data`."""
+        """002: `{name, mime, base64}`; deployed software also writes `mimeType` and `data`. What
+        else a client says of one stays with it."""
         value = self.fields.get("attachments")
         if value is None:
             return []
@@ -143,10 +148,11 @@ class Request:
 
 
 def _attachment(given: Json) -> Json:
-    found: Json = {"name": given.get("name", "")}
-    for name, other in _ATTACHMENT:
-        found[name] = given.get(name, given.get(other, ""))
-    if not all(isinstance(one, str) for one in found.values()):
+    found = {"name": "", **given}
+    for name, other in _ATTACHMENT_NAMES:
+        also = found.pop(other, "")
+        found.setdefault(name, also)
+    if not all(isinstance(found[name], str) for name in ATTACHMENT):
         raise Malformed("an attachment is {name, mime, base64}, all of them texts")
     if not found["base64"]:
         raise Malformed("an attachment needs its content in base64")

@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.people import People
 from trunkline import limits
-from trunkline.control.edges.myagent_positions import Place, Positions, Track
+from trunkline.control.edges.myagent_pages import Place, Track
+from trunkline.control.edges.myagent_positions import Positions
 from trunkline.control.errors import NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.store import schema
@@ -73,7 +74,7 @@ async def test_each_number_is_the_place_of_its_event(desk: Desk) -> None:
     for seq, event_id in ((3, 10), (4, 11), (5, 12), (8, 20), (9, 21)):
         desk.positions.sent(track, session, seq, event_id)
     await desk.positions.save()
-    assert await desk.rows() == 2, "numbers that go on are one run"
+    assert await desk.rows() == 1
     places = {3: 10, 4: 11, 5: 12, 6: 12, 7: 12, 8: 20, 9: 21, 500: 21}
     again = desk.again()
     for seq, event_id in places.items():
@@ -83,11 +84,11 @@ async def test_each_number_is_the_place_of_its_event(desk: Desk) -> None:
 
 async def test_several_messages_of_one_event_are_counted(desk: Desk) -> None:
     session, track = await desk.session(), desk.connection()
-    for seq, event_id in ((1, 4), (2, 5), (3, 5), (4, 5), (5, 6)):
-        desk.positions.sent(track, session, seq, event_id)
+    for seq, event_id, nth in ((1, 4, 0), (2, 5, 0), (3, 5, 1), (4, 5, 2), (5, 6, 0), (6, 7, 0)):
+        desk.positions.sent(track, session, seq, event_id, nth)
     found = {
         seq: await desk.positions.find(track, session, track.connection_id, seq, NOBODY)
-        for seq in range(1, 6)
+        for seq in range(1, 7)
     }
     assert found == {
         1: Place(3, 1),
@@ -95,7 +96,19 @@ async def test_several_messages_of_one_event_are_counted(desk: Desk) -> None:
         3: Place(4, 2),
         4: Place(4, 3),
         5: Place(5, 1),
+        6: Place(6, 1),
     }
+
+
+async def test_who_began_in_the_middle_of_an_event_is_behind_its_later_messages(
+    desk: Desk,
+) -> None:
+    session, track = await desk.session(), desk.connection()
+    await desk.positions.begin(track, session, 2, Place(4, 1))
+    desk.positions.sent(track, session, 2, 5, 1)
+    find = desk.positions.find
+    assert await find(track, session, track.connection_id, 1, NOBODY) == Place(4, 1)
+    assert await find(track, session, track.connection_id, 2, NOBODY) == Place(4, 2)
 
 
 async def test_sessions_on_one_connection_have_places_of_their_own(desk: Desk) -> None:
@@ -109,15 +122,28 @@ async def test_sessions_on_one_connection_have_places_of_their_own(desk: Desk) -
 
 async def test_who_has_got_nothing_yet_goes_on_where_following_began(desk: Desk) -> None:
     session, track = await desk.session(), desk.connection()
-    await desk.positions.begin(track, session, 30)
+    await desk.positions.begin(track, session, 2, Place(30))
     find = desk.again().find
     assert await find(track, session, track.connection_id, 1, NOBODY) == Place(30)
     desk.positions.sent(track, session, 5, 33)
     await desk.positions.save()
-    assert await find(track, session, track.connection_id, 1, NOBODY) == Place(32)
+    assert await find(track, session, track.connection_id, 1, NOBODY) == Place(30)
+    assert await find(track, session, track.connection_id, 4, NOBODY) == Place(30)
 
 
-async def test_what_is_written_does_not_grow_and_nothing_is_lost(desk: Desk) -> None:
+async def test_following_from_anew_changes_nothing_of_what_was_sent_before(desk: Desk) -> None:
+    session, track = await desk.session(), desk.connection()
+    await desk.positions.begin(track, session, 2, Place(0))
+    desk.positions.sent(track, session, 2, 1)
+    await desk.positions.begin(track, session, 3, Place(9))
+    await desk.positions.begin(track, session, 3, Place(20))
+    desk.positions.sent(track, session, 4, 21)
+    find = desk.positions.find
+    found = [await find(track, session, track.connection_id, seq, NOBODY) for seq in (2, 3, 4)]
+    assert found == [Place(0, 1), Place(20), Place(20, 1)]
+
+
+async def test_what_is_written_goes_on_growing_and_nothing_is_lost(desk: Desk) -> None:
     session, track = await desk.session(), desk.connection()
     for seq in range(1, 10):
         desk.positions.sent(track, session, seq, seq)
@@ -125,6 +151,39 @@ async def test_what_is_written_does_not_grow_and_nothing_is_lost(desk: Desk) -> 
             await desk.positions.save()
     place = await desk.again().find(track, session, track.connection_id, 8, NOBODY)
     assert place == Place(7, 1)
+    assert await desk.rows() == 1
+
+
+async def test_sessions_that_take_turns_on_a_connection_need_few_rows(desk: Desk) -> None:
+    sessions, track = [await desk.session(), await desk.session()], desk.connection()
+    count = limits.MYAGENT_PAGE_RUNS
+    for seq in range(1, 2 * count + 1):
+        desk.positions.sent(track, sessions[seq % 2], seq, 1000 + 2 * seq)
+        if seq % 50 == 0:
+            await desk.positions.save()
+    assert await desk.rows() == 2
+    for seq in (1, 77, 2 * count):
+        place = await desk.again().find(track, sessions[seq % 2], track.connection_id, seq, NOBODY)
+        assert place == Place(1000 + 2 * seq - 1, 1)
+
+
+async def test_the_rows_of_a_connection_are_bounded_and_without_them_more_is_repeated(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MYAGENT_PAGE_RUNS", 2)
+    monkeypatch.setattr(limits, "MYAGENT_PAGES_MAX", 4)
+    session, track = await desk.session(), desk.connection()
+    await desk.positions.begin(track, session, 1, Place(0))
+    for seq in range(1, 41):
+        desk.positions.sent(track, session, seq, 2 * seq)
+        if seq % 10 == 0:
+            await desk.positions.save()
+    assert await desk.rows() == 4
+    for seq in range(1, 41):
+        place = await desk.positions.find(track, session, track.connection_id, seq, NOBODY)
+        assert place is not None
+        assert place.event_id <= 2 * seq - 1, "never a gap"
+        assert place == Place(2 * seq - 1, 1) or 2 < seq <= 34, "the newest, and the first"
 
 
 async def test_without_a_connection_the_last_one_that_has_ended_counts(desk: Desk) -> None:
@@ -145,10 +204,23 @@ async def test_what_was_acknowledged_counts_before_what_was_sent(desk: Desk) -> 
     session, track = await desk.session(), desk.connection()
     for seq in range(1, 10):
         desk.positions.sent(track, session, seq, seq)
-    desk.positions.acknowledged(track.connection_id, 4)
-    desk.positions.acknowledged(track.connection_id, 2)
+    await desk.positions.acknowledged(track, 4)
+    await desk.positions.acknowledged(track, 2)
+    for positions in (desk.positions, desk.again()):
+        place = await positions.find(desk.connection(), session, None, None, NOBODY)
+        assert place == Place(3, 1), "after a restart too"
+
+
+async def test_a_session_that_was_quiet_when_others_were_acknowledged_is_not_taken_for_read(
+    desk: Desk,
+) -> None:
+    session, other, track = await desk.session(), await desk.session(), desk.connection()
+    await desk.positions.begin(track, session, 1, Place(7))
+    desk.positions.sent(track, other, 1, 1)
+    await desk.positions.acknowledged(track, 1)
+    desk.positions.sent(track, session, 2, 8)
     place = await desk.positions.find(desk.connection(), session, None, None, NOBODY)
-    assert place == Place(3, 1)
+    assert place == Place(7)
 
 
 async def test_another_users_connection_is_not_found_and_an_unknown_one_is_no_place(

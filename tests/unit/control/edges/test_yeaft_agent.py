@@ -104,6 +104,49 @@ async def test_a_crew_that_is_a_session_of_ours_is_kept_in_its_log(here: World) 
     assert (last["type"], last["name"]) == ("foreign", "crew_output")
 
 
+@pytest.mark.parametrize("kind", ["crew_output", "never_heard_of"])
+async def test_an_id_of_our_form_that_is_nobodys_session_is_the_agents_own(
+    here: World, kind: str
+) -> None:
+    heard: list[str] = []
+    here.core.relay.listen("yeaft", here.who.user_id, lambda _machine, text: heard.append(text))
+    own = new_id()
+    texts = [f'{{"type":"{kind}","conversationId":"{own}","n":{number}}}' for number in range(3)]
+    texts += [f'{{"type":"{kind}","sessionId":"{own}","n":9}}']
+    for text in texts:
+        here.line.hear(text)
+
+    async def relayed() -> list[str]:
+        return heard
+
+    assert sorted(await eventually(relayed, lambda found: len(found) == 4)) == sorted(texts)
+    assert [one for one in heard if one in texts[:3]] == texts[:3]  # in their order
+    assert here.line.of_type("error") == []
+
+
+async def test_a_bare_session_id_of_an_unknown_message_is_no_conversation(here: World) -> None:
+    heard: list[str] = []
+    here.core.relay.listen("yeaft", here.who.user_id, lambda _machine, text: heard.append(text))
+    session = await here.session()
+    before = await here.events(session)
+    text = f'{{"type":"never_heard_of","sessionId":"{session}"}}'
+    here.line.hear(text)
+    assert heard == [text]
+    assert await here.events(session) == before
+
+
+@pytest.mark.parametrize("odd", ["5", '{"a":1}', "[]"])
+async def test_odd_ids_in_messages_that_only_pass_are_no_fault(here: World, odd: str) -> None:
+    heard: list[str] = []
+    here.core.relay.listen("yeaft", here.who.user_id, lambda _machine, text: heard.append(text))
+    texts = [f'{{"type":"odd","{name}":{odd}}}' for name in ("sessionId", "conversationId")]
+    for text in texts:
+        here.line.hear(text)
+    assert heard == texts
+    here.line.hear(f'{{"type":"turn_completed","conversationId":{odd}}}')
+    assert here.line.of_type("error")[0]["code"] == "INVALID_REQUEST"
+
+
 # --- To the agent, unread -------------------------------------------------------------------------
 
 
@@ -157,20 +200,18 @@ async def test_more_messages_than_may_wait_are_refused_with_a_reason(
     assert error["code"] == "SESSION_BUSY"
 
 
-async def test_streamed_output_is_not_counted_and_everything_else_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["crew_output", "terminal_output", "context_usage", "btw_stream"])
+async def test_what_a_registered_agent_says_is_not_counted(tmp_path: Path, kind: str) -> None:
     async with world(tmp_path / "data", rate_limit_per_minute=10) as here:
         session = await here.turn()
-        block = {"type": "text", "text": "x"}
-        data = {"type": "assistant", "message": {"content": [block]}}
         for _ in range(50):
-            here.line.hear({"type": "claude_output", "conversationId": session, "data": data})
+            here.line.hear({"type": kind, "conversationId": session, "data": {}})
+            here.line.hear({"type": kind, "sessionId": "crew_1", "data": {}})
+            here.line.hear({"type": "conversation_list", "conversations": []})
         assert here.line.close_code is None
-        for _ in range(10):
-            here.line.hear({"type": "context_usage", "conversationId": session})
-        assert here.line.close_code == 4029
 
 
-async def test_broken_messages_are_counted_too(tmp_path: Path) -> None:
+async def test_broken_messages_are_counted(tmp_path: Path) -> None:
     async with world(tmp_path / "data", rate_limit_per_minute=10) as here:
         for _ in range(10):
             here.line.hear("{")

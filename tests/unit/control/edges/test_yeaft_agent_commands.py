@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from trunkline.control.commands import Start
-from trunkline.control.edges.yeaft_agent_commands import create, resume
+from trunkline.control.commands import Say, Start
+from trunkline.control.edges.yeaft_agent_commands import create, resume, say
 from trunkline.wire.yeaft.agent import Talk
 from trunkline.wire.yeaft.codec import encode
 
 
-def told(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> dict[str, Any]:
-    start = Start(
+def start_of(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> Start:
+    return Start(
         session_id="s",
         runtime_type=runtime_type,
         agent_config=configs.get("agent_config", {}),
@@ -21,7 +21,12 @@ def told(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> dict[str
         sub_agents=[],
         session_config=configs.get("session_config", {}),
     )
-    made = create(start, user_id="u", username="ada", work_dir="/srv/own")
+
+
+def told(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> dict[str, Any]:
+    made = create(
+        start_of(runtime_type, **configs), user_id="u", username="ada", work_dir="/srv/own"
+    )
     found: dict[str, Any] = json.loads(encode(made))
     return found
 
@@ -77,17 +82,51 @@ def test_odd_choices_are_left_out(odd: Any) -> None:
     assert "disallowedTools" not in found
 
 
-def test_a_conversation_is_taken_up_under_all_its_names() -> None:
+def test_a_conversation_is_taken_up_under_all_its_names_with_what_it_was_created_with() -> None:
+    chosen = {
+        "workDir": "/srv/x",
+        "options": {"a": 1},
+        "providerOptions": {"b": 2},
+        "disallowedTools": ["bash"],
+    }
+    created = create(
+        start_of(session_config=chosen), user_id="u", username="ada", work_dir="/srv/own"
+    )
     talk = Talk(conversation_id="s", remote_id="own", work_dir="/srv", provider="copilot")
-    assert json.loads(encode(resume(talk))) == {
+    assert json.loads(encode(resume(created, talk))) == {
         "type": "resume_conversation",
         "conversationId": "s",
         "sessionId": "own",
         "claudeSessionId": "own",
-        "workDir": "/srv",
         "provider": "copilot",
+        "userId": "u",
+        "username": "ada",
+        **chosen,
     }
-    assert json.loads(encode(resume(Talk(conversation_id="s")))) == {
-        "type": "resume_conversation",
+    unnamed = json.loads(encode(resume(created, Talk(conversation_id="s"))))
+    assert "sessionId" not in unnamed
+    assert unnamed["provider"] == "claude-code"
+
+
+def test_what_a_client_said_besides_reaches_the_agent() -> None:
+    own = {"clientMessageId": "c", "requestId": 7, "mentions": ["a"], "workDir": "/srv/y", "x": 1}
+    files = [{"name": "a", "mime": "m", "base64": "QQ==", "size": 1}]
+    command = Say("s", "t", "hi", [], {"yeaft": own, "attachments": files})
+    documented = Talk(conversation_id="s", dialect="documented")
+    said = json.loads(say(documented, command))
+    assert said == {
+        "type": "send_message",
         "conversationId": "s",
+        "text": "hi",
+        "attachments": files,
+        **own,
     }
+    deployed = Talk(conversation_id="s", dialect="deployed", work_dir="/srv")
+    told = json.loads(say(deployed, command))
+    assert told["files"] == [{"name": "a", "mimeType": "m", "data": "QQ==", "size": 1}]
+    assert {name: told[name] for name in own} == own
+
+
+def test_mentions_of_any_client_reach_the_agent() -> None:
+    command = Say("s", "t", "hi", [], {"mentions": ["a"]})
+    assert json.loads(say(Talk(conversation_id="s"), command))["mentions"] == ["a"]

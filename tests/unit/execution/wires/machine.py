@@ -65,6 +65,12 @@ class Machine:
     def all(self, kind: str) -> list[Json]:
         return [data for _, told, data in self.told if told == kind]
 
+    async def until_online(self) -> None:
+        async def is_online() -> bool:
+            return self.client.online
+
+        await eventually(is_online)
+
     async def until_told(self, kind: str, count: int = 1) -> Json:
         async def seen() -> list[Json]:
             return self.all(kind)

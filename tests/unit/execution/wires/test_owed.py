@@ -1,6 +1,7 @@
 """What a foreign server is owed: in order, bounded, and still there after a death."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from trunkline.execution.wires.owed import Owed
@@ -71,6 +72,58 @@ def test_what_somebody_waits_for_is_never_dropped(tmp_path: Path) -> None:
     assert taken(box)[:50] == list(range(50))
 
 
+def test_it_is_full_when_too_much_waits_that_may_not_be_dropped(tmp_path: Path) -> None:
+    box = owed(tmp_path, count_max=2, kept_max=3)
+    for number in range(10):
+        add(box, number)
+    assert not box.is_full(promised=2)
+    assert box.is_full(promised=3)
+    for number in range(3):
+        add(box, number, is_kept=True)
+    assert box.is_full()
+    assert owed(tmp_path, kept_max=3).is_full()
+    taken(box)
+    box.arrived(box.sent_last)
+    assert not box.is_full(promised=2)
+
+
+def test_it_is_full_when_that_is_too_large(tmp_path: Path) -> None:
+    box = owed(tmp_path, kept_bytes_max=100)
+    box.add(b'"' + b"x" * 99 + b'"', is_kept=False)
+    assert not box.is_full()
+    box.add(b'"' + b"x" * 99 + b'"', is_kept=True)
+    assert box.is_full()
+
+
+def test_the_file_is_written_anew_for_many_messages_and_not_for_each(tmp_path: Path) -> None:
+    # Every message above the bound once cost a walk past all the others, and a new file.
+    written = 0
+
+    class Counting(Journal):
+        def rewrite(self, lines: Iterable[bytes]) -> None:
+            nonlocal written
+            written += 1
+            super().rewrite(lines)
+
+    box = Owed(Counting(tmp_path / "owed.jsonl"), count_max=100)
+    for number in range(200):
+        add(box, number, is_kept=True)
+    for number in range(1000):
+        add(box, number)
+    assert written <= 1000 / 25
+
+
+def test_a_turn_has_its_end_here_until_that_arrived(tmp_path: Path) -> None:
+    box = owed(tmp_path)
+    add(box, 0, is_kept=True, ends="turn-0")
+    add(box, 1, is_kept=True, ends="turn-1")
+    taken(box)
+    assert box.has_end("turn-0")
+    box.arrived(1)
+    assert not box.has_end("turn-0")
+    assert box.has_end("turn-1")
+
+
 def test_a_mark_that_was_never_sent_confirms_nothing_that_waits(tmp_path: Path) -> None:
     box = owed(tmp_path)
     add(box, 0)
@@ -84,8 +137,8 @@ def test_the_file_does_not_grow_with_what_has_arrived(tmp_path: Path) -> None:
     box = owed(tmp_path)
     text = "x" * 10_000
     for _ in range(200):
-        box.add(json.dumps(text).encode())
-        box.add(b"1")
+        box.add(json.dumps(text).encode(), is_kept=False)
+        box.add(b"1", is_kept=False)
         box.take()
         box.arrived(box.sent_last)
         box.take()

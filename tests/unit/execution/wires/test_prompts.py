@@ -47,3 +47,22 @@ def test_sessions_do_not_wait_for_each_other_and_what_waits_is_bounded() -> None
     assert prompts.add("other", prompt("a"))
     prompts.forget("s")
     assert prompts.current("s") is None
+
+
+def test_what_all_sessions_wait_for_is_counted_and_bounded() -> None:
+    prompts = Prompts()
+    large = "x" * (limits.WIRE_PROMPTS_CHARS_MAX // 2)
+    file = {"name": "a", "mime": "b", "base64": large}
+    prompts.add("s-1", Prompt("t-1", {"message": large}))
+    prompts.add("s-1", Prompt("t-2", {"message": "", "metadata": {"attachments": [file]}}))
+    prompts.add("s-2", Prompt("t-3", {"message": "small"}))
+    assert prompts.count == 3
+    with pytest.raises(OverflowError, match="too large"):
+        prompts.add("s-3", Prompt("t-4", {"message": "one more"}))
+    assert "s-3" not in prompts
+    prompts.withdraw("s-1", "t-2")
+    prompts.ended("s-1", "t-1")
+    assert prompts.add("s-3", Prompt("t-4", {"message": "one more"}))
+    prompts.forget("s-2")
+    prompts.forget("s-3")
+    assert prompts.count == 0

@@ -88,6 +88,16 @@ async def test_a_message_that_comes_again_runs_once(server: YeaftServer, machine
     assert (first["message"], second["message"]) == ("One", "Two")
 
 
+async def test_a_message_that_was_refused_may_come_again_under_its_name(
+    server: YeaftServer, machine: Machine
+) -> None:
+    said = {"conversationId": "c", "text": "One", "clientMessageId": "m-1"}
+    await server.say("send_message", **said, attachments="broken")
+    await server.first("error")
+    await server.say("send_message", **said)
+    assert (await machine.until_told("user_message"))["message"] == "One"
+
+
 async def test_files_of_either_dialect_travel_with_the_message(
     server: YeaftServer, machine: Machine
 ) -> None:

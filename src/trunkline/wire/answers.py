@@ -1,4 +1,4 @@
-"""What a person means with a `user.response`: clients write yes and no in many ways."""
+"""What a person means with an answer: clients of every protocol write yes and no in many ways."""
 
 from typing import Any, NamedTuple
 
