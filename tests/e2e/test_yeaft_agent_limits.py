@@ -104,6 +104,7 @@ async def test_a_cancel_that_the_agent_does_not_follow_ends_the_turn_here(
     control: Control, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.1)
+    monkeypatch.setattr(limits, "YEAFT_QUIET_S", 0.1)  # it never says that the first one is over
     user = await control.user()
     async with await new_agent(user, dialect) as agent:
         session = await user.session(machine_id=agent.id)

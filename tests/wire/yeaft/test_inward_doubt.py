@@ -1,4 +1,4 @@
-"""Ends that come late: an agent's words name no turn, and the next one must not pay for the last."""
+"""Ends that come late: an agent's words name no turn, and no turn may end for another."""
 
 import json
 

@@ -14,7 +14,7 @@ from trunkline import limits
 from trunkline.control.commands import Command
 from trunkline.control.edges import yeaft_agent_questions as questions
 from trunkline.control.edges.socket import Socket
-from trunkline.control.edges.yeaft_agent_outside import Outside, may_be_ours, is_answer
+from trunkline.control.edges.yeaft_agent_outside import Outside, is_answer, may_be_ours
 from trunkline.control.edges.yeaft_agent_state import Agent, Conversation, Phase
 from trunkline.control.edges.yeaft_agent_talk import AgentTalk
 from trunkline.control.ids import new_id

@@ -58,14 +58,15 @@ def _metadata(visit: Visit, request: Request, is_yeafts: bool) -> Json:
     """What a message holds besides its words; a Yeaft agent may know what all of it means."""
     metadata: Json = {}
     attached = request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
-    if not is_yeafts:
+    own = request.rest(*_KNOWN)
+    if is_yeafts:
+        own |= request.correlation
+    else:
         attached = [{name: one[name] for name in ATTACHMENT} for one in attached]
-        mentions = request.texts("mentions", limits.PERSONS_PER_USER_MAX)
-        if mentions is not None:
-            metadata["mentions"] = mentions
+        if request.texts("mentions", limits.PERSONS_PER_USER_MAX) is not None:
+            metadata["mentions"] = own.pop("mentions")
     if attached:
         metadata["attachments"] = attached
-    own = {**request.rest(*_KNOWN), **request.correlation}
     if own:
         metadata[WIRE] = own
     visit.check_size(request, own, [{**one, "base64": None} for one in attached])

@@ -46,6 +46,10 @@ class MemoryLine(YeaftAgentLine):
         except Exception as error:
             self.failed(error)
 
+    async def register(self, secret: str) -> None:
+        self.hear({"type": "auth", "tempId": self.sent[0]["tempId"], "secret": secret})
+        await self.until("registered")
+
     @property
     def sent(self) -> list[Json]:
         return [json.loads(text) for text in self.texts]
@@ -63,11 +67,22 @@ class MemoryLine(YeaftAgentLine):
 class World:
     """One control plane without a door, its first user, and that user's agent on a line."""
 
-    def __init__(self, core: Core, host: YeaftAgentHost, who: Principal, line: MemoryLine) -> None:
+    def __init__(
+        self, core: Core, host: YeaftAgentHost, who: Principal, line: MemoryLine, secret: str
+    ) -> None:
         self.core = core
         self.host = host
         self.who = who
         self.line = line
+        self.secret = secret
+
+    async def again(self) -> MemoryLine:
+        """The line breaks, and the agent comes back; it has said nothing yet."""
+        machine_id = self.machine_id
+        self.line.close(1006, "")
+        self.line = MemoryLine(self.host, machine_id)
+        await self.line.register(self.secret)
+        return self.line
 
     @property
     def machine_id(self) -> str:
@@ -108,11 +123,10 @@ async def world(data: Path, **settings: Any) -> AsyncIterator[World]:
         host = YeaftAgentHost(core)
         known, secret = await core.machine_secrets.issue_agent(who.user_id, "builder")
         line = MemoryLine(host, known.machine_id)
-        temp_id = line.sent[0]["tempId"]
-        line.hear({"type": "auth", "tempId": temp_id, "secret": secret})
-        await line.until("registered")
+        await line.register(secret)
         line.hear({"type": "agent_sync_complete"})
-        yield World(core, host, who, line)
-        line.close(1001, "")
+        made = World(core, host, who, line, secret)
+        yield made
+        made.line.close(1001, "")
     finally:
         await core.close()

@@ -1,0 +1,166 @@
+"""How an agent is talked to: in order, once, and not for ever."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.eventually import eventually
+from tests.unit.control.edges.yeaft_line import MemoryLine, World, world
+from trunkline import limits
+from trunkline.control.commands import Cancel, Forward
+from trunkline.control.session_records import NewSession
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    monkeypatch.setattr(limits, "YEAFT_QUIET_S", 0.0)
+    async with world(tmp_path / "data") as made:
+        yield made
+
+
+def kinds(line: MemoryLine) -> list[str]:
+    return [one["type"] for one in line.sent]
+
+
+def said(session: str, text: str) -> Json:
+    content = [{"type": "text", "text": text}]
+    data = {"type": "assistant", "message": {"role": "assistant", "content": content}}
+    return {"type": "claude_output", "conversationId": session, "data": data}
+
+
+async def ends(here: World, session: str) -> list[Json]:
+    found = await here.events(session)
+    return [one for one in found if one["type"].startswith("execution_")]
+
+
+# --- Errors ---------------------------------------------------------------------------------------
+
+
+async def test_a_turn_that_is_answered_with_an_error_ends_with_its_words(here: World) -> None:
+    session = await here.turn()
+    here.line.hear({"type": "error", "conversationId": session, "message": "no such thing"})
+    await here.say(session, "next")
+    here.host.sweep()  # it is seen
+    here.host.sweep()  # nothing came since
+    (end,) = await ends(here, session)
+    assert (end["type"], end["code"], end["error"]) == (
+        "execution_error",
+        "AGENT_ERROR",
+        "no such thing",
+    )
+    await here.line.until("send_message", lambda one: one["text"] == "next")
+
+
+async def test_a_turn_that_goes_on_behind_an_error_does_not_end(here: World) -> None:
+    session = await here.turn()
+    here.line.hear({"type": "error", "conversationId": session, "message": "a remark"})
+    here.host.sweep()
+    here.line.hear(said(session, "but"))
+    here.host.sweep()
+    here.host.sweep()
+    assert await ends(here, session) == []
+
+
+async def test_a_turn_that_the_agent_says_it_is_at_does_not_end(here: World) -> None:
+    session = await here.turn()
+    here.line.hear({"type": "error", "conversationId": session, "message": "a remark"})
+    listed = [{"id": session, "processing": True}]
+    here.line.hear({"type": "conversation_list", "conversations": listed})
+    for _ in range(3):
+        here.host.sweep()
+    assert await ends(here, session) == []
+
+
+# --- The next line --------------------------------------------------------------------------------
+
+
+async def test_a_message_whose_record_was_not_written_is_said_again(here: World) -> None:
+    """The line broke between the sending and its record."""
+    session = await here.turn()
+    assert here.line.agent is not None
+    machine = here.line.agent.machine
+    machine.turns_unrecorded |= machine.turns_sent
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    await back.until("resume_conversation")
+    back.hear({"type": "session_ready", "conversationId": session})
+    assert (await back.until("send_message"))["text"] == "go"
+
+
+async def test_a_conversation_is_resumed_with_what_it_was_created_with(here: World) -> None:
+    chosen = {"work_dir": "/srv/x", "disallowed_tools": ["Bash"], "options": {"model": "m"}}
+    new = NewSession(machine_id=here.machine_id, session_config=chosen)
+    session = (await here.core.sessions.create(here.who, new)).id
+    created = await here.line.until("create_conversation")
+    here.line.hear({"type": "session_ready", "conversationId": session, "sessionId": "own"})
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    await here.say(session, "go")
+    resumed = await back.until("resume_conversation")
+    own = {"type": "resume_conversation", "sessionId": "own", "claudeSessionId": "own"}
+    assert resumed == {**created, **own}
+    assert resumed["disallowedTools"] == ["Bash"]
+
+
+async def test_a_conversation_that_cannot_be_resumed_is_created_anew(here: World) -> None:
+    session = await here.session()
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    await here.say(session, "go")
+    await back.until("resume_conversation")
+    back.hear({"type": "error", "conversationId": session, "message": "not found"})
+    await back.until("create_conversation")
+    assert back.of_type("send_message") == []
+    back.hear({"type": "session_ready", "conversationId": session})
+    await back.until("send_message")
+    assert await ends(here, session) == []
+
+
+async def test_a_conversation_that_the_agent_lists_is_not_resumed(here: World) -> None:
+    """A deployed agent stops what runs in a conversation that it is told to resume."""
+    session = await here.session()
+    back = await here.again()
+    listed = [{"id": session, "processing": False}]
+    back.hear({"type": "conversation_list", "conversations": listed})
+    back.hear({"type": "agent_sync_complete"})
+    await here.say(session, "go")
+    await back.until("send_message")
+    assert back.of_type("resume_conversation") == []
+
+
+async def test_a_cancel_is_told_again_on_the_next_line(here: World) -> None:
+    session = await here.turn()
+    here.line.deliver(Cancel(session, "user"))
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    await back.until("cancel_execution")
+    assert back.of_type("send_message") == []
+
+
+async def test_messages_that_pass_do_not_overtake_those_that_wait(here: World) -> None:
+    session = await here.session()
+    machine = await here.core.machines.get(here.machine_id)
+    back = await here.again()
+    before, behind = (f'{{"type":"custom","n":{number}}}' for number in (1, 2))
+    back.hear({"type": "agent_sync_complete"})
+    await here.say(session, "one")
+    await back.until("resume_conversation")
+    here.core.machines.delivery.send(machine, Forward(session, "yeaft", before))
+    await here.say(session, "two")
+    here.core.machines.delivery.send(machine, Forward(session, "yeaft", behind))
+
+    async def waiting() -> int:
+        return len(machine.outbox)
+
+    await eventually(waiting, lambda count: count == 0)
+    assert "custom" not in kinds(back)
+    back.hear({"type": "session_ready", "conversationId": session})
+    told = [json.loads(text) for text in back.texts if "custom" in text or "send_message" in text]
+    assert [one.get("text", one.get("n")) for one in told] == ["one", 1, 2]
+    back.hear({"type": "claude_output", "conversationId": session, "data": {"type": "result"}})
+    await back.until("send_message", lambda one: one["text"] == "two")
