@@ -88,7 +88,7 @@ OUTPUT: Final = frozenset(
         *(old for old, new in ALIASES.items() if new == "yeaft_output"),
     )
 )
-"""Streamed output of an agent, under every name: not counted against the rate limit."""
+"""Streamed output of an agent, under every name."""
 
 
 def canonical(name: str) -> str:
