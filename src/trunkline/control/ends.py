@@ -23,7 +23,7 @@ class Ends:
     def __init__(self) -> None:
         self._given: dict[str, dict[str, None]] = {}
         """What the machine has and has not ended, oldest first."""
-        self._ended: dict[str, None] = {}
+        self.ended: dict[str, None] = {}
         """The newest turns that have their end: another one of theirs is not shown."""
         self._owed: dict[str, set[str]] = {}
         """Turns that we ended and that the machine may yet end, perhaps without a name."""
@@ -32,26 +32,26 @@ class Ends:
         """The machine is told of a turn. From now on an end without a name is this one's: were
         it taken for an older one's, this turn might never end."""
         self._owed.pop(session_id, None)
-        if turn_id not in self._ended:
+        if turn_id not in self.ended:
             self._given.setdefault(session_id, {})[turn_id] = None
 
     def given(self, session_id: str) -> list[str]:
         return list(self._given.get(session_id, ()))
 
     def has_ended(self, turn_id: str) -> bool:
-        return turn_id in self._ended
+        return turn_id in self.ended
 
     def close(self, session_id: str, turn_id: str) -> bool:
         """The turn has its end now; False if it had one before."""
-        if turn_id in self._ended:
+        if turn_id in self.ended:
             return False
         given = self._given.get(session_id, {})
         given.pop(turn_id, None)
         if not given:
             self._given.pop(session_id, None)
-        self._ended[turn_id] = None
-        while len(self._ended) > _ENDED_KEPT:
-            del self._ended[next(iter(self._ended))]
+        self.ended[turn_id] = None
+        while len(self.ended) > _ENDED_KEPT:
+            del self.ended[next(iter(self.ended))]
         return True
 
     def owe(self, session_id: str, turn_id: str) -> None:
@@ -68,7 +68,7 @@ class Ends:
         A name that is none of ours says no more than no name.
         """
         owed = self._owed.get(session_id, set())
-        if name is not None and name in self._ended:
+        if name is not None and name in self.ended:
             owed.discard(name)
             return name
         if name in self._given.get(session_id, ()) or not owed:

@@ -50,7 +50,9 @@ COMMON = {"turn_id": "p", "msg_id": "m", "ts": 7}
 def test_a_chunk_is_a_text_chunk_and_is_heard() -> None:
     state = turn()
     before = state.heard
-    assert told(state, chunk("hi")) == [{"type": "text_chunk", "content": "hi", **COMMON}]
+    assert told(state, chunk("hi")) == [
+        {"type": "text_chunk", "content": "hi", "turn_id": "p", "msg_id": "m"}
+    ]
     assert (before, state.heard) == (False, True)
     assert told(state, chunk("")) == []
     assert state.text == "hi"

@@ -36,7 +36,7 @@ def message(text: str, msg_id: str = MSG_ID, *, ascii_only: bool = False) -> str
 def to_line(text: str, state: Inward | None = None) -> str | None:
     if text[PLACE] != COMMON:
         return None
-    return plain.to_line(state or turn(), text, PLACE.stop, lambda _id: True, plain.end_of(7))
+    return plain.to_line(state or turn(), text, PLACE.stop, lambda _id: True)
 
 
 @given(
@@ -104,8 +104,8 @@ def test_a_message_that_was_taken_before_becomes_nothing_and_is_not_kept() -> No
         asked.append(msg_id)
         return msg_id not in known
 
-    assert plain.to_line(state, message("hi"), PLACE.stop, is_new, plain.end_of(7)) == ""
-    assert plain.to_line(state, message(""), PLACE.stop, is_new, plain.end_of(7)) is None
+    assert plain.to_line(state, message("hi"), PLACE.stop, is_new) == ""
+    assert plain.to_line(state, message(""), PLACE.stop, is_new) is None
     assert (asked, state.heard, state.text) == ([MSG_ID], False, "")
 
 

@@ -41,7 +41,7 @@ def envelope(text: str, session_id: str = ID, *, ascii_only: bool = False) -> st
 
 def to_line(text: str) -> str | None:
     state = conversation()
-    return plain.to_line(state, text, 7) if text[plain.HEAD] == state.plain_head else None
+    return plain.to_line(state, text) if text[plain.HEAD] == state.plain_head else None
 
 
 @given(text=TEXTS)
@@ -49,7 +49,7 @@ def test_a_piece_of_text_goes_through_the_log_and_comes_out_as_it_went_in(text: 
     sent = codec.encode(json.loads(envelope(text))).decode()
     line = to_line(sent)
     assert line is not None
-    assert json.loads(line) == {"type": "text_chunk", "content": text, "turn_id": TURN, "ts": 7}
+    assert json.loads(line) == {"type": "text_chunk", "content": text, "turn_id": TURN}
     body = plain.from_line(Outward(ID), line)
     assert body == sent.encode()
     assert [out.body for out in from_events(Outward(ID, relays=True), 1, line)] == [body]

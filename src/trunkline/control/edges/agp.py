@@ -15,7 +15,6 @@ from trunkline import limits
 from trunkline.control.commands import Command
 from trunkline.control.edges.agp_device import AgpDevice
 from trunkline.control.edges.socket import Socket
-from trunkline.wire.agp import plain
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import Answer, Downlink, Ping, Pong, Update, Uplink
@@ -58,10 +57,9 @@ class AgpLine(Socket):
         """The messages that one read of the socket brought, in one tight loop: nearly all are
         pieces of text, which go straight to the log."""
         device, ts, updates = self.device, self._host.clock(), 0
-        end = plain.end_of(ts)
         for text in texts:
             try:
-                if device.text(text, end):
+                if device.text(text):
                     updates += 1
                     continue
                 message = decode_uplink(text)

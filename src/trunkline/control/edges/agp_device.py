@@ -54,6 +54,7 @@ class AgpDevice:
         self._append = core.log.append
         self._clock = core.clock
         self._has_ended = machine.ends.has_ended
+        self._ended = machine.ends.ended
         self._now = asyncio.get_running_loop().time
         self._on_foreign = on_foreign
         """Told of a kind and an id that are not this device's to name."""
@@ -65,6 +66,7 @@ class AgpDevice:
         self._place = plain.place_of(self._common_part(_ANY_ID, _ANY_ID))
         self._text_at = self._place.stop
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
+        self._is_new = self._repeats.is_new
         self._cancelling: dict[str, float] = {}
         """Turns that the device was told to end, and until when it may take."""
 
@@ -87,18 +89,21 @@ class AgpDevice:
 
     # --- Up: what the device says -----------------------------------------------------------------
 
-    def text(self, text: str, end: str) -> bool:
+    def text(self, text: str) -> bool:
         """A piece of text in its usual form, straight into the log. False: it is anything else."""
         found = self._plain.get(text[self._place])
         if found is None:
             return False
         session_id, work = found
         log = self._logs.get(session_id)
-        if log is None or self._has_ended(work.turn_id):
+        if log is None or work.turn_id in self._ended:
             return False
-        line = plain.to_line(work, text, self._text_at, self._repeats.is_new, end)
+        line = plain.to_line(work, text, self._text_at, self._is_new)
         if line:
-            self._append(log, line)
+            if log.pending:
+                log.pending.append(line)  # the log knows already that this session has news
+            else:
+                self._append(log, line)
         return line is not None
 
     def update(self, message: Update, ts: int) -> bool:

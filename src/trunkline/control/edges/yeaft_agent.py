@@ -121,12 +121,12 @@ class YeaftAgentLine(Socket):
             super().take_all(texts)
             return
         logs, by_head, append = self.agent.machine.logs, self.agent.by_head, self._core.log.append
-        ts, count = self._core.clock(), 0
+        count = 0
         for text in texts:
             conversation = by_head.get(text[plain.HEAD])
             if conversation is not None and not conversation.inward.is_watched:
                 log = logs.get(conversation.session_id)
-                line = plain.to_line(conversation.inward, text, ts)
+                line = plain.to_line(conversation.inward, text)
                 if log is not None and line is not None:
                     append(log, line)
                     count += 1

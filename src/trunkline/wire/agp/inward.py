@@ -25,12 +25,12 @@ _ENDED = (agp.COMPLETED, agp.FAILED)
 
 
 class _TextChunk(msgspec.Struct, tag="text_chunk", gc=False):
-    """The event that nearly every message becomes."""
+    """The event that nearly every message becomes. It has no `ts`: pieces follow each other, and
+    the turn's other events say when that was."""
 
     content: str
     turn_id: str
     msg_id: str
-    ts: int
 
 
 class Logged(msgspec.Struct):
@@ -132,7 +132,7 @@ def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
         if not text:
             return []
         state.keep(text)
-        return [_encode(_TextChunk(text, state.turn_id, message.msg_id, ts)).decode()]
+        return [_encode(_TextChunk(text, state.turn_id, message.msg_id)).decode()]
     if kind not in agp.UPDATE_TYPES:
         raise Malformed(f"update_type {kind[:40]!r} is not known")
     if payload.tool_call is None or kind == MESSAGE_CHUNK:

@@ -1,31 +1,32 @@
 """The ids of messages that have been taken: one that comes again is known. Bounded, pure."""
 
-from collections import deque
-
 
 class Repeats:
-    """The newest ids; the oldest is forgotten for a new one."""
+    """At least the newest so many ids, and fewer than twice as many.
 
-    __slots__ = ("_ids", "_kept_max", "_order")
+    Two sets, of which the older is let go as a whole: to find the one oldest id for every new one
+    would cost more than all the rest.
+    """
+
+    __slots__ = ("_kept_max", "_newer", "_older")
 
     def __init__(self, kept_max: int) -> None:
-        self._ids: set[str] = set()
-        self._order: deque[str] = deque()
+        self._newer: set[str] = set()
+        self._older: set[str] = set()
         self._kept_max = kept_max
 
     def __contains__(self, msg_id: str) -> bool:
-        return msg_id in self._ids
+        return msg_id in self._newer or msg_id in self._older
 
     def is_new(self, msg_id: str) -> bool:
         """Remembers the id; False if it was known."""
-        ids = self._ids
-        if msg_id in ids:
+        newer = self._newer
+        if msg_id in newer or msg_id in self._older:
             return False
-        ids.add(msg_id)
-        self._order.append(msg_id)
-        if len(ids) > self._kept_max:
-            ids.remove(self._order.popleft())
+        newer.add(msg_id)
+        if len(newer) >= self._kept_max:
+            self._older, self._newer = newer, set()
         return True
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._newer) + len(self._older)

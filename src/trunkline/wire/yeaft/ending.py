@@ -56,7 +56,8 @@ class Event(msgspec.Struct, omit_defaults=True, gc=False):
 
 def line_of(state: Inward, event: Event, ts: int) -> str:
     event.turn_id = state.turn_id
-    event.ts = ts
+    if event.type != "text_chunk":  # pieces follow each other; `plain` leaves it out too
+        event.ts = ts
     return _encode(event).decode()
 
 

@@ -41,7 +41,7 @@ def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str
     if text.startswith(state.plain_head) and state.doubt is not Doubt.WORDS:
         if state.is_watched:
             state.spoke()
-        line = plain.to_line(state, text, ts)
+        line = plain.to_line(state, text)
         if line is not None:
             return [line]
     try:

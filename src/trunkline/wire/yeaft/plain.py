@@ -15,7 +15,7 @@ HEAD: Final = slice(len(plain_head("0" * 36)))
 """The place of the head in an envelope. Our ids all have the same length."""
 TAIL: Final = "}]}}}"
 _TAIL_BYTES = TAIL.encode()
-_EVENT = '{"type":"text_chunk",'
+_EVENT = '{"type":"text_chunk","content":'
 
 
 class _Event(msgspec.Struct, tag="text_chunk", gc=False):
@@ -34,7 +34,7 @@ _event = msgspec.json.Decoder(_Event)
 _BROKEN = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
-def to_line(state: Inward, text: str, ts: int) -> str | None:
+def to_line(state: Inward, text: str) -> str | None:
     """The event of an envelope that begins with `state.plain_head`; None if it goes on otherwise
     than a piece of text does."""
     if text[-len(TAIL) :] != TAIL:
@@ -48,7 +48,7 @@ def to_line(state: Inward, text: str, ts: int) -> str | None:
     if not said or (len(quoted) != len(said) + 2 and _encode(said).decode() != quoted):
         return None
     state.answer.add(said)
-    return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"ts":{ts}}}'
+    return f'{{"type":"text_chunk","content":{quoted}{state.turn_field}}}'
 
 
 def from_line(state: Outward, line: str) -> bytes | None:
@@ -56,12 +56,27 @@ def from_line(state: Outward, line: str) -> bytes | None:
     event."""
     if line[: len(_EVENT)] != _EVENT:
         return None
+    tail = state.plain_tail
+    quoted = line[len(_EVENT) : -len(tail)] if line[-len(tail) :] == tail else ""
+    try:
+        said = _string.decode(quoted) if quoted else ""
+    except _BROKEN:
+        said = ""
+    if not said:
+        return _of_other_turn(state, line)
+    state.note(state.plain_turn, "", said)
+    return state.text_head + quoted.encode() + _TAIL_BYTES
+
+
+def _of_other_turn(state: Outward, line: str) -> bytes | None:
+    """The same, in any form; the next lines of its turn end alike."""
     try:
         event = _event.decode(line)
     except _BROKEN:
         return None
-    said = event.content
-    if not said or event.turn_id is None or event.person or event.agent or event.raw:
+    said, turn_id = event.content, event.turn_id
+    if not said or turn_id is None or event.person or event.agent or event.raw:
         return None
-    state.note(event.turn_id, "", said)
+    state.plain_turn, state.plain_tail = turn_id, f',"turn_id":{_encode(turn_id).decode()}}}'
+    state.note(turn_id, "", said)
     return state.text_head + _encode(said) + _TAIL_BYTES
