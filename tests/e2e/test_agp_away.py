@@ -183,7 +183,34 @@ async def test_a_cancel_for_a_device_that_is_away_reaches_it_and_no_prompt_goes_
         await back.prompt("three")
         assert back.said() == ["three"]
         ends = [one.json for one in reader.events if one.json["type"] == "execution_complete"]
-        assert {one["turn_id"] for one in ends if one["cancelled"]} == {first, second}
+        assert [one["turn_id"] for one in ends if one["cancelled"]] == [first, second]
+
+
+async def test_a_cancel_ends_at_once_what_a_device_that_is_away_has_and_what_waits_for_it(
+    user: TestUser, device: ScriptedDevice
+) -> None:
+    session_id = await user.session()
+    turns = [await user.say(session_id, text) for text in ("one", "two")]
+    await device.text(await device.prompt("one"), "heard")
+    await device.round_trip()
+    await device.drop()
+    await _gone(user)
+    turns.append(await user.say(session_id, "three"))
+    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+    ends = [one for one in await events_of(user, session_id) if one.get("cancelled")]
+    assert [one["turn_id"] for one in ends] == turns
+
+
+async def test_a_session_that_was_made_while_its_device_was_away_gets_the_app_it_asks_for(
+    user: TestUser,
+) -> None:
+    device = await new_device(user, agent_apps=["first"])
+    await device.leave()
+    await _gone(user)
+    session_id = await user.session(agent_config={"agent_app": "special"})
+    await user.say(session_id, "hello")
+    async with device.again() as back:
+        assert (await back.prompt("hello"))["payload"]["agent_app"] == "special"
 
 
 async def test_a_cancel_that_may_have_been_lost_is_sent_again_and_its_prompt_is_not(
@@ -233,3 +260,22 @@ async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(
                 await back.respond(await back.prompt("welcome back"), "thanks")
                 assert (await reader.until_type("execution_complete"))["content"] == "thanks"
                 assert back.said() == ["welcome back"]
+
+
+async def test_a_turn_for_a_device_that_never_comes_ends_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
+    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+        user = await control.user()
+        made = await register(user, agent_apps=["first"])
+        session_id = await user.session(agent_config={"agent_app": "special"})
+        turn_id = await user.say(session_id, "are you there?")
+        async with user.reader(session_id) as reader:
+            end = await reader.until_type("execution_error")
+            assert (end["turn_id"], end["code"]) == (turn_id, "MACHINE_OFFLINE")
+        async with device_of(user, made) as device:
+            await user.say(session_id, "welcome")
+            prompt = await device.prompt("welcome")
+            assert device.said() == ["welcome"]
+            assert prompt["payload"]["agent_app"] == "special"

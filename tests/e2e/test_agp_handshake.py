@@ -16,12 +16,12 @@ pytestmark = [
 ]
 
 
-async def _refusals(user: TestUser) -> list[Any]:
+async def _refusals(user: TestUser, wire: str = "agp") -> list[Any]:
     page = await user.ok("GET", "/audit")
     return [
         (one["details"]["kind"], one["details"]["id"])
         for one in page["items"]
-        if one["event"] == "access.refused" and one["details"]["wire"] == "agp"
+        if one["event"] == "access.refused" and one["details"]["wire"] == wire
     ]
 
 
@@ -135,6 +135,9 @@ async def test_another_user_s_guid_cannot_be_registered(control: Control, user: 
     theirs = await register(await control.user("eve"))
     status, body = await user.call("POST", f"/users/{user.id}/devices", {"guid": theirs["guid"]})
     assert (status, body["error"]["code"]) == (409, "GUID_TAKEN")
+    await eventually(
+        lambda: _refusals(user, "rest"), lambda seen: ("device", theirs["guid"]) in seen
+    )
 
 
 @pytest.mark.proves("003-2-older-connection-is-kicked")

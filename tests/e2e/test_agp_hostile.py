@@ -238,6 +238,34 @@ async def test_what_is_said_of_a_neighbour_s_session_or_of_nobody_s_is_refused(
         assert not any("msg_id" in one for one in await events_of(user, neighbour))
 
 
+async def test_names_that_are_nobody_s_do_not_hide_one_that_is_somebody_s(
+    control: Control, user: TestUser, device: ScriptedDevice
+) -> None:
+    stranger = await control.user("eve")
+    async with await new_device(stranger):
+        theirs = await stranger.session()
+        names = [f"no-{number}" for number in range(limits.REFUSALS_AUDITED_PER_MINUTE_MAX + 5)]
+        for name in [*names, theirs]:
+            payload = {"session_id": name, "prompt_id": "p", "update_type": "plan"}
+            await device.send("session.update", payload)
+        await device.round_trip()
+        seen = await eventually(lambda: _audited(user), bool)
+        assert seen == [("session", theirs)]
+
+
+async def test_a_message_that_was_broken_may_come_again_with_its_id(
+    user: TestUser, device: ScriptedDevice
+) -> None:
+    _, prompt = await _at_work(user, device)
+    asked = prompt["payload"]
+    named = {"session_id": asked["session_id"], "prompt_id": asked["prompt_id"]}
+    msg_id = await device.send("session.update", {**named, "update_type": "message_chunk"})
+    chunk = {"update_type": "message_chunk", "content": {"type": "text", "text": "whole"}}
+    await device.send("session.update", {**named, **chunk}, msg_id=msg_id)
+    await device.round_trip()
+    assert [one["content"] for one in await _lives_on(user, device, prompt)] == ["whole"]
+
+
 # --- Frames and floods ---------------------------------------------------------------------------
 
 

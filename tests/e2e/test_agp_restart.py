@@ -4,10 +4,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from tests.support.agp import device_of, register
 from tests.support.control import ControlProcess, TestUser
+from tests.support.eventually import eventually
 
 Json = dict[str, Any]
 
@@ -119,3 +121,32 @@ async def test_an_answer_from_the_app_s_own_file_is_taken_after_a_restart_and_ta
             await reader.until_type("execution_complete")
             ends = [one.json for one in reader.events if '"execution_' in one.data]
             assert [one["content"] for one in ends] == ["done meanwhile"]
+
+
+@pytest.mark.parametrize(("pieces", "is_whole"), [(400, True), (600, False)])
+async def test_an_answer_without_content_shows_what_was_streamed_only_if_all_of_it_is_known(
+    control: ControlProcess, user: TestUser, pieces: int, is_whole: bool
+) -> None:
+    streamed = [f"{number} " for number in range(pieces)]
+    made = await register(user)
+    async with device_of(user, made) as device:
+        session_id = await user.session()
+        async with user.reader(session_id) as reader:
+            await user.say(session_id, "before")  # so that the log does not start with the turn
+            await device.text(await device.prompt("before"), *["x"] * 300)
+            await device.respond(await device.prompt("before"), "done")
+            await reader.until_type("execution_complete")
+            await user.say(session_id, "work")
+            prompt = await device.prompt("work")
+            await device.text(prompt, *streamed)
+            await reader.until_text(streamed[-1])
+        await _restart(control)
+    async with device_of(user, made) as back:
+        await back.text(prompt, "end")
+        await back.respond(prompt)
+        ends = await eventually(
+            lambda: user.ok("GET", f"/sessions/{session_id}/events?after=300&limit=1000"),
+            lambda page: page["items"][-1]["event"]["type"] == "execution_complete",
+        )
+        wanted = "".join([*streamed, "end"]) if is_whole else None
+        assert ends["items"][-1]["event"].get("content") == wanted

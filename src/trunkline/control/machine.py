@@ -36,6 +36,8 @@ class Machine:
         self.kind = kind
         self.state = "pending"
         self.last_seen_ms = 0
+        self.awaited_since_ms = 0
+        """Since when somebody waits for it that never came; 0: nobody does."""
         self.line: Line | None = None
         self.logs: dict[str, SessionLog] = {}
         """Its sessions: an event for any other session is refused."""

@@ -12,6 +12,7 @@ from sqlalchemy import and_, select, update
 
 from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.commands import Say
 from trunkline.control.delivery import Delivery
 from trunkline.control.ends import load_ends
 from trunkline.control.errors import NotFound, Unavailable
@@ -24,6 +25,10 @@ from trunkline.control.tasks import Tasks
 _log = structlog.get_logger(__name__)
 
 _ENDED = ("failed", "terminated")
+_COME_UNASKED = ("agp", "yeaft")
+"""Kinds that nobody starts from here: nothing else says when one that never came will not."""
+
+_AWAY = ("offline", "pending")
 
 REPLACED = 1008
 """The close code, on every wire, for a line that a newer one of the same machine replaced."""
@@ -138,7 +143,8 @@ class Machines:
         if machine.state in _ENDED:
             return False
         if machine.state == "pending":
-            return True
+            since = machine.awaited_since_ms
+            return not since or self._clock() - since < self._away_ms
         return self._clock() - machine.last_seen_ms < self._away_ms
 
     async def wait_online(self, machine_id: str) -> None:
@@ -319,6 +325,17 @@ class Machines:
             if machine.line is not None and "seq" not in machine.line.capabilities:
                 self._tasks.spawn(self.delivery.before_restart(machine, session_id), "session lost")
 
+    def _watch_pending(self, machine: Machine) -> None:
+        """A machine that never came counts as away from when somebody first waits for it."""
+        waits = machine.state == "pending" and (
+            any(isinstance(one, Say) for one in machine.outbox)
+            or any(machine.ends.given(session_id) for session_id in machine.logs)
+        )
+        if not waits:
+            machine.awaited_since_ms = 0
+        elif not machine.awaited_since_ms:
+            machine.awaited_since_ms = self._clock()
+
     def sweep(self) -> None:
         """Once a second: sessions that did not start, machines that did not come back."""
         now = asyncio.get_running_loop().time()
@@ -330,7 +347,9 @@ class Machines:
                     if machine.running is not None:
                         machine.running.discard(session_id)
                     self.on_not_started(machine, session_id)
-            if machine.state == "offline" and not self.is_expected(machine):
+            if machine.kind in _COME_UNASKED:
+                self._watch_pending(machine)
+            if machine.state in _AWAY and not self.is_expected(machine):
                 machine.state = "gone"
                 machine.outbox.clear()
                 self.on_gone(machine, "MACHINE_OFFLINE", "the machine did not come back")

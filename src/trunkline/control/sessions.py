@@ -222,12 +222,16 @@ class Sessions:
             return
         session, machine = await self._running(who, session_id)
         open_turns = await self._turns.open_of([session_id])
+        # What has ended here it is told to cancel when it returns.
+        ends_here = machine.kind == "agp" and machine.line is None
         for turn in open_turns:
-            if self._machines.delivery.withdraw(machine, turn.id):
+            withdrawn = self._machines.delivery.withdraw(machine, turn.id)
+            if withdrawn or ends_here:
                 await self._lifecycle.finish(
-                    machine, session_id, "cancelled", turn.id, cancelled=True
+                    machine, session_id, "cancelled", turn.id, owed=not withdrawn, cancelled=True
                 )
-        if machine.line is not None or any(turn.state == "sent" for turn in open_turns):
+        is_sent = any(turn.state == "sent" for turn in open_turns)
+        if machine.line is not None or (is_sent and not ends_here):
             self._machines.delivery.send(machine, Cancel(session_id, reason))
         await self._services.audit.append(
             "session.cancel",

@@ -16,14 +16,15 @@ from trunkline.wire.agp.messages import (
     UpdatePayload,
     blocks,
 )
-from trunkline.wire.agp.translate import Inward, read_logged, to_events
+from trunkline.wire.agp.translate import CallBounds, Inward, read_logged, to_events
 from trunkline.wire.errors import Malformed
 
 Json = dict[str, Any]
+BOUNDS = CallBounds(title_chars=500, word_chars=40, path_chars=4096, locations=100)
 
 
 def turn(chars_max: int = 1000, calls_max: int = 10) -> Inward:
-    return Inward("p", chars_max=chars_max, calls_max=calls_max)
+    return Inward("p", chars_max=chars_max, calls_max=calls_max, call_bounds=BOUNDS)
 
 
 def told(state: Inward, payload: UpdatePayload | AnswerPayload) -> list[Json]:
@@ -218,3 +219,26 @@ def test_a_recall_survives_lines_with_strange_fields() -> None:
         assert logged is not None
         state.recall(logged)
     assert state.text == ""
+
+
+def test_what_every_event_of_a_call_repeats_is_bounded() -> None:
+    state = turn()
+    places = [Location("/" + "p" * 5000)] * 101
+    (start,) = told(
+        state, call("s" * 41, title="t" * 501, kind="k" * 41, locations=places, content=blocks("c"))
+    )[:1]
+    (later, *_) = told(state, call("in_progress", "tool_call_update"))
+    assert [len(start[field]) for field in ("title", "tool_name", "kind")] == [500, 500, 40]
+    assert len(start["status"]) == 40
+    assert [len(one["path"]) for one in start["locations"]] == [4096] * 100
+    assert len(later["tool_name"]) == 500
+
+
+def test_an_answer_without_content_leaves_out_what_is_not_known_from_its_start() -> None:
+    state = turn()
+    told(state, chunk("the tail"))
+    state.is_whole = False
+    (end,) = told(state, AnswerPayload("s", "p", agp.END_TURN))
+    assert "content" not in end
+    (given,) = told(state, AnswerPayload("s", "p", agp.END_TURN, content=blocks("all of it")))
+    assert given["content"] == "all of it"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trunkline.wire.agp import plain
 from trunkline.wire.agp.codec import Unknown, decode_uplink
 from trunkline.wire.agp.messages import Update
-from trunkline.wire.agp.translate import Inward, to_events
+from trunkline.wire.agp.translate import CallBounds, Inward, to_events
 from trunkline.wire.errors import Malformed
 
 GUID, USER = "device_001", "user_123"
@@ -18,10 +18,11 @@ SESSION, TURN = "550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716
 MSG_ID = "550e8400-e29b-41d4-a716-446655440005"
 COMMON = plain.common_part(GUID, USER, SESSION, TURN)
 PLACE = plain.place_of(COMMON)
+BOUNDS = CallBounds(title_chars=500, word_chars=40, path_chars=4096, locations=100)
 
 
 def turn() -> Inward:
-    return Inward(TURN, chars_max=1000, calls_max=10)
+    return Inward(TURN, chars_max=1000, calls_max=10, call_bounds=BOUNDS)
 
 
 def message(text: str, msg_id: str = MSG_ID, *, ascii_only: bool = False) -> str:

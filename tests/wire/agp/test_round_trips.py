@@ -18,9 +18,10 @@ from trunkline.wire.agp.messages import (
     UpdatePayload,
     blocks,
 )
-from trunkline.wire.agp.translate import Inward, Outward, from_events, to_events
+from trunkline.wire.agp.translate import CallBounds, Inward, Outward, from_events, to_events
 
 Json = dict[str, Any]
+BOUNDS = CallBounds(title_chars=500, word_chars=40, path_chars=4096, locations=100)
 
 _TEXT = st.text(min_size=1, max_size=20)
 _OPTIONAL = st.none() | _TEXT
@@ -52,7 +53,7 @@ _ANSWERS = st.builds(
 
 
 def _inward(updates: list[Update], answer: Answer) -> list[Json]:
-    state = Inward("p", chars_max=10_000, calls_max=100)
+    state = Inward("p", chars_max=10_000, calls_max=100, call_bounds=BOUNDS)
     lines = [line for one in updates for line in to_events(state, one, 7)]
     return [json.loads(line) for line in [*lines, *to_events(state, answer, 7)]]
 

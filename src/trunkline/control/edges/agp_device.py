@@ -27,10 +27,18 @@ from trunkline.control.machine_secrets import Known
 from trunkline.wire.agp import plain
 from trunkline.wire.agp.messages import Answer, Downlink, Update
 from trunkline.wire.agp.repeats import Repeats
-from trunkline.wire.agp.translate import Inward, Logged, to_events
+from trunkline.wire.agp.translate import CallBounds, Inward, Logged, to_events
 
 _log = structlog.get_logger(__name__)
 
+DEVICE_SILENT = "DEVICE_SILENT"
+
+_CALL_BOUNDS = CallBounds(
+    title_chars=limits.AGP_TOOL_TITLE_CHARS_MAX,
+    word_chars=limits.AGP_TOOL_WORD_CHARS_MAX,
+    path_chars=limits.AGP_TOOL_PATH_CHARS_MAX,
+    locations=limits.AGP_TOOL_LOCATIONS_MAX,
+)
 _ANY_ID = "0" * 36  # ids of sessions and turns all have this length
 
 
@@ -55,7 +63,8 @@ class AgpDevice:
         self._clock = core.clock
         self._has_ended = machine.ends.has_ended
         self._ended = machine.ends.ended
-        self._now = asyncio.get_running_loop().time
+        self.now: Callable[[], float] = asyncio.get_running_loop().time
+        """What grace and silence are measured with."""
         self._on_foreign = on_foreign
         """Told of a kind and an id that are not this device's to name."""
         self._prompts = Prompts()
@@ -69,6 +78,8 @@ class AgpDevice:
         self._is_new = self._repeats.is_new
         self._cancelling: dict[str, float] = {}
         """Turns that the device was told to end, and until when it may take."""
+        self._silent: dict[str, float] = {}
+        """Turns at work, and since when the device, while here, has said nothing of them."""
 
     # --- After a restart --------------------------------------------------------------------------
 
@@ -77,6 +88,7 @@ class AgpDevice:
         try:
             if self._prompts.add(say) is not None:
                 self._begin(say)
+                self._work[say.session_id].is_whole = False  # until its start is found
         except LimitReached:
             pass  # it is delivered again, and ends then
 
@@ -84,8 +96,17 @@ class AgpDevice:
         """An event of the log that a message of this device became."""
         self._repeats.is_new(event.msg_id)
         work = self._work.get(session_id)
-        if work is not None and work.turn_id == event.turn_id:
-            work.recall(event)
+        if work is not None:
+            if work.turn_id == event.turn_id:
+                work.recall(event)
+            else:
+                work.is_whole = True  # one turn at a time: this one's pieces all come later
+
+    def recall_whole(self, session_id: str, turn_id: str | None = None) -> None:
+        """What follows in the log is all that there is of this turn, or of whichever it is."""
+        work = self._work.get(session_id)
+        if work is not None and turn_id in (None, work.turn_id):
+            work.is_whole = True
 
     # --- Up: what the device says -----------------------------------------------------------------
 
@@ -121,8 +142,10 @@ class AgpDevice:
             or self._has_ended(turn_id)
         ):
             return self._is_past(message)
-        if self._repeats.is_new(message.msg_id):
-            for line in to_events(work, message, ts):
+        if message.msg_id not in self._repeats:
+            lines = to_events(work, message, ts)
+            self._repeats.is_new(message.msg_id)  # not before: a broken one may come again, whole
+            for line in lines:
                 self._append(log, line)
         return True
 
@@ -192,6 +215,7 @@ class AgpDevice:
 
     def resumed(self) -> None:
         """A line is up again: what the device was told to end may not have reached it."""
+        self._silent.clear()
         for say in self._prompts.at_work():
             if say.turn_id in self._cancelling:
                 self._tell_cancel(say)
@@ -202,16 +226,29 @@ class AgpDevice:
         return heard + [say.turn_id for say in self._prompts.waiting()]
 
     def sweep(self) -> None:
-        """Once a second: turns that have ended here, cancels that were not heeded, and sessions
-        that were stopped."""
-        now = self._now()
+        """Once a second: turns that have ended here, cancels that were not heeded, turns that the
+        device has lost, and sessions that were stopped."""
+        now = self.now()
         for say in self._prompts.at_work():
             if self._is_over(say):
                 self._leave(say)
             elif self._cancelling.get(say.turn_id, now) < now:
                 self._end_cancelled(say)
+            elif self._is_lost(say, now):
+                self._end_silent(say)
         for session_id in list(self.machine.stopping):
             self._core.machines.release(self.machine, session_id)
+
+    def _is_lost(self, say: Say, now: float) -> bool:
+        """An app that was restarted may never speak of its turn again, and others wait."""
+        if self.line is None:
+            return False  # how long it may be away is another question
+        work = self._work[say.session_id]
+        if work.has_news:
+            work.has_news = False
+            self._silent[say.turn_id] = now
+        since = self._silent.setdefault(say.turn_id, now)
+        return now - since > limits.AGP_TURN_SILENCE_S
 
     def _choose(self, session_id: str, app: str | None) -> None:
         if app is not None:
@@ -244,9 +281,7 @@ class AgpDevice:
             self._end_cancelled(say)
         current = self._prompts.current(session_id)
         if current is not None and not self._is_over(current):
-            self._cancelling.setdefault(
-                current.turn_id, self._now() + limits.MACHINE_CANCEL_GRACE_S
-            )
+            self._cancelling.setdefault(current.turn_id, self.now() + limits.MACHINE_CANCEL_GRACE_S)
             self._tell_cancel(current)
 
     def _stop(self, session_id: str) -> None:
@@ -263,6 +298,18 @@ class AgpDevice:
         )
         self._core.tasks.spawn(work, "prompt cancelled")
 
+    def _end_silent(self, say: Say) -> None:
+        work = self._core.lifecycle.finish(
+            self.machine,
+            say.session_id,
+            "failed",
+            say.turn_id,
+            owed=True,
+            error=f"the device said nothing of this turn for {limits.AGP_TURN_SILENCE_S:.0f} s",
+            code=DEVICE_SILENT,
+        )
+        self._core.tasks.spawn(work, "prompt lost")
+
     # --- From one prompt to the next --------------------------------------------------------------
 
     def _begin(self, say: Say) -> None:
@@ -273,6 +320,7 @@ class AgpDevice:
                 say.turn_id,
                 chars_max=limits.AGP_STREAMED_CHARS_MAX,
                 calls_max=limits.AGP_TOOL_CALLS_KEPT,
+                call_bounds=_CALL_BOUNDS,
             )
             self._plain[self._common_part(say.session_id, say.turn_id)] = say.session_id, work
 
@@ -308,6 +356,7 @@ class AgpDevice:
     def _forget(self, say: Say) -> None:
         self._drop_work(say.session_id)
         self._cancelling.pop(say.turn_id, None)
+        self._silent.pop(say.turn_id, None)
 
     def _tell_prompt(self, say: Say) -> None:
         if self.line is not None:

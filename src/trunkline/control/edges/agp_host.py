@@ -4,12 +4,15 @@
 """
 
 import asyncio
+from collections import Counter
 
 import structlog
 from sqlalchemy import select
 
 from trunkline import limits
+from trunkline.control import events
 from trunkline.control.auth import Principal
+from trunkline.control.commands import Start
 from trunkline.control.core import Core
 from trunkline.control.door.dispatch import AGP
 from trunkline.control.door.door import refuse
@@ -26,7 +29,6 @@ from trunkline.control.store.schema import machine_secrets, machines, sessions, 
 from trunkline.control.turns import say
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.translate import read_logged
-from trunkline.wire.rate import RateLimit
 
 _log = structlog.get_logger(__name__)
 
@@ -46,7 +48,8 @@ class AgpHost:
         self._devices: dict[str, AgpDevice] = {}
         self._unknown = 0
         """Connections that are being looked up."""
-        self._foreign_rate = RateLimit(limits.REFUSALS_AUDITED_PER_MINUTE_MAX)
+        self._lookups: Counter[str] = Counter()
+        """How many names of what is not a device's own are being looked up, by user."""
 
     # --- Coming in --------------------------------------------------------------------------------
 
@@ -90,6 +93,7 @@ class AgpHost:
         if machine.state in _ENDED:
             raise Unauthorized("this device was given up")
         device.known = known
+        device.apps = await self._apps(machine)  # they may have changed while it was away
         return device
 
     async def _known(self, asked: Asked) -> Known:
@@ -115,7 +119,6 @@ class AgpHost:
         device = AgpDevice(
             core, machine, known, lambda kind, name: self._foreign(machine, kind, name)
         )
-        device.apps = await self._apps(machine)
         open_turns = await core.turns.open_of(list(machine.logs))
         for turn in open_turns:
             device.restore(say(turn, []))
@@ -123,9 +126,14 @@ class AgpHost:
         busy = list(dict.fromkeys(turn.session_id for turn in open_turns))
         for session_id in busy[: limits.AGP_LOADED_SESSIONS_MAX]:
             log, newest = machine.logs[session_id], limits.AGP_LOADED_EVENTS_MAX
-            for _, line in await core.log.read(log, max(0, log.last_id - newest), newest):
+            after = max(0, log.last_id - newest)
+            if after == 0:
+                device.recall_whole(session_id)
+            for _, line in await core.log.read(log, after, newest):
                 if (event := read_logged(line)) is not None:
                     device.recall(session_id, event)
+                elif (said := events.look(line)) is not None and said.type == "user_message":
+                    device.recall_whole(session_id, said.turn)
         return device
 
     async def _apps(self, machine: Machine) -> dict[str, str]:
@@ -156,8 +164,10 @@ class AgpHost:
         is_back = machine.state != "pending"
         self.lines.add(line)
         device.line = line
-        # A session starts with its first prompt: none has to be started.
-        machine.running = set(machine.logs)
+        # A session starts with its first prompt: none has to be started. But what a `Start` that
+        # waits says of its session is still to be heard.
+        unheard = {one.session_id for one in machine.outbox if isinstance(one, Start)}
+        machine.running = set(machine.logs) - unheard
         machines.attach(machine, line, fresh=False)
         # What went out on an earlier line may go out again: it has the same id then.
         machine.turns_sent.clear()
@@ -181,7 +191,10 @@ class AgpHost:
             if now - max(line.last_seen, line.last_told) > limits.AGP_IDLE_S:
                 line.close(CloseCode.IDLE, "nothing was said for too long")
         for device in self._devices.values():
-            device.sweep()
+            try:
+                device.sweep()
+            except Exception:  # the others are not to suffer from it
+                _log.exception("a device could not be looked after", machine=device.machine.id)
 
     def say_goodbye(self) -> None:
         for line in list(self.lines):
@@ -193,14 +206,25 @@ class AgpHost:
         """A device named what is not its own: not taken, and audited if it is somebody else's."""
         self.metrics.malformed += 1
         _log.warning("not this device's", machine=machine.id, kind=kind, name=name[:64])
-        self._refused(machine.user_id, kind, name)
+        if name and self._lookups[machine.user_id] < limits.AGP_LOOKUPS_MAX:
+            self._refused(machine.user_id, kind, name)
+        elif name:
+            # Too many to look at each: it is counted, so that none hides behind the others.
+            who = Principal(machine.user_id, machine.org_id, "member")
+            self._core.refusals.note(who, "agp", NotFound(kind, name))
 
     def _refused(self, user_id: str, kind: str, name: str) -> None:
-        if name and self._foreign_rate.count(self._core.clock() / 1000):
-            self._core.tasks.spawn(self._note(user_id, kind, name), "agp refusal")
+        self._lookups[user_id] += 1
+        self._core.tasks.spawn(self._note(user_id, kind, name), "agp refusal")
 
     async def _note(self, user_id: str, kind: str, name: str) -> None:
-        if await self._owner(kind, name) in (None, user_id):
+        try:
+            owner = await self._owner(kind, name)
+        finally:
+            self._lookups[user_id] -= 1
+            if not self._lookups[user_id]:
+                del self._lookups[user_id]
+        if owner in (None, user_id):
             return
         async with self._core.store.read() as connection:
             org_id = await connection.scalar(select(users.c.org_id).where(users.c.id == user_id))

@@ -186,7 +186,11 @@ class YeaftAgentLine(Socket):
         session_id = _conversation_of(envelope)
         log = agent.machine.logs.get(session_id) if session_id is not None else None
         if log is None:
-            if session_id is not None and name in _OF_CONVERSATIONS:
+            named = envelope.conversation_id == session_id
+            if session_id is not None and (
+                name in _OF_CONVERSATIONS or (named and may_be_ours(session_id))
+            ):
+                # Whether there is such a conversation elsewhere is not to be learned here.
                 self._refuse(agent, session_id)
             else:
                 self._outside.take(session_id, text)

@@ -150,8 +150,8 @@ async def _group_of(visit: Visit, request: Request) -> tuple[Machine | None, Ses
         return None, None
     try:
         machine = await visit.machine(group_id)
-    except NotFound as error:
-        visit.core.refusals.note(visit.who, WIRE, error)
+    except NotFound:
+        visit.core.refusals.note(visit.who, WIRE, NotFound("group", group_id))
         return None, None
     return (machine, None) if machine.kind == "group" else (None, None)
 

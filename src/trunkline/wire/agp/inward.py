@@ -4,7 +4,7 @@
 a restart `recall` fills it again from the log.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,7 @@ from trunkline.wire.agp.messages import (
     MESSAGE_CHUNK,
     TEXT,
     Answer,
+    Location,
     ToolCall,
     Update,
 )
@@ -59,6 +60,27 @@ def read_logged(line: str) -> Logged | None:
     return found if isinstance(found.msg_id, str) else None
 
 
+class CallBounds(NamedTuple):
+    """What is kept of a tool call: every event of it repeats that."""
+
+    title_chars: int
+    word_chars: int
+    path_chars: int
+    locations: int
+
+    def cut(self, call: ToolCall) -> ToolCall:
+        """The same call within the bounds. Its content is bounded by the frame that it came in."""
+        some = (call.locations or ())[: self.locations]
+        return ToolCall(
+            call.tool_call_id,
+            call.status[: self.word_chars],
+            title=call.title and call.title[: self.title_chars],
+            kind=call.kind and call.kind[: self.word_chars],
+            content=call.content,
+            locations=[Location(one.path[: self.path_chars]) for one in some],
+        )
+
+
 class Inward:
     """One turn on a device."""
 
@@ -68,17 +90,27 @@ class Inward:
         "_chars",
         "_chars_max",
         "_text",
+        "call_bounds",
+        "has_news",
         "heard",
+        "is_whole",
         "turn_field",
         "turn_id",
     )
 
-    def __init__(self, turn_id: str, *, chars_max: int, calls_max: int) -> None:
+    def __init__(
+        self, turn_id: str, *, chars_max: int, calls_max: int, call_bounds: CallBounds
+    ) -> None:
         self.turn_id = turn_id
         self.turn_field = f',"turn_id":{_encode(turn_id).decode()}'
         """The same, as a piece of a log line."""
         self.heard = False
         """Whether the device has said anything of this turn."""
+        self.has_news = False
+        """The same, since somebody last looked and took it back."""
+        self.is_whole = True
+        """False: what was streamed before a restart is not all known here."""
+        self.call_bounds = call_bounds
         self._text: list[str] = []
         self._chars = 0
         self._chars_max = chars_max
@@ -122,7 +154,7 @@ class Inward:
 def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
     """The message as lines of the log, each with the message's id. `Malformed` if it says
     nothing that could be understood."""
-    state.heard = True
+    state.heard = state.has_news = True
     if isinstance(message, Answer):
         return [_end(state, message, ts)]
     payload = message.payload
@@ -137,7 +169,7 @@ def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
         raise Malformed(f"update_type {kind[:40]!r} is not known")
     if payload.tool_call is None or kind == MESSAGE_CHUNK:
         raise Malformed(f"a {kind} that says nothing")
-    return _tool_lines(state, payload.tool_call, message.msg_id, ts)
+    return _tool_lines(state, state.call_bounds.cut(payload.tool_call), message.msg_id, ts)
 
 
 def _tool_lines(state: Inward, call: ToolCall, msg_id: str, ts: int) -> list[str]:
@@ -176,7 +208,7 @@ def _tool_lines(state: Inward, call: ToolCall, msg_id: str, ts: int) -> list[str
 def _end(state: Inward, message: Answer, ts: int) -> str:
     payload = message.payload
     given = agp.shown(payload.content)
-    content = given or state.text
+    content = given or (state.text if state.is_whole else None)
     common = {"turn_id": state.turn_id, "msg_id": message.msg_id, "ts": ts}
     match payload.stop_reason:
         case agp.END_TURN:

@@ -63,6 +63,6 @@ def to_line(state: Inward, text: str, text_at: int, is_new: Callable[[str], bool
         return ""
     if len(quoted) != len(said) + 2:  # escapes can be written in more than one way
         quoted = _encode(said).decode()
-    state.heard = True
+    state.heard = state.has_news = True
     state.keep(said)
     return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"msg_id":"{msg_id}"}}'

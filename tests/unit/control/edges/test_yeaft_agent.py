@@ -111,8 +111,7 @@ async def test_an_id_of_our_form_that_is_nobodys_session_is_the_agents_own(
     heard: list[str] = []
     here.core.relay.listen("yeaft", here.who.user_id, lambda _machine, text: heard.append(text))
     own = new_id()
-    texts = [f'{{"type":"{kind}","conversationId":"{own}","n":{number}}}' for number in range(3)]
-    texts += [f'{{"type":"{kind}","sessionId":"{own}","n":9}}']
+    texts = [f'{{"type":"{kind}","sessionId":"{own}","n":{number}}}' for number in range(4)]
     for text in texts:
         here.line.hear(text)
 
@@ -123,6 +122,18 @@ async def test_an_id_of_our_form_that_is_nobodys_session_is_the_agents_own(
     assert sorted(heard) == sorted(texts)
     assert [one for one in heard if one in texts[:3]] == texts[:3]  # in their order
     assert here.line.of_type("error") == []
+
+
+async def test_a_conversation_of_our_form_is_refused_whether_it_is_anybodys_or_not(
+    here: World,
+) -> None:
+    heard: list[str] = []
+    here.core.relay.listen("yeaft", here.who.user_id, lambda _machine, text: heard.append(text))
+    nobodys = new_id()
+    here.line.hear({"type": "never_heard_of", "conversationId": nobodys, "requestId": "r"})
+    (error,) = here.line.of_type("error")
+    assert (error["code"], error["conversationId"]) == ("SESSION_NOT_FOUND", nobodys)
+    assert heard == []
 
 
 async def test_a_bare_session_id_of_an_unknown_message_is_no_conversation(here: World) -> None:

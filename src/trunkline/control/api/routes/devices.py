@@ -9,6 +9,7 @@ from trunkline import limits
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
 from trunkline.control.auth import Principal
+from trunkline.control.errors import Conflict, NotFound
 from trunkline.control.records.fields import AgentApp, Name
 from trunkline.wire.agp.close_codes import CloseCode
 
@@ -56,7 +57,11 @@ async def add_device(
     A `guid` that the user has already gets a new token; the old one ends.
     """
     user = await core.records.users.get_managed(who, user_id)
-    known, token = await core.machine_secrets.issue_device(user.id, body.guid, body.agent_apps)
+    try:
+        known, token = await core.machine_secrets.issue_device(user.id, body.guid, body.agent_apps)
+    except Conflict:
+        core.refusals.note(who, "rest", NotFound("device", body.guid or ""))  # another user's
+        raise
     _end_old_line(core, known.machine_id)
     return Device(guid=known.guid, token=token, machine_id=known.machine_id, user_id=known.user_id)
 
