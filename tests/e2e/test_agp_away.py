@@ -279,3 +279,18 @@ async def test_a_turn_for_a_device_that_never_comes_ends_with_an_error(
             prompt = await device.prompt("welcome")
             assert device.said() == ["welcome"]
             assert prompt["payload"]["agent_app"] == "special"
+
+
+async def test_a_restart_does_not_make_such_a_turn_wait_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        await register(user)
+        session_id = await user.session()
+        await user.say(session_id, "are you there?")
+    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+        same = TestUser(control, user.id, user.token)
+        async with same.reader(session_id) as reader:
+            assert (await reader.until_type("execution_error"))["code"] == "MACHINE_OFFLINE"
