@@ -91,7 +91,7 @@ async def test_somebody_elses_machine_is_not_found(
     agent = await user.ok("POST", f"/users/{user.id}/yeaft-agents", {"name": "laptop"})
     refused = await web.ask(kind, "error", agentId=agent["id"], **fields)
     assert refused["code"] == "MACHINE_NOT_FOUND"
-    assert agent["id"] in await eventually(lambda: _noted(eve, "machine"))
+    assert agent["id"] in await eventually(lambda: _noted(eve, "group"))
 
 
 async def test_somebody_elses_question_cannot_be_answered(
@@ -127,7 +127,7 @@ async def test_somebody_elses_group_is_not_found(
     session = await user.session(machine_id=group["id"])
     refused = await web.ask("yeaft_session_chat", "error", text="hi", conversationId=session)
     assert refused["code"] in ("GROUP_NOT_FOUND", "SESSION_NOT_FOUND")
-    assert group["id"] in await eventually(lambda: _noted(eve, "machine"))
+    assert group["id"] in await eventually(lambda: _noted(eve, "group"))
     assert (await user.ok("GET", f"/sessions/{session}/events"))["items"] == []
 
 
