@@ -91,7 +91,7 @@ async def test_somebody_elses_machine_is_not_found(
     agent = await user.ok("POST", f"/users/{user.id}/yeaft-agents", {"name": "laptop"})
     refused = await web.ask(kind, "error", agentId=agent["id"], **fields)
     assert refused["code"] == "MACHINE_NOT_FOUND"
-    assert agent["id"] in await eventually(lambda: _noted(eve, "group"))
+    assert agent["id"] in await eventually(lambda: _noted(eve, "machine"))
 
 
 async def test_somebody_elses_question_cannot_be_answered(

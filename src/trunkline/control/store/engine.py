@@ -106,4 +106,4 @@ class Store:
     def _check_open(self) -> None:
         """The engine would open a new connection, which nobody would ever close."""
         if self._is_closed:
-            raise Unavailable("the database was closed: the server is going down")
+            raise RuntimeError("the database was closed: the server is going down")
