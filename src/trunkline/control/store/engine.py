@@ -69,7 +69,6 @@ class Store:
         self.engine = engine
         self.is_sqlite = engine.dialect.name == "sqlite"
         self._writing = asyncio.Lock()
-        self._is_closed = False
 
     @classmethod
     async def open(cls, url: str) -> "Store":
@@ -79,14 +78,12 @@ class Store:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        self._check_open()
         async with self.engine.connect() as connection:
             yield connection
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """A transaction: committed at the end of the block, rolled back if it raises."""
-        self._check_open()
         if not self.is_sqlite:
             async with self.engine.begin() as connection:
                 yield connection
@@ -100,10 +97,4 @@ class Store:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        self._is_closed = True
         await self.engine.dispose()
-
-    def _check_open(self) -> None:
-        """The engine would open a new connection, which nobody would ever close."""
-        if self._is_closed:
-            raise RuntimeError("the database was closed: the server is going down")
