@@ -44,11 +44,15 @@ class Translations:
         self.made += 1
         count = 0
 
-        def translate(event_id: int, line: str) -> list[Message]:
+        def translate(first_id: int, lines: list[str]) -> list[Message]:
             nonlocal count
-            self.calls += 1
-            count = 0 if line == "begin" else count + 1
-            return [] if line == "silent" else [Message(event_id, f"{line}#{count}".encode())]
+            messages: list[Message] = []
+            for event_id, line in enumerate(lines, first_id):
+                self.calls += 1
+                count = 0 if line == "begin" else count + 1
+                if line != "silent":
+                    messages.append(Message(event_id, f"{line}#{count}".encode()))
+            return messages
 
         return translate
 

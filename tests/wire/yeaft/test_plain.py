@@ -50,7 +50,7 @@ def test_a_piece_of_text_goes_through_the_log_and_comes_out_as_it_went_in(text: 
     line = to_line(sent)
     assert line is not None
     assert json.loads(line) == {"type": "text_chunk", "content": text, "turn_id": TURN}
-    body = plain.from_line(Outward(ID), line)
+    (body,) = plain.from_lines(Outward(ID), [line])
     assert body == sent.encode()
     assert [out.body for out in from_events(Outward(ID, relays=True), 1, line)] == [body]
 
@@ -111,11 +111,11 @@ def test_an_id_of_another_length_is_read_as_what_it_is() -> None:
 def test_events_of_any_machine_come_out_the_same_either_way(fields: dict[str, Any]) -> None:
     line = codec.encode({"type": "text_chunk", **fields}).decode()
     fast, general = Outward(ID), Outward(ID)
-    body = plain.from_line(fast, line)
+    bodies = plain.from_lines(fast, [line])
     made = [out.body for out in from_events(general, 1, line)]
-    if body is None:
+    if not bodies:
         return
-    assert made == [body]
+    assert made == bodies
     end = events.read(events.line("execution_complete", content="hi", turn_id=fields["turn_id"]))
     assert end is not None
     turn_id = general.turn_id(end)
@@ -124,7 +124,7 @@ def test_events_of_any_machine_come_out_the_same_either_way(fields: dict[str, An
 
 @pytest.mark.parametrize("kind", ["thinking", "execution_complete", "text_chunk_x"])
 def test_only_pieces_of_text_are_taken(kind: str) -> None:
-    assert plain.from_line(Outward(ID), events.line(kind, content="hi", turn_id=TURN)) is None
+    assert plain.from_lines(Outward(ID), [events.line(kind, content="hi", turn_id=TURN)]) == []
 
 
 def test_the_end_of_a_long_stream_is_remembered_piece_by_piece() -> None:
@@ -137,3 +137,52 @@ def test_the_end_of_a_long_stream_is_remembered_piece_by_piece() -> None:
         state.note(TURN, "", str(number % 10))
         assert state.has_said(end, TURN, answer)
     assert not state.has_said(end, TURN, answer + "!")
+
+
+TURNS = (TURN, TURN[:-1] + "7")
+LINES = st.lists(
+    st.one_of(
+        st.builds(
+            lambda text, turn_id, fields: events.line(
+                "text_chunk", content=text, turn_id=turn_id, **fields
+            ),
+            st.text(st.characters(codec="utf-8"), max_size=500),
+            st.sampled_from(TURNS),
+            st.sampled_from([{}, {}, {}, {"ts": 7}, {"person": {"id": "p", "name": "P"}}]),
+        ),
+        st.builds(
+            lambda turn_id: events.line(
+                "tool_call_start", tool_call_id="t", tool_name="x", turn_id=turn_id
+            ),
+            st.sampled_from(TURNS),
+        ),
+        st.sampled_from(['{"type":"text_chunk","content":"broken', "", '{"type":"text_chunk"']),
+    ),
+    max_size=12,
+)
+
+
+@given(lines=LINES, said=st.text(max_size=8))
+def test_many_events_come_out_as_one_by_one(lines: list[str], said: str) -> None:
+    """Whichever of them are plain: the same messages, and the same is remembered."""
+    fast, general = Outward(ID), Outward(ID)
+    made: list[list[bytes]] = []
+    while len(made) < len(lines):
+        made += [[body] for body in plain.from_lines(fast, lines, len(made))]
+        if len(made) < len(lines):
+            outs = from_events(fast, len(made) + 1, lines[len(made)])
+            made.append([out.body for out in outs])
+    assert made == [
+        [out.body for out in from_events(general, event_id, line)]
+        for event_id, line in enumerate(lines, 1)
+    ]
+    for turn_id in TURNS:
+        end = events.read(events.line("execution_complete", content=said, turn_id=turn_id))
+        assert end is not None
+        answer = "".join(
+            one.content
+            for one in map(events.read, lines)
+            if one is not None and one.turn_id == turn_id and isinstance(one.content, str)
+        )
+        for text in (answer, said):
+            assert fast.has_said(end, turn_id, text) == general.has_said(end, turn_id, text)

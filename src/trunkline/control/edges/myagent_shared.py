@@ -47,13 +47,18 @@ class Shared:
             asked=self._asked,
         )
 
-        def translate(event_id: int, line: str) -> list[Message]:
-            try:
-                bodies = from_events(state, event_id, line)
-            except Exception:
-                _log.exception("an event could not be shown", session=session_id, event_id=event_id)
-                bodies = unshown(state, line)
-            return [Message(event_id, body) for body in bodies]
+        def translate(first_id: int, lines: list[str]) -> list[Message]:
+            messages: list[Message] = []
+            for event_id, line in enumerate(lines, first_id):
+                try:
+                    bodies = from_events(state, event_id, line)
+                except Exception:
+                    _log.exception(
+                        "an event could not be shown", session=session_id, event_id=event_id
+                    )
+                    bodies = unshown(state, line)
+                messages += [Message(event_id, body) for body in bodies]
+            return messages
 
         return translate
 

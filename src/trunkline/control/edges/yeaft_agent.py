@@ -121,16 +121,22 @@ class YeaftAgentLine(Socket):
             super().take_all(texts)
             return
         logs, by_head, append = self.agent.machine.logs, self.agent.by_head, self._core.log.append
+        head, to_line = plain.HEAD, plain.to_line
         count = 0
         for text in texts:
-            conversation = by_head.get(text[plain.HEAD])
-            if conversation is not None and not conversation.inward.is_watched:
-                log = logs.get(conversation.session_id)
-                line = plain.to_line(conversation.inward, text)
-                if log is not None and line is not None:
+            state = by_head.get(text[head])
+            if (
+                state is not None
+                and not state.is_watched
+                and (log := logs.get(state.conversation_id)) is not None
+                and (line := to_line(state, text)) is not None
+            ):
+                count += 1
+                if log.pending:
+                    log.pending.append(line)  # the log knows already that this session has news
+                else:
                     append(log, line)
-                    count += 1
-                    continue
+                continue
             super().take_all([text])
             if not self.is_open:
                 break

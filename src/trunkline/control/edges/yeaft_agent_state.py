@@ -115,15 +115,15 @@ class Agent:
         self.prompts = Prompts()
         self.questions: dict[tuple[str, str], Question] = {}
         self._conversations: dict[str, Conversation] = {}
-        self.by_head: dict[str, Conversation] = {}
-        """The same by how each one's plain pieces of text begin."""
+        self.by_head: dict[str, Inward] = {}
+        """Their streams, by how each one's plain pieces of text begin."""
 
     def conversation(self, session_id: str) -> Conversation:
         """Of a session that is this machine's."""
         found = self._conversations.get(session_id)
         if found is None:
             found = self._conversations[session_id] = Conversation(self.machine.id, session_id)
-            self.by_head[found.inward.plain_head] = found
+            self.by_head[found.inward.plain_head] = found.inward
         return found
 
     def knows(self, session_id: str) -> bool:

@@ -99,11 +99,20 @@ class YeaftWebHost:
             relays=kind == WIRE,
         )
 
-        def translate(event_id: int, line: str) -> list[Message]:
+        def translate(first_id: int, lines: list[str]) -> list[Message]:
+            messages: list[Message] = []
+            at = 0
+            while at < len(lines):
+                bodies = plain.from_lines(state, lines, at)
+                messages += map(Message, range(first_id + at, first_id + len(lines)), bodies)
+                at += len(bodies)
+                if at < len(lines):
+                    messages += other(first_id + at, lines[at])
+                    at += 1
+            return messages
+
+        def other(event_id: int, line: str) -> list[Message]:
             try:
-                body = plain.from_line(state, line)
-                if body is not None:
-                    return [Message(event_id, body)]
                 outs = from_events(state, event_id, line)
             except Exception:
                 _log.exception("an event could not be translated", session=session_id)

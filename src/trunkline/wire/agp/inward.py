@@ -87,8 +87,8 @@ class Inward:
     __slots__ = (
         "_calls",
         "_calls_max",
-        "_chars",
         "_chars_max",
+        "_room",
         "_text",
         "call_bounds",
         "has_news",
@@ -112,7 +112,7 @@ class Inward:
         """False: what was streamed before a restart is not all known here."""
         self.call_bounds = call_bounds
         self._text: list[str] = []
-        self._chars = 0
+        self._room = chars_max
         self._chars_max = chars_max
         self._calls: dict[str, tuple[str, bool]] = {}
         """Each tool call's name, and whether it is over."""
@@ -121,7 +121,7 @@ class Inward:
     @property
     def text(self) -> str:
         """What was streamed, up to the bound."""
-        return "".join(self._text)
+        return "".join(self._text)[: self._chars_max]
 
     def recall(self, event: Logged) -> None:
         """An event of this turn that is in the log."""
@@ -133,10 +133,9 @@ class Inward:
             self.note(event.tool_call_id, event.tool_name, is_over=is_over)
 
     def keep(self, text: str) -> None:
-        room = self._chars_max - self._chars
-        if room > 0:
-            self._text.append(text[:room])
-            self._chars += len(text)
+        if self._room > 0:
+            self._text.append(text)
+            self._room -= len(text)
 
     def name_of(self, call_id: str) -> str | None:
         call = self._calls.get(call_id)

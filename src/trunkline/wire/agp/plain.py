@@ -13,13 +13,13 @@ import msgspec
 from trunkline.wire.agp.inward import Inward
 from trunkline.wire.agp.messages import MESSAGE_CHUNK, TEXT
 
-_START = '{"msg_id":"'
+_START = '{"msg_id":'
 _TAIL = "}}}"
-_TAIL_AT = -len(_TAIL)
-_START_PLACE, _TAIL_PLACE = slice(len(_START)), slice(_TAIL_AT, None)
-_ID = slice(len(_START), len(_START) + 36)  # a UUID, as the document has it
+_ID_AT, _TAIL_AT = len(_START), -len(_TAIL)
+_ID_CHARS = 36  # a UUID, as the document has it
+_ID_END = _ID_AT + _ID_CHARS + len('""')
 _encode = msgspec.json.Encoder().encode
-_string = msgspec.json.Decoder(str)
+_string = msgspec.json.Decoder(str).decode
 
 
 def common_part(guid: str, user_id: str, session_id: str, prompt_id: str) -> str:
@@ -36,28 +36,26 @@ def common_part(guid: str, user_id: str, session_id: str, prompt_id: str) -> str
         },
     }
     text = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
-    return '",' + text[1 : -len('""') - len(_TAIL)]
+    return "," + text[1 : -len('""') - len(_TAIL)]
 
 
 def place_of(common: str) -> slice:
     """Where that part stands in a message. Ids have one length, so it is one for each device."""
-    return slice(_ID.stop, _ID.stop + len(common))
+    return slice(_ID_END, _ID_END + len(common))
 
 
 def to_line(state: Inward, text: str, text_at: int, is_new: Callable[[str], bool]) -> str | None:
     """The event of a message that has the turn's common part in its place: empty if the message
     was taken before; None if it is another kind of message for all that."""
-    msg_id = text[_ID]
-    if text[_START_PLACE] != _START or text[_TAIL_PLACE] != _TAIL:
-        return None
-    if not msg_id.replace("-", "").isalnum():
+    if text[:_ID_AT] != _START or text[_TAIL_AT:] != _TAIL:
         return None
     quoted = text[text_at:_TAIL_AT]
     try:
-        said = _string.decode(quoted)
+        msg_id = _string(text[_ID_AT:_ID_END])
+        said = _string(quoted)
     except (msgspec.DecodeError, UnicodeError):
         return None
-    if not said:
+    if not said or len(msg_id) != _ID_CHARS:
         return None
     if not is_new(msg_id):
         return ""

@@ -38,7 +38,7 @@ def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str
     if state.is_watched and state.turn_id is not None and is_doubtful(state, envelope, text):
         state.hold(text)
         return []
-    if text.startswith(state.plain_head) and state.doubt is not Doubt.WORDS:
+    if text[plain.HEAD] == state.plain_head and state.doubt is not Doubt.WORDS:
         if state.is_watched:
             state.spoke()
         line = plain.to_line(state, text)

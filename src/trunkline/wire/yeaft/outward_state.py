@@ -9,7 +9,7 @@ from trunkline.wire.yeaft.outward_frames import Frame
 
 _OPEN_MAX = 100
 """Turns, voices and tool calls that are remembered: a stream that forgets to end is no leak."""
-_TAIL_CHARS = 400
+TAIL_CHARS = 400
 _COMPARED_CHARS = 200
 _PIECES_MAX = 64
 
@@ -130,16 +130,16 @@ class Outward:
         if pieces is None:
             pieces = []
             keep(self._tails, key, pieces)
-        pieces.append(text[-_TAIL_CHARS:])
+        pieces.append(text[-TAIL_CHARS:])
         if len(pieces) > _PIECES_MAX:
-            pieces[:] = ["".join(pieces)[-_TAIL_CHARS:]]
+            pieces[:] = ["".join(pieces)[-TAIL_CHARS:]]
 
     def paused(self, event: SessionEvent) -> None:
         """A tool is called: what is said after it is another text."""
         voice = self.turn_id(event), person_of(event)
         said = self._before.get(voice, "") + "".join(self._tails.pop(voice, ()))
         if said:
-            keep(self._before, voice, said[-_TAIL_CHARS:])
+            keep(self._before, voice, said[-TAIL_CHARS:])
 
     def has_said(self, event: SessionEvent, turn_id: str, answer: str) -> bool:
         """Whether an answer was streamed already. Its end tells: a machine may put the pieces

@@ -1,21 +1,25 @@
-"""The hot path, both ways: a piece of text in the form in which nearly all come. Pure.
+"""The hot path, both ways: pieces of text in the form in which nearly all come. Pure.
 
 Such an envelope is its conversation's head, the text in quotes, and a tail; it is not decoded, and
 not kept beside its event, because the same bytes can be made of the event again.
 """
 
+from itertools import islice
 from typing import Final
 
 import msgspec
 
-from trunkline.wire.yeaft.outward_state import Outward
+from trunkline.wire.yeaft.outward_state import TAIL_CHARS, Outward
 from trunkline.wire.yeaft.stream import Inward, plain_head
 
-HEAD: Final = slice(len(plain_head("0" * 36)))
+_TEXT_AT = len(plain_head("0" * 36))
+HEAD: Final = slice(_TEXT_AT)
 """The place of the head in an envelope. Our ids all have the same length."""
-TAIL: Final = "}]}}}"
-_TAIL_BYTES = TAIL.encode()
+_TAIL = "}]}}}"
+_TAIL_AT = -len(_TAIL)
+_TAIL_BYTES = _TAIL.encode()
 _EVENT = '{"type":"text_chunk","content":'
+_CONTENT_AT = len(_EVENT)
 
 
 class _Event(msgspec.Struct, tag="text_chunk", gc=False):
@@ -29,19 +33,19 @@ class _Event(msgspec.Struct, tag="text_chunk", gc=False):
 
 
 _encode = msgspec.json.Encoder().encode
-_string = msgspec.json.Decoder(str)
-_event = msgspec.json.Decoder(_Event)
+_string = msgspec.json.Decoder(str).decode
+_event = msgspec.json.Decoder(_Event).decode
 _BROKEN = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 def to_line(state: Inward, text: str) -> str | None:
-    """The event of an envelope that begins with `state.plain_head`; None if it goes on otherwise
-    than a piece of text does."""
-    if text[-len(TAIL) :] != TAIL:
+    """The event of an envelope that has `state.plain_head` in the place of its head; None if it
+    goes on otherwise than a piece of text does."""
+    if text[_TAIL_AT:] != _TAIL:
         return None
-    quoted = text[len(state.plain_head) : -len(TAIL)]
+    quoted = text[_TEXT_AT:_TAIL_AT]
     try:
-        said = _string.decode(quoted)
+        said = _string(quoted)
     except _BROKEN:
         return None
     # Spaces and escapes make it longer; they can be written in more than one way.
@@ -51,32 +55,40 @@ def to_line(state: Inward, text: str) -> str | None:
     return f'{{"type":"text_chunk","content":{quoted}{state.turn_field}}}'
 
 
-def from_line(state: Outward, line: str) -> bytes | None:
-    """The envelope of a piece of text that a machine has said in a turn; None for any other
-    event."""
-    if line[: len(_EVENT)] != _EVENT:
-        return None
-    tail = state.plain_tail
-    quoted = line[len(_EVENT) : -len(tail)] if line[-len(tail) :] == tail else ""
+def from_lines(state: Outward, lines: list[str], start: int = 0) -> list[bytes]:
+    """The envelopes of the pieces of text that a machine has said in one turn: one for each event
+    from `start` on, up to the first that is anything else."""
+    head, tail = state.text_head, state.plain_tail
+    tail_at = -len(tail)
+    texts: list[str] = []
+    bodies: list[bytes] = []
     try:
-        said = _string.decode(quoted) if quoted else ""
+        for line in islice(lines, start, None):
+            if line[:_CONTENT_AT] != _EVENT:
+                break
+            if line[tail_at:] == tail:
+                quoted = line[_CONTENT_AT:tail_at]
+                text = _string(quoted)
+                body = quoted.encode()
+            else:
+                event = _event(line)
+                text, turn_id = event.content, event.turn_id
+                if turn_id is None or event.person or event.agent or event.raw:
+                    break
+                if turn_id != state.plain_turn:
+                    if texts:
+                        break
+                    state.plain_turn = turn_id
+                    state.plain_tail = tail = f',"turn_id":{_encode(turn_id).decode()}}}'
+                    tail_at = -len(tail)
+                body = _encode(text)
+            if not text:
+                break
+            texts.append(text)
+            bodies.append(head + body + _TAIL_BYTES)
     except _BROKEN:
-        said = ""
-    if not said:
-        return _of_other_turn(state, line)
-    state.note(state.plain_turn, "", said)
-    return state.text_head + quoted.encode() + _TAIL_BYTES
-
-
-def _of_other_turn(state: Outward, line: str) -> bytes | None:
-    """The same, in any form; the next lines of its turn end alike."""
-    try:
-        event = _event.decode(line)
-    except _BROKEN:
-        return None
-    said, turn_id = event.content, event.turn_id
-    if not said or turn_id is None or event.person or event.agent or event.raw:
-        return None
-    state.plain_turn, state.plain_tail = turn_id, f',"turn_id":{_encode(turn_id).decode()}}}'
-    state.note(turn_id, "", said)
-    return state.text_head + _encode(said) + _TAIL_BYTES
+        pass  # not a plain one either
+    if texts:
+        # The end is all that is kept, and none is empty.
+        state.note(state.plain_turn, "", "".join(texts[-TAIL_CHARS:]))
+    return bodies

@@ -43,8 +43,10 @@ class Connection:
 
 def _translate(deployed: bool, session_id: str) -> Translate:
     state = Outward(session_id, deployed=deployed)
-    return lambda event_id, line: [
-        Message(event_id, out.body, out.said) for out in from_events(state, event_id, line)
+    return lambda first_id, lines: [
+        Message(event_id, out.body, out.said)
+        for event_id, line in enumerate(lines, first_id)
+        for out in from_events(state, event_id, line)
     ]
 
 
