@@ -18,6 +18,7 @@ SESSION, TURN = "550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716
 MSG_ID = "550e8400-e29b-41d4-a716-446655440005"
 COMMON = plain.common_part(GUID, USER, SESSION, TURN)
 PLACE = plain.place_of(COMMON)
+TEXT_AT = plain.text_after(PLACE)
 BOUNDS = CallBounds(title_chars=500, word_chars=40, path_chars=4096, locations=100)
 
 
@@ -37,7 +38,7 @@ def message(text: str, msg_id: str = MSG_ID, *, ascii_only: bool = False) -> str
 def to_line(text: str, state: Inward | None = None) -> str | None:
     if text[PLACE] != COMMON:
         return None
-    return plain.to_line(state or turn(), text, PLACE.stop, lambda _id: True)
+    return plain.to_line(state or turn(), text, TEXT_AT, lambda _id: True)
 
 
 @given(
@@ -105,8 +106,8 @@ def test_a_message_that_was_taken_before_becomes_nothing_and_is_not_kept() -> No
         asked.append(msg_id)
         return msg_id not in known
 
-    assert plain.to_line(state, message("hi"), PLACE.stop, is_new) == ""
-    assert plain.to_line(state, message(""), PLACE.stop, is_new) is None
+    assert plain.to_line(state, message("hi"), TEXT_AT, is_new) == ""
+    assert plain.to_line(state, message(""), TEXT_AT, is_new) is None
     assert (asked, state.heard, state.text) == ([MSG_ID], False, "")
 
 

@@ -15,9 +15,12 @@ from trunkline.wire.agp.messages import MESSAGE_CHUNK, TEXT
 
 _START = '{"msg_id":'
 _TAIL = "}}}"
-_ID_AT, _TAIL_AT = len(_START), -len(_TAIL)
 _ID_CHARS = 36  # a UUID, as the document has it
-_ID_END = _ID_AT + _ID_CHARS + len('""')
+_ID_END = len(_START) + _ID_CHARS + len('""')
+_TAIL_AT = -len(_TAIL)
+# Made once: a slice that is written out is made anew each time.
+_START_PLACE, _ID_PLACE = slice(len(_START)), slice(len(_START), _ID_END)
+_TAIL_PLACE = slice(_TAIL_AT, None)
 _encode = msgspec.json.Encoder().encode
 _string = msgspec.json.Decoder(str).decode
 
@@ -44,14 +47,21 @@ def place_of(common: str) -> slice:
     return slice(_ID_END, _ID_END + len(common))
 
 
-def to_line(state: Inward, text: str, text_at: int, is_new: Callable[[str], bool]) -> str | None:
+def text_after(place: slice) -> slice:
+    """Where the text stands then, in its quotes."""
+    return slice(place.stop, _TAIL_AT)
+
+
+def to_line(
+    state: Inward, message: str, text_at: slice, is_new: Callable[[str], bool]
+) -> str | None:
     """The event of a message that has the turn's common part in its place: empty if the message
     was taken before; None if it is another kind of message for all that."""
-    if text[:_ID_AT] != _START or text[_TAIL_AT:] != _TAIL:
+    if message[_START_PLACE] != _START or message[_TAIL_PLACE] != _TAIL:
         return None
-    quoted = text[text_at:_TAIL_AT]
+    quoted = message[text_at]
     try:
-        msg_id = _string(text[_ID_AT:_ID_END])
+        msg_id = _string(message[_ID_PLACE])
         said = _string(quoted)
     except (msgspec.DecodeError, UnicodeError):
         return None

@@ -20,11 +20,14 @@ class Repeats:
 
     def is_new(self, msg_id: str) -> bool:
         """Remembers the id; False if it was known."""
-        newer = self._newer
-        if msg_id in newer or msg_id in self._older:
+        if msg_id in self._older:
             return False
+        newer = self._newer
+        count = len(newer)
         newer.add(msg_id)
-        if len(newer) >= self._kept_max:
+        if len(newer) == count:
+            return False
+        if count + 1 >= self._kept_max:
             self._older, self._newer = newer, set()
         return True
 

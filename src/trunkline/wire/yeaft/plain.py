@@ -16,10 +16,11 @@ _TEXT_AT = len(plain_head("0" * 36))
 HEAD: Final = slice(_TEXT_AT)
 """The place of the head in an envelope. Our ids all have the same length."""
 _TAIL = "}]}}}"
-_TAIL_AT = -len(_TAIL)
+# Made once: a slice that is written out is made anew each time.
+_TEXT_PLACE, _TAIL_PLACE = slice(_TEXT_AT, -len(_TAIL)), slice(-len(_TAIL), None)
 _TAIL_BYTES = _TAIL.encode()
 _EVENT = '{"type":"text_chunk","content":'
-_CONTENT_AT = len(_EVENT)
+_EVENT_PLACE = slice(len(_EVENT))
 
 
 class _Event(msgspec.Struct, tag="text_chunk", gc=False):
@@ -41,9 +42,9 @@ _BROKEN = (msgspec.DecodeError, UnicodeError, RecursionError)
 def to_line(state: Inward, text: str) -> str | None:
     """The event of an envelope that has `state.plain_head` in the place of its head; None if it
     goes on otherwise than a piece of text does."""
-    if text[_TAIL_AT:] != _TAIL:
+    if text[_TAIL_PLACE] != _TAIL:
         return None
-    quoted = text[_TEXT_AT:_TAIL_AT]
+    quoted = text[_TEXT_PLACE]
     try:
         said = _string(quoted)
     except _BROKEN:
@@ -59,15 +60,15 @@ def from_lines(state: Outward, lines: list[str], start: int = 0) -> list[bytes]:
     """The envelopes of the pieces of text that a machine has said in one turn: one for each event
     from `start` on, up to the first that is anything else."""
     head, tail = state.text_head, state.plain_tail
-    tail_at = -len(tail)
+    content, tail_at = _content_place(tail), slice(-len(tail), None)
     texts: list[str] = []
     bodies: list[bytes] = []
     try:
         for line in islice(lines, start, None):
-            if line[:_CONTENT_AT] != _EVENT:
+            if line[_EVENT_PLACE] != _EVENT:
                 break
-            if line[tail_at:] == tail:
-                quoted = line[_CONTENT_AT:tail_at]
+            if line[tail_at] == tail:
+                quoted = line[content]
                 text = _string(quoted)
                 body = quoted.encode()
             else:
@@ -80,7 +81,7 @@ def from_lines(state: Outward, lines: list[str], start: int = 0) -> list[bytes]:
                         break
                     state.plain_turn = turn_id
                     state.plain_tail = tail = f',"turn_id":{_encode(turn_id).decode()}}}'
-                    tail_at = -len(tail)
+                    content, tail_at = _content_place(tail), slice(-len(tail), None)
                 body = _encode(text)
             if not text:
                 break
@@ -92,3 +93,8 @@ def from_lines(state: Outward, lines: list[str], start: int = 0) -> list[bytes]:
         # The end is all that is kept, and none is empty.
         state.note(state.plain_turn, "", "".join(texts[-TAIL_CHARS:]))
     return bodies
+
+
+def _content_place(tail: str) -> slice:
+    """Where the text stands, in its quotes, in a line with that end."""
+    return slice(len(_EVENT), -len(tail))
