@@ -17,7 +17,7 @@ from trunkline.control.machine import Machine
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.services.paging import visible
-from trunkline.control.starting import DEFAULT_SESSION_CONFIG, agent_config
+from trunkline.control.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -109,6 +109,7 @@ class SessionRecords:
                 )
             ).one()
         given = dict(agent) if agent else None
+        check_choices(new.session_config or {}, "session_config")
         return {
             "id": new_id(),
             "org_id": machine.org_id,

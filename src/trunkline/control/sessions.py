@@ -35,7 +35,7 @@ from trunkline.control.session_records import (
     Session,
     SessionRecords,
 )
-from trunkline.control.starting import build_start
+from trunkline.control.starting import build_start, check_choices
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.turns import Turns, history_of, messages_of, say
@@ -246,6 +246,7 @@ class Sessions:
         session, machine = await self._running(who, session_id)
         if not patch:
             raise InvalidRequest("nothing to change")
+        check_choices(patch)
         await self._records.reconfigure(session.id, patch)
         if self._machines.is_expected(machine):
             self._machines.delivery.send(machine, Configure(session_id, patch))

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import msgspec
 from sqlalchemy import select
 
 from trunkline.control.commands import Start
+from trunkline.control.errors import InvalidRequest
+from trunkline.control.records.fields import Confirm, MaxTokens, Name, Names, Temperature, Text
 from trunkline.control.services import Services
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -24,10 +27,32 @@ AGENT_FIELDS = (
 )
 
 
+class _Choices(msgspec.Struct, kw_only=True):
+    """What every runtime understands of an agent's configuration, as an agent's record has it.
+    Names that only one runtime knows pass."""
+
+    system_prompt: Text | None = None
+    model: Name | None = None
+    temperature: Temperature | None = None
+    max_tokens: MaxTokens | None = None
+    tools: Names | None = None
+    confirm: Confirm | None = None
+
+
+def check_choices(config: dict[str, Any], name: str = "agent_config") -> None:
+    """A machine that is told nonsense goes by its defaults: then a tool would run that a person
+    was to be asked about. `session_config` may say the same things."""
+    try:
+        msgspec.convert(config, _Choices)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"{name}: {error}") from error
+
+
 def agent_config(agent: dict[str, Any] | None, overrides: dict[str, Any]) -> dict[str, Any]:
     """The agent's fields, with what the session's creator chose on top; unset ones left out."""
+    check_choices(overrides)
     config = {name: agent[name] for name in AGENT_FIELDS if agent and agent[name] is not None}
-    return {**config, **overrides}
+    return {**config, **{name: value for name, value in overrides.items() if value is not None}}
 
 
 async def build_start(store: Store, services: Services, session_id: str) -> Start | None:

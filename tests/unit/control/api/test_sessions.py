@@ -103,6 +103,48 @@ async def test_cancel_and_configure_are_accepted(api: Api) -> None:
         assert (await api.call(ann, "PATCH", f"{path}/config", body))[0] == 400
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"confirm": "sometimes"},
+        {"confirm": True},
+        {"temperature": "hot"},
+        {"temperature": 3},
+        {"max_tokens": 0},
+        {"tools": "bash"},
+        {"model": ""},
+        {"system_prompt": 7},
+    ],
+    ids=str,
+)
+async def test_a_choice_that_makes_no_sense_is_refused_and_no_default_takes_its_place(
+    api: Api, config: dict[str, Any]
+) -> None:
+    ann = api.people.ann
+    machine_id = await api.schedule(ann)
+    for place in ("agent_config", "session_config"):
+        status, answer = await api.call(
+            ann, "POST", "/sessions", {"machine_id": machine_id, place: config}
+        )
+        assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+        assert place in answer["error"]["message"]
+        assert next(iter(config)) in answer["error"]["message"]
+    session_id = await api.make(ann, "/sessions", {"machine_id": machine_id})
+    status, answer = await api.call(ann, "PATCH", f"/sessions/{session_id}/config", config)
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+async def test_a_choice_of_null_is_the_agents_own(api: Api) -> None:
+    ann = api.people.ann
+    machine_id = await api.schedule(ann)
+    agent_id = await api.make(ann, "/agents", {"name": "careful", "confirm": "always"})
+    chosen = {"agent_config": {"confirm": None, "of_a_runtime": {"x": 1}}}
+    new = {"machine_id": machine_id, "agent_id": agent_id, **chosen}
+    _, session = await api.call(ann, "POST", "/sessions", new)
+    assert session["agent_config"]["confirm"] == "always"
+    assert session["agent_config"]["of_a_runtime"] == {"x": 1}
+
+
 async def test_of_many_answers_to_a_question_one_wins(api: Api) -> None:
     ann, session_id = api.people.ann, await new_session(api)
     await api.core.approvals.asked(session_id, ann.user_id, "q1", {"tool_name": "shell"})
