@@ -260,10 +260,16 @@ async def test_the_close_handshake_is_answered(
 # --- A machine that does not read ----------------------------------------------------------------
 
 
-async def test_a_machine_that_does_not_read_is_cut_and_slows_nobody(
-    user: TestUser, line: RawWs, session: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For lines that are opened from here on."""
     monkeypatch.setattr(limits, "LINE_UNSENT_BYTES_MAX", 1_000_000)
+
+
+@pytest.mark.usefixtures("little_patience")
+async def test_a_machine_that_does_not_read_is_cut_and_slows_nobody(
+    user: TestUser, line: RawWs, session: str
+) -> None:
     line.stop_reading()
     async with user.reader(session) as reader:
         offline = asyncio.create_task(reader.until_type("session_status"))

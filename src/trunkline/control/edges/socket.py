@@ -1,4 +1,4 @@
-"""A WebSocket of JSON text messages, as every edge but the VM's uses it.
+"""A WebSocket of JSON text messages, as every edge uses it.
 
 Joins fragments, checks text, answers pings, bounds what is unsent, and says goodbye. An edge
 overrides `opened`, `take` and `ended`; what it cannot take it raises as `CloseLine`.
@@ -26,18 +26,30 @@ _log = structlog.get_logger(__name__)
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _CLOSE = WSMsgType.PING, WSMsgType.CLOSE
 RATE_LIMITED = 4029
-INTERNAL_ERROR = 1011
 
 
 class Socket(WSListener):
     """One connection."""
 
-    def __init__(self, *, bytes_max: int, per_minute: int, unsent_max: int) -> None:
+    internal_error = 1011
+    """What it is closed with when a message could not be handled."""
+
+    def __init__(
+        self,
+        *,
+        bytes_max: int,
+        per_minute: int,
+        unsent_max: int,
+        early_bytes_max: int | None = None,
+    ) -> None:
+        """`early_bytes_max`: of a message until the edge says `known`."""
         self._now = asyncio.get_running_loop().time
         self.last_seen = self._now()
         """When the peer last said anything, pings included."""
         self.is_open = False
-        self._assembler = Assembler(bytes_max)
+        self._bytes_max = bytes_max
+        self._assembler = Assembler(bytes_max if early_bytes_max is None else early_bytes_max)
+        self._is_known = early_bytes_max is None
         self._rate = RateLimit(per_minute) if per_minute else None
         self._unsent_max = unsent_max
         self._texts: list[str] = []
@@ -70,6 +82,12 @@ class Socket(WSListener):
         """The connection is gone, whoever ended it. Comes once."""
 
     # --- For the edge to call ---------------------------------------------------------------------
+
+    def known(self) -> None:
+        """Who speaks here is known by now, and may send messages of full size."""
+        self._is_known = True
+        self._assembler.bytes_max = self._bytes_max
+        self._is_plain = self.is_open and self._assembler.idle
 
     def count(self) -> None:
         """Counts a message against the rate limit."""
@@ -111,7 +129,8 @@ class Socket(WSListener):
 
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._transport = transport
-        self.is_open = self._is_plain = True
+        self.is_open = True
+        self._is_plain = self._is_known
         self.opened()
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
@@ -155,7 +174,7 @@ class Socket(WSListener):
                 self.close(INVALID_TEXT, "text that is not UTF-8")
             case _:
                 _log.error("a message could not be handled", exc_info=error)
-                self.close(INTERNAL_ERROR, "internal error")
+                self.close(self.internal_error, "internal error")
 
     def _any_frame(self, frame: WSFrame) -> None:
         if not self.is_open:
@@ -170,7 +189,7 @@ class Socket(WSListener):
         elif kind in (_TEXT, _BINARY, _CONTINUATION):
             opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
             whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
-            self._is_plain = self._assembler.idle
+            self._is_plain = self._is_known and self._assembler.idle
             if whole is not None:
                 check_text(whole)
                 self.take(whole.decode())

@@ -9,24 +9,23 @@ import asyncio
 import msgspec
 import structlog
 from msgspec import UNSET
-from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from trunkline import limits
 from trunkline.control import events
 from trunkline.control.auth import VmClaims
 from trunkline.control.commands import Command
 from trunkline.control.door.head import Head
-from trunkline.control.door.websocket import adopt, send_close
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.vm_commands import to_wire
 from trunkline.control.edges.vm_host import VmHost
 from trunkline.control.errors import InvalidRequest, LimitReached
 from trunkline.control.log import SessionLog
 from trunkline.control.machine import Machine
-from trunkline.wire.errors import CloseLine, Malformed
-from trunkline.wire.frames import Assembler, check_text
+from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink, encode
-from trunkline.wire.semibot.connection import Connection, State
+from trunkline.wire.semibot.connection import Connection
 from trunkline.wire.semibot.messages import (
     Ack,
     Auth,
@@ -47,12 +46,6 @@ from trunkline.wire.semibot.messages import (
 
 _log = structlog.get_logger(__name__)
 
-_TEXT = WSMsgType.TEXT
-_PING = WSMsgType.PING
-_CLOSE = WSMsgType.CLOSE
-_CONTINUATION = WSMsgType.CONTINUATION
-_BINARY = WSMsgType.BINARY
-
 
 def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
     """An upgrade request for `/ws/vm`."""
@@ -64,85 +57,64 @@ def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
     adopt(transport, head, VmLine(host, user_id, head.query.get("ticket")), limits.FRAME_BYTES_MAX)
 
 
-class VmLine(WSListener):
+class VmLine(Socket):
     """One WebSocket of one execution plane."""
 
+    internal_error = CloseCode.INTERNAL_ERROR
+
     def __init__(self, host: VmHost, user_id: str, ticket: str | None) -> None:
+        super().__init__(
+            bytes_max=limits.FRAME_BYTES_MAX,
+            early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
+            per_minute=0,  # the connection counts
+            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+        )
         self.user_id = user_id
         self.ticket = ticket
         self.machine: Machine | None = None
         self.claims: VmClaims | None = None
         """What the newest token says that this line was opened with, or given since."""
         self.capabilities: frozenset[str] = frozenset()
-        self.last_seen = host.now()
-        self.was_active = True
-        """Set by every frame and cleared by the sweep: a clock reading less per frame."""
         self._host = host
         self._connection = Connection(per_minute=host.rate_limit, early_max=limits.AUTH_QUEUE_MAX)
-        self._assembler = Assembler(limits.AUTH_FRAME_BYTES_MAX)
-        self._transport: WSTransport
         self._logs: dict[str, SessionLog] = {}
         self._auth_deadline: asyncio.TimerHandle | None = None
         self._log = host.log
         self._metrics = host.metrics
         self._starting: dict[str, float] = {}
-        self._texts: list[str] = []
-        self._is_plain = False
-        """A final text frame is a message, and all there is to do with it is to take it."""
 
-    # --- picows ---------------------------------------------------------------------------------
+    # --- Socket -----------------------------------------------------------------------------------
 
-    def on_ws_connected(self, transport: WSTransport) -> None:
-        self._transport = transport
+    def opened(self) -> None:
         self._host.lines.add(self)
         loop = asyncio.get_running_loop()
         self._auth_deadline = loop.call_later(
             limits.AUTH_TIMEOUT_S, self.close, CloseCode.AUTH_FAILED, "no auth in time"
         )
 
-    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        try:
-            if (
-                self._is_plain
-                and frame.msg_type == _TEXT
-                and frame.fin
-                and not (frame.rsv1 or frame.rsv2 or frame.rsv3)
-            ):
-                self._texts.append(frame.get_payload_as_utf8_text())
-                if frame.last_in_buffer:
-                    self._take_texts()
-            else:
-                self._take_texts()
-                self._any_frame(frame)
-        except Exception as error:
-            self._take_texts()
-            self._failed(error)
+    def take(self, text: str) -> None:
+        message = self._connection.receive(text, self._now())
+        if message is not None:
+            self._dispatch(message)
 
-    def on_ws_disconnected(self, transport: WSTransport) -> None:
-        self._end()
-
-    def pause_writing(self) -> None:
-        """Nothing to do: the next `send` looks at what is unsent."""
-
-    def resume_writing(self) -> None:
-        """Nothing to do."""
-
-    def _take_texts(self) -> None:
+    def take_all(self, texts: list[str]) -> None:
         """The messages that one read of the socket brought, in one tight loop.
 
         Nearly all are events with nothing special about them, and those go straight to the log.
         """
-        self.was_active = True
-        texts, self._texts = self._texts, []
+        if not self._connection.is_unlimited:
+            super().take_all(texts)
+            return
         logs, append, starting = self._logs, self._log.append, self._starting
+        streamed = events.STREAMED
         plain = 0
         for text in texts:
             try:
                 message = decode_uplink(text)
                 if type(message) is not SseEvent:
                     self._dispatch(message)
-                    if not self._is_plain:
-                        break  # the line was closed
+                    if not self.is_open:
+                        break
                     continue
                 plain += 1
                 log, data = logs.get(message.session_id), message.data
@@ -151,8 +123,7 @@ class VmLine(WSListener):
                     or message.seq is not None
                     or starting
                     or type(data) is not str
-                    or '"execution_' in data
-                    or '"approval_' in data
+                    or not data.startswith(streamed)
                 ):
                     self._event(message)
                 elif log.pending:
@@ -160,47 +131,32 @@ class VmLine(WSListener):
                 else:
                     append(log, data)
             except Exception as error:
-                self._failed(error)
-                if not self._is_plain:
+                self.failed(error)
+                if not self.is_open:
                     break
         self._metrics.events_received += plain
 
-    def _failed(self, error: Exception) -> None:
-        """A frame or message could not be taken: warn and go on, or close the line."""
-        match error:
-            case Malformed():
-                self._metrics.malformed += 1
-                _log.warning("malformed message", machine=self._machine_id, problem=str(error))
-                if error.request_id is not None:
-                    body = ErrorBody(code="INVALID_REQUEST", message=str(error))
-                    self.send(Response(id=error.request_id, error=body))
-            case UnicodeDecodeError():
-                self.close(CloseCode.INVALID_TEXT, "text that is not UTF-8")
-            case CloseLine():
-                self.close(error.code, error.reason)
-            case _:
-                _log.error("a frame could not be handled", machine=self._machine_id, exc_info=error)
-                self.close(CloseCode.INTERNAL_ERROR, "internal error")
+    def failed(self, error: Exception) -> None:
+        """A message that cannot be read is skipped; whoever asked is told."""
+        if not isinstance(error, Malformed):
+            super().failed(error)
+            return
+        self._metrics.malformed += 1
+        _log.warning("malformed message", machine=self._machine_id, problem=str(error))
+        if error.request_id is not None:
+            body = ErrorBody(code="INVALID_REQUEST", message=str(error))
+            self.tell(Response(id=error.request_id, error=body))
 
-    def _any_frame(self, frame: WSFrame) -> None:
-        """Every frame that is not a plain message on a live line without a rate limit."""
-        self.was_active = True
-        if frame.rsv1 or frame.rsv2 or frame.rsv3:
-            raise CloseLine(CloseCode.PROTOCOL_ERROR, "reserved bits without an extension")
-        kind = frame.msg_type
-        if kind == _PING:
-            self._transport.send_pong(frame.get_payload_as_bytes())
-        elif kind == _CLOSE:
-            self.close(CloseCode.OK, "")
-        elif kind in (_TEXT, _BINARY, _CONTINUATION):
-            opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2
-            whole = self._assembler.feed(opcode, frame.fin, frame.get_payload_as_bytes())
-            self._is_plain = self._connection.is_unlimited and self._assembler.idle
-            if whole is not None:
-                check_text(whole)
-                message = self._connection.receive(whole, self._host.now())
-                if message is not None:
-                    self._dispatch(message)
+    def close(self, code: int, reason: str) -> None:
+        if self.is_open:
+            _log.info("line closed", machine=self._machine_id, code=int(code), reason=reason)
+        super().close(code, reason)
+
+    def ended(self) -> None:
+        self._connection.closed()
+        self._logs = {}
+        self._stop_deadline()
+        self._host.ended(self)
 
     # --- Messages -------------------------------------------------------------------------------
 
@@ -245,7 +201,7 @@ class VmLine(WSListener):
         data = event.data
         if not isinstance(data, str):
             data = events.to_text(data)
-        if '"execution_' in data or '"approval_' in data:
+        if not data.startswith(events.STREAMED) and events.may_matter(data):
             self._host.watched(self, log, data)
         else:
             self._log.append(log, data)
@@ -285,11 +241,10 @@ class VmLine(WSListener):
     def go_live(self, machine: Machine, init: Downlink) -> None:
         """The token was good and the machine is attached: `init`, then what came early."""
         self.machine = machine
-        self._assembler.bytes_max = limits.FRAME_BYTES_MAX
+        self.known()
         self._logs = machine.logs
         self._starting = machine.starting
-        self.send(init)
-        self._is_plain = self._connection.is_unlimited and self._assembler.idle
+        self.tell(init)
         for message in self._connection.live():
             self._dispatch(message)
 
@@ -302,10 +257,6 @@ class VmLine(WSListener):
         """The one that it showed; what is encrypted for this line is encrypted with it."""
         return self._connection.auth.token if self._connection.auth is not None else ""
 
-    @property
-    def is_open(self) -> bool:
-        return self._connection.state is not State.CLOSED
-
     def deliver(self, command: Command) -> None:
         message = to_wire(command, named_turns=bool(self.capabilities))
         if message is None:
@@ -314,23 +265,23 @@ class VmLine(WSListener):
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)
             message.data.acked = (log and log.machine_seq) or 0
-        self.send(message)
+        self.tell(message)
 
     def withdraw(self, turn_id: str) -> bool:
         """What was delivered is on the wire."""
         return False
 
     def acknowledge(self, acked: dict[str, int]) -> None:
-        self.send(Ack(acked=acked))
+        self.tell(Ack(acked=acked))
 
     def complain(self, code: str, message: str, session_id: str | None = None) -> None:
         """One message was no good; the line lives on (000 §8)."""
         error = Error(error=ErrorBody(code=code, message=message))
         if session_id is not None:
             error.session_id = session_id[:200]
-        self.send(error)
+        self.tell(error)
 
-    def send(self, message: Downlink) -> None:
+    def tell(self, message: Downlink) -> None:
         if not self.is_open:
             return
         frame = encode(message)
@@ -339,11 +290,7 @@ class VmLine(WSListener):
             return
         sent = self._metrics.sent
         sent[type(message)] = sent.get(type(message), 0) + 1
-        self._transport.send(_TEXT, frame)
-        unsent = self._transport.underlying_transport.get_write_buffer_size()
-        if unsent > limits.LINE_UNSENT_BYTES_MAX:
-            _log.warning("the machine does not read; cutting its line", machine=self._machine_id)
-            self._transport.underlying_transport.abort()
+        self.send(frame)
 
     def _too_large(self, message: Downlink) -> None:
         """A frame that the wire does not allow: sent without what can be done without."""
@@ -351,35 +298,10 @@ class VmLine(WSListener):
         _log.error("a message is too large for one frame", machine=self._machine_id, message=kind)
         if isinstance(message, StartSession) and message.data.snapshot is not UNSET:
             message.data.snapshot = UNSET
-            self.send(message)
+            self.tell(message)
         elif isinstance(message, Response) and message.error is None:
             body = ErrorBody(code="RESULT_TOO_LARGE", message="the result does not fit a frame")
-            self.send(Response(id=message.id, error=body))
-
-    def pause(self, paused: bool) -> None:
-        """While the disk does not keep up, machines are not read."""
-        transport = self._transport.underlying_transport
-        if paused:
-            transport.pause_reading()
-        else:
-            transport.resume_reading()
-
-    def close(self, code: int, reason: str) -> None:
-        """From here on nothing of this line is taken any more."""
-        if not self.is_open:
-            return
-        self._end()
-        _log.info("line closed", machine=self._machine_id, code=int(code), reason=reason)
-        send_close(self._transport, code, reason)
-
-    def _end(self) -> None:
-        if not self.is_open:
-            return
-        self._connection.closed()
-        self._is_plain = False
-        self._logs = {}
-        self._stop_deadline()
-        self._host.ended(self)
+            self.tell(Response(id=message.id, error=body))
 
     def _stop_deadline(self) -> None:
         if self._auth_deadline is not None:

@@ -194,7 +194,7 @@ class VmHost:
                 self._tasks.spawn(self._tell_keys(line, line.machine), "keys changed")
 
     async def _tell_keys(self, line: "VmLine", machine: Machine) -> None:
-        line.send(Init(data=await self._access(machine, line.token)))
+        line.tell(Init(data=await self._access(machine, line.token)))
 
     # --- After authentication -----------------------------------------------------------------
 
@@ -206,13 +206,13 @@ class VmHost:
         assert line.machine is not None
         ids = message.pending_ids[: limits.RESUME_IDS_MAX]
         results = await self.requests.results_of(line.machine, ids)
-        line.send(ResumeResponse(results=dict(results)))
+        line.tell(ResumeResponse(results=dict(results)))
         self.machines.delivery.resumed(line.machine, line)
         if "seq" in line.capabilities and message.turns is not None:
             await self._recovery.redeliver(line.machine, message.turns)
 
     def watched(self, line: "VmLine", log: SessionLog, data: str) -> None:
-        """An event that a record may depend on."""
+        """An event that may mean more than its text."""
         assert line.machine is not None
         self._lifecycle.append(line.machine, log, data)
 
@@ -241,11 +241,8 @@ class VmHost:
         now = self.now()
         for line in list(self.lines):
             if self.log.is_stalled:
-                line.was_active = True  # it is we who do not listen
-            if line.was_active:
-                line.was_active = False
-                line.last_seen = now
-            elif now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
+                line.last_seen = now  # it is we who do not listen
+            if now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
                 line.close(CloseCode.TIMEOUT, "no sign of life")
         self._renew_tokens()
 
@@ -264,5 +261,5 @@ class VmHost:
         for line, claims in list(islice(due, limits.VM_TOKENS_RENEWED_PER_S)):
             token, line.claims = self._auth.renew_vm_token(claims)
             data = TokenData(token=token, expires_at=line.claims.exp * 1000)
-            line.send(Token(data=data))
+            line.tell(Token(data=data))
             _log.info("token renewed", machine=claims.vm_id, user=line.user_id)

@@ -117,7 +117,7 @@ class VmRequests:
     def _answer(
         self, line: "VmLine", request_id: str, result: Any, error: ErrorBody | None
     ) -> None:
-        line.send(Response(id=request_id, result=result, error=error))
+        line.tell(Response(id=request_id, result=result, error=error))
 
     def report(self, line: "VmLine", message: FireAndForget) -> None:
         caller = self._caller(line, message.session_id, message.method)
