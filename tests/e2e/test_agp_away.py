@@ -63,6 +63,9 @@ async def test_a_device_that_left_is_offline_and_gets_nothing_any_more(
     await device.leave()
     await _gone(user)
     await user.say(session_id, "hello?")
+    said, waits = await events_of(user, session_id)
+    assert (said["type"], waits["type"]) == ("user_message", "session_status")
+    assert (waits["machine"], waits["held"]) == ("offline", True)
     assert device.received == []
 
 
@@ -130,6 +133,7 @@ async def test_neither_depends_on_how_soon_it_is_recorded_that_a_prompt_was_sent
         recorded.set()
 
 
+@pytest.mark.proves("notes-4-answer-after-reconnect")
 async def test_an_answer_may_come_after_a_reconnect_from_the_app_s_own_file(
     user: TestUser, device: ScriptedDevice
 ) -> None:

@@ -9,6 +9,9 @@ import pytest
 from tests.support.agp import ScriptedDevice, device_of, new_device, register
 from tests.support.control import Control, ControlProcess, TestUser, running
 from tests.support.eventually import eventually
+from tests.support.raw_ws import RawWs
+from trunkline.control.edges.agp_records import AgpRecords
+from trunkline.control.machine import Machine
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -50,6 +53,7 @@ async def test_a_device_that_says_and_proves_who_it_is_is_served(user: TestUser,
 
 
 @pytest.mark.parametrize("path", ["/", "/ws/agp"])
+@pytest.mark.proves("notes-4-token-alone")
 async def test_a_device_s_token_alone_is_a_complete_handshake(user: TestUser, path: str) -> None:
     made = await register(user)
     async with ScriptedDevice(user.control.url, token=made["token"], path=path) as device:
@@ -83,6 +87,7 @@ async def test_a_device_s_token_alone_is_a_complete_handshake(user: TestUser, pa
     ],
 )
 @pytest.mark.proves("003-2-guid-and-user-id-required", "003-2-missing-is-no-websocket")
+@pytest.mark.proves("notes-4-nobody-is-400")
 async def test_an_incomplete_or_impossible_url_gets_no_websocket(
     control: Control, given: dict[str, str]
 ) -> None:
@@ -94,10 +99,14 @@ async def test_a_url_that_cannot_be_read_gets_no_websocket(control: Control) -> 
     device = ScriptedDevice(control.url, path="/ws/agp")
     device.url += "&".join(f"x{number}=1" for number in range(100))
     assert await _status(device) == 400
+    for path in ("/", "/ws/agp"):
+        raw = RawWs(f"{control.url}{path}?guid=%zz&user_id=u&token=dev_t")
+        assert (await raw.connect()).status == 400
 
 
 @pytest.mark.parametrize("wrong", ["token", "guid", "user_id", "person"])
 @pytest.mark.proves("003-2-token-is-checked")
+@pytest.mark.proves("notes-4-wrong-token-is-1008")
 async def test_a_token_that_does_not_fit_ends_the_line_with_1008(
     control: Control, user: TestUser, wrong: str
 ) -> None:
@@ -164,6 +173,23 @@ async def test_a_new_token_ends_the_line_of_the_old_one(user: TestUser) -> None:
     async with device_of(user, fresh) as device:
         await _is_served(user, device)
         assert device.of("session.prompt")[0]["payload"]["agent_app"] == "claude"
+
+
+async def test_a_token_that_ends_in_the_middle_of_the_handshake_is_refused(
+    user: TestUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, apps = await register(user), AgpRecords.apps
+    renewals = [made["guid"]]
+
+    async def slow(records: AgpRecords, machine: Machine) -> dict[str, str]:
+        found = await apps(records, machine)
+        while renewals:
+            await register(user, guid=renewals.pop())
+        return found
+
+    monkeypatch.setattr(AgpRecords, "apps", slow)
+    async with device_of(user, made) as device:
+        assert await device.closed() == 1008
 
 
 async def test_a_device_that_was_removed_stays_out_until_it_gets_a_new_token(

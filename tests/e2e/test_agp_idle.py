@@ -67,6 +67,7 @@ async def _prompt(device: ScriptedDevice, user: TestUser) -> None:
 
 
 @pytest.mark.parametrize("word", [_ping, _prompt])
+@pytest.mark.proves("notes-4-pings")
 async def test_a_text_ping_and_a_message_to_the_device_count(
     server: Server, user: TestUser, word: object
 ) -> None:
@@ -92,6 +93,19 @@ async def test_a_websocket_ping_counts_and_is_answered(server: Server, user: Tes
         await raw.frame(PING, b"still?")
         await raw.pong(b"still?")
         host.sweep()
+        assert host.lines == {line}
+
+
+async def test_while_the_disk_stalls_the_silence_is_ours(server: Server, user: TestUser) -> None:
+    host = _host(server)
+    async with await new_device(user) as device:
+        (line,) = host.lines
+        server._core.log._stall(True)  # machines are not read now
+        _age(line, 301)
+        host.sweep()
+        server._core.log._stall(False)
+        host.sweep()
+        await device.round_trip()
         assert host.lines == {line}
 
 

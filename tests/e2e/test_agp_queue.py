@@ -40,6 +40,7 @@ async def _ends(reader: SseReader, count: int) -> list[Json]:
 # --- One at a time -------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("notes-4-one-prompt-at-a-time")
 async def test_a_session_has_one_prompt_at_a_time_and_the_rest_waits_its_turn(
     user: TestUser, device: ScriptedDevice
 ) -> None:
@@ -120,6 +121,7 @@ async def test_a_cancel_takes_back_what_waits_too(user: TestUser, device: Script
 
 
 @pytest.mark.proves("003-5-one-answer-for-a-prompt")
+@pytest.mark.proves("notes-4-two-answers-to-a-cancel")
 async def test_of_two_answers_to_a_cancelled_prompt_the_first_counts(
     user: TestUser, device: ScriptedDevice
 ) -> None:

@@ -110,6 +110,25 @@ async def test_how_long_a_device_is_away_is_not_its_silence(server: Server, user
         assert (await reader.until_type("execution_complete"))["content"] == "done meanwhile"
 
 
+async def test_while_the_disk_stalls_no_turn_is_taken_for_lost(
+    server: Server, user: TestUser
+) -> None:
+    async with await new_device(user) as device:
+        watch = _Watch(server)
+        session_id, _ = await _at_work(user, device)
+        watch.passes(0)
+        watch.passes(599)
+        server._core.log._stall(True)  # machines are not read now
+        watch.passes(601)
+        server._core.log._stall(False)
+        watch.passes(0)
+        watch.passes(599)
+        await device.respond(await device.prompt("work"), "done")
+        async with user.reader(session_id) as reader:
+            await reader.until(lambda one: any("execution_" in event.data for event in one.events))
+            assert "DEVICE_SILENT" not in reader.events[-1].data
+
+
 async def test_a_device_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
     server: Server, user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ async def test_a_message_becomes_a_prompt_and_what_the_device_says_reaches_reade
     "003-6-tool-statuses",
     "003-6-location",
 )
+@pytest.mark.proves("notes-4-update-without-title")
 async def test_a_tool_call_starts_goes_on_and_is_over(
     user: TestUser, device: ScriptedDevice
 ) -> None:
@@ -187,6 +188,7 @@ async def test_each_stop_reason_ends_the_turn_in_its_own_way(
     assert _some(end, "type", "content", "cancelled", "error", "code") == wanted
 
 
+@pytest.mark.proves("notes-4-no-reply")
 async def test_an_empty_answer_to_which_nothing_was_said_is_no_reply(
     user: TestUser, device: ScriptedDevice
 ) -> None:

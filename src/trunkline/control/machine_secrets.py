@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Row, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.clock import Clock
@@ -58,7 +59,7 @@ class MachineSecrets:
                 "hash": digest(token),
                 "agent_apps": agent_apps or known.agent_apps,
             }
-            await self._renew(known.machine_id, values)
+            await self._renew(known, values)
             return msgspec.structs.replace(known, agent_apps=values["agent_apps"]), token
         return await self._add(user_id, "agp", guid, guid or "device", token, agent_apps), token
 
@@ -110,18 +111,9 @@ class MachineSecrets:
         machine_id, now = new_id(), self._clock()
         if kind == "agp":
             guid = guid or machine_id
-        mine = and_(
-            machines.c.user_id == user_id,
-            machines.c.kind == kind,
-            machines.c.state.not_in(_ENDED),
-        )
         try:
             async with self._store.write() as connection:
-                count = await connection.scalar(
-                    select(func.count()).select_from(machines).where(mine)
-                )
-                if count is not None and count >= limits.DEVICES_PER_USER_MAX:
-                    raise LimitReached(f"this user has {count} of them already; remove one first")
+                await _check_room(connection, user_id, kind)
                 await connection.execute(
                     insert(machines).values(
                         id=machine_id,
@@ -147,17 +139,17 @@ class MachineSecrets:
             raise Conflict("this guid is taken", code="GUID_TAKEN") from error
         return Known(machine_id, user_id, guid or "", agent_apps)
 
-    async def _renew(self, machine_id: str, values: dict[str, Any]) -> None:
+    async def _renew(self, known: Known, values: dict[str, Any]) -> None:
+        """A new token; one that was given up is a device again, and counts as one."""
+        given_up = and_(machines.c.id == known.machine_id, machines.c.state.in_(_ENDED))
         async with self._store.write() as connection:
+            if await connection.scalar(select(machines.c.id).where(given_up)) is not None:
+                await _check_room(connection, known.user_id, "agp")
+                await connection.execute(update(machines).where(given_up).values(state="pending"))
             await connection.execute(
                 update(machine_secrets)
-                .where(machine_secrets.c.machine_id == machine_id)
+                .where(machine_secrets.c.machine_id == known.machine_id)
                 .values(values)
-            )
-            await connection.execute(
-                update(machines)
-                .where(machines.c.id == machine_id, machines.c.state.in_(_ENDED))
-                .values(state="pending")
             )
         self.renewed += 1
 
@@ -173,6 +165,18 @@ class MachineSecrets:
         )
         async with self._store.read() as connection:
             return (await connection.execute(query)).first()
+
+
+async def _check_room(connection: AsyncConnection, user_id: str, kind: str) -> None:
+    """Raises unless the user may have one more of that kind."""
+    mine = and_(
+        machines.c.user_id == user_id,
+        machines.c.kind == kind,
+        machines.c.state.not_in(_ENDED),
+    )
+    count = await connection.scalar(select(func.count()).select_from(machines).where(mine))
+    if count is not None and count >= limits.DEVICES_PER_USER_MAX:
+        raise LimitReached(f"this user has {count} of them already; remove one first")
 
 
 def _record(row: Row[Any], *, ended: bool = False) -> Known:

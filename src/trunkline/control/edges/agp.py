@@ -54,24 +54,22 @@ class AgpLine(Socket):
         self._host.detach(self)
 
     def take_all(self, texts: list[str]) -> None:
-        """The messages that one read of the socket brought, in one tight loop: nearly all are
-        pieces of text, which go straight to the log."""
-        device, ts, updates = self.device, self._host.clock(), 0
-        for text in texts:
+        """The messages that one read of the socket brought. Nearly all are pieces of text, and a
+        stream is bounded by how fast the log takes it, not by a rate."""
+        ts, updates, at = self._host.clock(), 0, 0
+        while at < len(texts) and self.is_open:
             try:
-                if device.text(text):
-                    updates += 1
-                    continue
-                message = decode_uplink(text)
-                if type(message) is Update and device.update(message, ts):
-                    # A stream is bounded by how fast the log takes it, not by a rate.
-                    updates += 1
-                else:
-                    self._other(message)
+                start, at = at, self.device.texts(texts, at)
+                updates += at - start
+                if at < len(texts):
+                    at += 1
+                    message = decode_uplink(texts[at - 1])
+                    if type(message) is Update and self.device.update(message, ts):
+                        updates += 1
+                    else:
+                        self._other(message)
             except Exception as error:
                 self.failed(error)
-            if not self.is_open:
-                break
         received = self._metrics.received
         received[Update] = received.get(Update, 0) + updates
 

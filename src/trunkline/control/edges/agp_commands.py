@@ -13,6 +13,13 @@ DEFAULT_APP = "openclaw"
 _OPENCLAW = "openclaw"
 
 
+def needed(say: Say) -> Say:
+    """What a prompt is made of. The rest, history and files, AGP has no place for: it would only
+    take memory while the message waits."""
+    attached = {"attachments": _attached(say.metadata)}
+    return Say(say.session_id, say.turn_id, say.message, [], attached)
+
+
 def prompt_of(say: Say, known: Known, agent_app: str) -> Prompt:
     """A user's message; sent again it has the same id."""
     return Prompt(
@@ -23,31 +30,36 @@ def prompt_of(say: Say, known: Known, agent_app: str) -> Prompt:
             session_id=say.session_id,
             prompt_id=say.turn_id,
             agent_app=agent_app,
-            content=blocks(say.message, *_notes(say.metadata.get("attachments"))),
+            content=blocks(say.message, *map(_note, _attached(say.metadata))),
         ),
     )
 
 
-def cancel_of(say: Say, known: Known, agent_app: str) -> Cancel:
+def cancel_of(session_id: str, turn_id: str, known: Known, agent_app: str) -> Cancel:
     return Cancel(
-        msg_id=msg_id_of("cancel", say.turn_id),
+        msg_id=msg_id_of("cancel", turn_id),
         guid=known.guid,
         user_id=known.user_id,
-        payload=CancelPayload(say.session_id, say.turn_id, agent_app),
+        payload=CancelPayload(session_id, turn_id, agent_app),
     )
 
 
-def _notes(attachments: Any) -> list[str]:
-    """AGP carries text only: the app is told what it does not get."""
+def _attached(metadata: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The names and kinds of a message's files."""
+    attachments = metadata.get("attachments")
     if not isinstance(attachments, list):
         return []
-    notes = []
-    for one in attachments[: limits.ATTACHMENTS_MAX]:
-        if isinstance(one, dict):
-            name, mime = (str(one.get(field) or "")[:200] for field in ("name", "mime"))
-            kind = f", {mime}" if mime else ""
-            notes.append(f"[attachment {name!r}{kind}: not sent, this device takes text only]")
-    return notes
+    return [
+        {field: str(one.get(field) or "")[:200] for field in ("name", "mime")}
+        for one in attachments[: limits.ATTACHMENTS_MAX]
+        if isinstance(one, dict)
+    ]
+
+
+def _note(attached: dict[str, str]) -> str:
+    """AGP carries text only: the app is told what it does not get."""
+    kind = f", {attached['mime']}" if attached["mime"] else ""
+    return f"[attachment {attached['name']!r}{kind}: not sent, this device takes text only]"
 
 
 def agent_app_of(

@@ -1,11 +1,14 @@
 """What a device's URL says of it (003 §2): complete, or refused with no WebSocket. Pure."""
 
+import re
 from collections.abc import Mapping
 
 import msgspec
 
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
+
+_BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -14,6 +17,13 @@ class Asked(msgspec.Struct, frozen=True):
     guid: str
     user_id: str
     token: str
+
+
+def check_url(request: bytes) -> None:
+    """The first line of the request: an escape that is none cannot be read as what was meant."""
+    line, _, _ = request.partition(b"\r\n")
+    if _BROKEN_ESCAPE.search(line):
+        raise InvalidRequest("the URL has a broken escape")
 
 
 def read_query(query: Mapping[str, str], *, is_open: bool) -> Asked:

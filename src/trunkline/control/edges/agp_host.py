@@ -1,17 +1,14 @@
-"""What stands behind every AGP device's line: who it is, what it was at, and the watch over it.
+"""What stands behind every AGP device's line: who it is, the device in memory, and the watch.
 
 `AgpLine` turns frames into messages and calls here for everything that has to wait.
 """
 
 import asyncio
-from collections import Counter
+from functools import partial
 
 import structlog
-from sqlalchemy import select
 
 from trunkline import limits
-from trunkline.control import events
-from trunkline.control.auth import Principal
 from trunkline.control.commands import Start
 from trunkline.control.core import Core
 from trunkline.control.door.dispatch import AGP
@@ -19,16 +16,14 @@ from trunkline.control.door.door import refuse
 from trunkline.control.door.head import Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.agp import AgpLine, RefusedLine
-from trunkline.control.edges.agp_commands import agent_app_of
 from trunkline.control.edges.agp_device import AgpDevice
-from trunkline.control.edges.agp_handshake import Asked, read_query
-from trunkline.control.errors import LimitReached, NotFound, TrunklineError, Unauthorized
+from trunkline.control.edges.agp_handshake import Asked, check_url, read_query
+from trunkline.control.edges.agp_records import AgpRecords
+from trunkline.control.edges.agp_refusals import AgpRefusals
+from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
 from trunkline.control.machine import Machine
 from trunkline.control.machine_secrets import Known
-from trunkline.control.store.schema import machine_secrets, machines, sessions, turns, users
-from trunkline.control.turns import say
 from trunkline.wire.agp.close_codes import CloseCode
-from trunkline.wire.agp.translate import read_logged
 
 _log = structlog.get_logger(__name__)
 
@@ -46,14 +41,16 @@ class AgpHost:
         self.clock = core.clock
         self.lines: set[AgpLine] = set()
         self._devices: dict[str, AgpDevice] = {}
+        """Those that are here, or were lately."""
+        self._records = AgpRecords(core)
+        self._refusals = AgpRefusals(core)
         self._unknown = 0
         """Connections that are being looked up."""
-        self._lookups: Counter[str] = Counter()
-        """How many names of what is not a device's own are being looked up, by user."""
 
     # --- Coming in --------------------------------------------------------------------------------
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
+        check_url(head.raw)
         asked = read_query(head.query, is_open=self._core.settings.open_agp)
         if self._unknown >= limits.UNKNOWN_SOCKETS_MAX:
             raise LimitReached("too many connections have not shown who they are yet")
@@ -89,11 +86,13 @@ class AgpHost:
             known = await self._known(asked)
             machine = await self._core.machines.get(known.machine_id)
             device = self._devices.get(machine.id) or await self._load(machine, known)
-            device = self._devices.setdefault(machine.id, device)  # another may be faster
+            apps = await self._records.apps(machine)  # they may have changed while it was away
         if machine.state in _ENDED:
             raise Unauthorized("this device was given up")
-        device.known = known
-        device.apps = await self._apps(machine)  # they may have changed while it was away
+        # Nothing waits from here until the line is attached. Meanwhile another connection may have
+        # loaded the device too, or the sweep may have let go of it.
+        device = self._devices.setdefault(machine.id, device)
+        device.known, device.apps = known, apps
         return device
 
     async def _known(self, asked: Asked) -> Known:
@@ -107,53 +106,15 @@ class AgpHost:
             # With a token: whose it is asks for what is another's. Without: so does who it says.
             who = known.user_id if asked.token else asked.user_id
             kind = "user" if known.guid == asked.guid and asked.token else "device"
-            self._refused(who, kind, asked.user_id if kind == "user" else asked.guid)
+            self._refusals.named(who, kind, asked.user_id if kind == "user" else asked.guid)
             raise Unauthorized("the device is another user's, or the token another device's")
         return known
 
-    # --- After a restart --------------------------------------------------------------------------
-
     async def _load(self, machine: Machine, known: Known) -> AgpDevice:
-        """A device that is seen for the first time since the start: what it was at."""
-        core = self._core
-        device = AgpDevice(
-            core, machine, known, lambda kind, name: self._foreign(machine, kind, name)
-        )
-        open_turns = await core.turns.open_of(list(machine.logs))
-        for turn in open_turns:
-            device.restore(say(turn, []))
-        # Only there a repeat could do harm: what is said of a turn that has ended is not taken.
-        busy = list(dict.fromkeys(turn.session_id for turn in open_turns))
-        for session_id in busy[: limits.AGP_LOADED_SESSIONS_MAX]:
-            log, newest = machine.logs[session_id], limits.AGP_LOADED_EVENTS_MAX
-            after = max(0, log.last_id - newest)
-            if after == 0:
-                device.recall_whole(session_id)
-            for _, line in await core.log.read(log, after, newest):
-                if (event := read_logged(line)) is not None:
-                    device.recall(session_id, event)
-                elif (said := events.look(line)) is not None and said.type == "user_message":
-                    device.recall_whole(session_id, said.turn)
+        """A device that is seen for the first time since the start, or after a long while."""
+        device = AgpDevice(self._core, machine, known, partial(self._refusals.foreign, machine))
+        await self._records.fill(device)
         return device
-
-    async def _apps(self, machine: Machine) -> dict[str, str]:
-        query = select(
-            sessions.c.id,
-            sessions.c.runtime_type,
-            sessions.c.openclaw_config,
-            sessions.c.agent_config["agent_app"].label("agent_app"),
-        ).where(sessions.c.machine_id == machine.id, sessions.c.status == "active")
-        async with self._core.store.read() as connection:
-            rows = (await connection.execute(query)).all()
-        apps = {
-            row.id: agent_app_of(
-                {"agent_app": row.agent_app},
-                row.runtime_type,
-                is_openclaw=row.openclaw_config is not None,
-            )
-            for row in rows
-        }
-        return {session_id: app for session_id, app in apps.items() if app is not None}
 
     # --- Lines ------------------------------------------------------------------------------------
 
@@ -185,70 +146,29 @@ class AgpHost:
             line.device.line = None
         self._core.machines.detach(line.device.machine, line)
 
-    def sweep(self) -> None:
-        now = asyncio.get_running_loop().time()
-        for line in list(self.lines):
-            if now - max(line.last_seen, line.last_told) > limits.AGP_IDLE_S:
-                line.close(CloseCode.IDLE, "nothing was said for too long")
-        for device in self._devices.values():
-            try:
-                device.sweep()
-            except Exception:  # the others are not to suffer from it
-                _log.exception("a device could not be looked after", machine=device.machine.id)
-
     def say_goodbye(self) -> None:
         for line in list(self.lines):
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
-    # --- What is not a device's to name -----------------------------------------------------------
+    # --- Once a second ----------------------------------------------------------------------------
 
-    def _foreign(self, machine: Machine, kind: str, name: str) -> None:
-        """A device named what is not its own: not taken, and audited if it is somebody else's."""
-        self.metrics.malformed += 1
-        _log.warning("not this device's", machine=machine.id, kind=kind, name=name[:64])
-        if name and self._lookups[machine.user_id] < limits.AGP_LOOKUPS_MAX:
-            self._refused(machine.user_id, kind, name)
-        elif name:
-            # Too many to look at each: it is counted, so that none hides behind the others.
-            who = Principal(machine.user_id, machine.org_id, "member")
-            self._core.refusals.note(who, "agp", NotFound(kind, name))
+    def sweep(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for line in list(self.lines):
+            if self._core.log.is_stalled:
+                line.last_seen = now  # it is we who do not listen
+            if now - max(line.last_seen, line.last_told) > limits.AGP_IDLE_S:
+                line.close(CloseCode.IDLE, "nothing was said for too long")
+        for device in list(self._devices.values()):
+            try:
+                device.sweep()
+            except Exception:  # the others are not to suffer from it
+                _log.exception("a device could not be looked after", machine=device.machine.id)
+            if self._is_long_gone(device):
+                del self._devices[device.machine.id]
 
-    def _refused(self, user_id: str, kind: str, name: str) -> None:
-        self._lookups[user_id] += 1
-        self._core.tasks.spawn(self._note(user_id, kind, name), "agp refusal")
-
-    async def _note(self, user_id: str, kind: str, name: str) -> None:
-        try:
-            owner = await self._owner(kind, name)
-        finally:
-            self._lookups[user_id] -= 1
-            if not self._lookups[user_id]:
-                del self._lookups[user_id]
-        if owner in (None, user_id):
-            return
-        async with self._core.store.read() as connection:
-            org_id = await connection.scalar(select(users.c.org_id).where(users.c.id == user_id))
-        if org_id is not None:
-            who = Principal(user_id, org_id, "member")
-            self._core.refusals.note(who, "agp", NotFound(kind, name))
-
-    async def _owner(self, kind: str, name: str) -> str | None:
-        match kind:
-            case "device":
-                query = (
-                    select(machines.c.user_id)
-                    .join(machine_secrets, machine_secrets.c.machine_id == machines.c.id)
-                    .where(machine_secrets.c.guid == name)
-                )
-            case "session":
-                query = select(sessions.c.user_id).where(sessions.c.id == name)
-            case "turn":
-                query = (
-                    select(sessions.c.user_id)
-                    .join(turns, turns.c.session_id == sessions.c.id)
-                    .where(turns.c.id == name)
-                )
-            case _:
-                return name
-        async with self._core.store.read() as connection:
-            return await connection.scalar(query)
+    def _is_long_gone(self, device: AgpDevice) -> bool:
+        """It would be loaded again from the records as it is."""
+        away_ms = self.clock() - device.machine.last_seen_ms
+        is_away = device.line is None and away_ms > limits.AGP_FORGOTTEN_S * 1000
+        return is_away and device.is_idle

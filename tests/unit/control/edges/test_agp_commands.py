@@ -6,7 +6,13 @@ from uuid import UUID
 import pytest
 
 from trunkline.control.commands import Say
-from trunkline.control.edges.agp_commands import agent_app_of, cancel_of, checked_app, prompt_of
+from trunkline.control.edges.agp_commands import (
+    agent_app_of,
+    cancel_of,
+    checked_app,
+    needed,
+    prompt_of,
+)
 from trunkline.control.machine_secrets import Known
 
 KNOWN = Known("machine", "user_123", "device_001", [])
@@ -22,8 +28,8 @@ def test_the_same_prompt_has_the_same_id_and_every_other_message_another() -> No
     assert once.msg_id == again.msg_id == str(UUID(once.msg_id))
     others = {
         prompt_of(_say("other"), KNOWN, "openclaw").msg_id,
-        cancel_of(_say(), KNOWN, "openclaw").msg_id,
-        cancel_of(_say("other"), KNOWN, "openclaw").msg_id,
+        cancel_of("session", "turn", KNOWN, "openclaw").msg_id,
+        cancel_of("session", "other", KNOWN, "openclaw").msg_id,
     }
     assert len(others - {once.msg_id}) == 3
 
@@ -39,6 +45,17 @@ def test_hostile_attachments_are_named_within_bounds() -> None:
     notes = prompt_of(_say(attachments=wild), KNOWN, "openclaw").payload.content[1:]
     assert len(notes) == 20
     assert all("\n" not in (note.text or "") and len(note.text or "") < 700 for note in notes)
+
+
+def test_what_waits_is_no_more_than_the_prompt_needs() -> None:
+    files = [{"name": "a.png", "mime": "image/png", "base64": "A" * 1000}, {"name": "b.txt"}, 7]
+    say = _say(attachments=files, yeaft={"more": "x" * 1000})
+    kept = needed(say)
+    assert prompt_of(kept, KNOWN, "openclaw") == prompt_of(say, KNOWN, "openclaw")
+    assert kept.history == []
+    assert "AAAA" not in repr(kept)
+    assert "xxxx" not in repr(kept)
+    assert needed(kept) == kept
 
 
 @pytest.mark.parametrize(

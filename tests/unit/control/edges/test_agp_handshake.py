@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.control.edges.agp_handshake import Asked, read_query
+from trunkline.control.edges.agp_handshake import Asked, check_url, read_query
 from trunkline.control.errors import InvalidRequest
 
 ALL = {"guid": "device_001", "user_id": "user_123", "token": "dev_x"}
@@ -35,3 +35,14 @@ def test_what_is_missing_or_impossible_is_named(
     with pytest.raises(InvalidRequest) as refused:
         read_query(query, is_open=is_open)
     assert problem in refused.value.message
+
+
+@pytest.mark.parametrize("escape", ["%", "%4", "%zz", "%4z", "%%41", "%u0041"])
+def test_a_broken_escape_is_named(escape: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        check_url(f"GET /?guid=a{escape}&user_id=u HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert "escape" in refused.value.message
+
+
+def test_escapes_that_are_whole_and_whatever_the_headers_hold_are_read() -> None:
+    check_url(b"GET /?guid=%41%2f%2F%25zz HTTP/1.1\r\nHost: x\r\nCookie: 100%\r\n\r\n")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from trunkline.control.commands import Say
 from trunkline.control.edges.prompts import Prompts
 from trunkline.control.errors import LimitReached
+from trunkline.control.outbox import size_of
 
 
 def said(turn_id: str, session_id: str = "s") -> Say:
@@ -73,13 +74,51 @@ def test_what_waits_has_a_bound_and_what_is_known_does_not_count_twice() -> None
     assert prompts.add(said("1", "other")) is not None
 
 
+def large(turn_id: str, session_id: str = "s") -> Say:
+    return Say(session_id, turn_id, "x" * 1_000_000, [], {})
+
+
+def test_what_waits_in_all_sessions_has_a_bound_in_bytes_too() -> None:
+    prompts = Prompts(waiting_bytes_max=2_000_000 + 2 * size_of(said("1")))
+    assert prompts.add(large("1", "a")) is not None
+    assert prompts.add(large("2", "b")) is not None  # what is at work does not wait
+    prompts.add(large("3", "a"))
+    prompts.add(large("4", "b"))
+    for session_id in "ab":
+        with pytest.raises(LimitReached) as full:
+            prompts.add(said("5", session_id))
+        assert full.value.code == "MACHINE_BUSY"
+    assert prompts.add(large("4", "b")) is None  # it waits already
+    assert [one.turn_id for one in prompts.waiting()] == ["3", "4"]
+
+
+@pytest.mark.parametrize("way", ["ended", "withdrawn", "dropped"])
+def test_what_waits_no_more_makes_room(way: str) -> None:
+    prompts = Prompts(waiting_bytes_max=1_500_000)
+    prompts.add(said("1"))
+    for round_ in range(3):
+        now, waits = prompts.current("s"), f"waits-{round_}"
+        assert now is not None
+        prompts.add(large(waits))
+        if way == "ended":
+            assert prompts.ended("s", now.turn_id) == large(waits)
+        elif way == "withdrawn":
+            assert prompts.withdraw(waits)
+        else:
+            prompts.drop("s")
+            prompts.add(said("1"))
+    assert prompts.add(large("last")) is None
+
+
 def test_a_session_can_be_forgotten() -> None:
     prompts = Prompts()
     prompts.add(said("1"))
     prompts.add(said("2"))
     assert [one.turn_id for one in prompts.drop("s")] == ["1", "2"]
+    assert prompts.is_empty
     assert prompts.drop("s") == []
     assert prompts.add(said("3")) == said("3")
+    assert not prompts.is_empty
 
 
 _TURNS = st.sampled_from("abcdef")
