@@ -92,6 +92,7 @@ async def test_frames_behind_the_upgrade_request_are_not_lost(user: TestUser) ->
     "001-2.3-connection-id-optional",
     "001-3.3-connected",
 )
+@pytest.mark.proves("notes-2-connected")
 async def test_the_greeting_says_who_is_there(user: TestUser) -> None:
     async with await user.vm(), client_of(user) as first:
         await first.create_session()
@@ -110,6 +111,7 @@ async def test_the_greeting_says_who_is_there(user: TestUser) -> None:
     "001-3.3-heartbeat",
     "001-7-connection-watch",
 )
+@pytest.mark.proves("notes-2-heartbeat-seq")
 async def test_heartbeats_come_by_themselves(
     user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

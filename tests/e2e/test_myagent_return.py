@@ -80,6 +80,7 @@ POSITIONS: dict[str, Callable[[Json], Json]] = {
     "001-3.1-reconnect",
     "001-7-reconnecting",
 )
+@pytest.mark.proves("notes-2-replay")
 async def test_a_client_gets_what_it_missed_and_then_what_is_new(
     user: TestUser, vm: ScriptedVm, how: str
 ) -> None:
@@ -99,6 +100,7 @@ async def test_a_client_gets_what_it_missed_and_then_what_is_new(
         assert [one["seq"] for one in second.received] == list(range(1, len(second.received) + 1))
 
 
+@pytest.mark.proves("notes-2-reconnect-in-content")
 async def test_the_session_may_be_named_in_the_content(user: TestUser, vm: ScriptedVm) -> None:
     async with client_of(user) as first:
         session = await streamed(first, vm, 5)
@@ -147,6 +149,22 @@ async def test_a_session_that_was_never_followed_is_shown_from_the_beginning(
         await client.reconnect(session)
         await has_piece(client, session, 3)
         assert numbers(client, session) == [0, 1, 2, 3]
+
+
+async def test_a_page_that_was_loaded_anew_asks_for_everything_as_often_as_it_likes(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    """The greeting has number 1: who has got 0 has got nothing, on whichever connection."""
+    async with client_of(user) as first:
+        session = await streamed(first, vm, 4)
+    for _ in range(2):
+        async with client_of(user) as page:
+            await page.reconnect(session)  # on from where the last connection was: nothing
+            await page.answered()
+            assert numbers(page, session) == []
+            await page.reconnect(session, last_seq=0)
+            await has_piece(page, session, 3)
+            assert numbers(page, session) == [0, 1, 2, 3]
 
 
 async def test_a_client_that_left_in_the_middle_of_its_replay_loses_nothing(
@@ -301,6 +319,7 @@ async def test_steps_and_questions_keep_their_ids_on_every_connection(
 
 
 @pytest.mark.proves("001-7-batched-delivery")
+@pytest.mark.proves("notes-2-pieces-are-deltas")
 async def test_replays_and_live_events_meet_without_a_gap_while_a_machine_streams(
     user: TestUser, vm: ScriptedVm
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 from tests.support.control import Control, ControlProcess, TestUser, running
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
-from trunkline import limits
 from trunkline.control.clock import now_ms
 
 
@@ -75,6 +74,7 @@ async def restore(client: MyAgentClient, signed: Any, **position: Any) -> None:
     await client.send("user.reconnect_with_state", signed_state=signed, **position)
 
 
+@pytest.mark.proves("notes-2-state-exported", "notes-2-signed-state-form")
 async def test_a_state_has_the_known_form(user: TestUser, vm: ScriptedVm) -> None:
     async with client_of(user) as client:
         session = await client.create_session({"agent_config": {"api_key": "very secret"}})
@@ -93,8 +93,10 @@ async def test_a_state_has_the_known_form(user: TestUser, vm: ScriptedVm) -> Non
     assert "very secret" not in json.dumps(signed)
 
 
+@pytest.mark.parametrize("position", [{}, {"last_seq": 0}], ids=["none", "nothing yet"])
+@pytest.mark.proves("notes-2-state-restored")
 async def test_a_state_brings_its_session_back_with_what_came_since(
-    user: TestUser, vm: ScriptedVm
+    user: TestUser, vm: ScriptedVm, position: Json
 ) -> None:
     async with client_of(user) as first:
         session = await first.create_session()
@@ -102,7 +104,7 @@ async def test_a_state_brings_its_session_back_with_what_came_since(
         signed = await export(first, session)
         await talk(first, vm, session, "two")
     async with client_of(user) as second:
-        await restore(second, signed)
+        await restore(second, signed, **position)
         restored = await second.expect("agent.state_restored")
         assert restored["session_id"] == session
         assert restored["metadata"]["state_integrity"] == "verified"
@@ -130,6 +132,7 @@ async def test_a_position_beside_the_state_counts_more(user: TestUser, vm: Scrip
         assert answers == ["re: two", "re: three"]
 
 
+@pytest.mark.proves("notes-2-signed-state-bounds")
 async def test_a_state_holds_a_hundred_messages_and_a_hundred_kilobytes_at_most(
     user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -144,7 +147,7 @@ async def test_a_state_holds_a_hundred_messages_and_a_hundred_kilobytes_at_most(
         signed = await export(client, session)
         assert signed["state"]["messages"][-1]["content"] == f"re: {large}"
         size = len(json.dumps(signed["state"]))
-        assert 60_000 < size <= limits.MYAGENT_STATE_BYTES_MAX
+        assert 60_000 < size <= 100 * 1024
         await restore(client, signed)
         await client.expect("agent.state_restored")
 
@@ -173,14 +176,26 @@ CHANGES: dict[str, Callable[[Json], Any]] = {
     "a state that is a list": _changed("state", []),
     "a time that is text": _changed("timestamp", "now"),
     "more in it": _changed("state.more", "x" * 200_000),
-    "nothing": lambda _signed: None,
     "text": lambda _signed: "signed",
     "a list": lambda signed: [signed],
     "its state alone": lambda signed: signed["state"],
 }
 
 
+async def test_a_return_without_a_state_says_what_is_missing(user: TestUser) -> None:
+    async with client_of(user) as client:
+        for fields in ({}, {"signed_state": None}, {"content": {"last_seq": 3}}):
+            seen = len(client.received)
+            await client.send("user.reconnect_with_state", **fields)
+            fault = await client.fault("MISSING_FIELD", after=seen)
+            assert (fault["event"], fault["content"]) == (
+                "system.error",
+                "signed_state is missing",
+            )
+
+
 @pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.proves("notes-2-signed-state-hmac")
 async def test_a_changed_state_is_refused(user: TestUser, vm: ScriptedVm, change: str) -> None:
     async with client_of(user) as client:
         session = await client.create_session()
@@ -201,6 +216,7 @@ async def test_the_order_of_its_fields_does_not_matter(user: TestUser, vm: Scrip
         await client.expect("agent.state_restored")
 
 
+@pytest.mark.proves("notes-2-signed-state-seven-days")
 async def test_a_state_lives_for_seven_days(
     user: TestUser, vm: ScriptedVm, clock: TurnedClock
 ) -> None:
@@ -225,6 +241,21 @@ async def test_a_state_of_a_session_that_is_gone_is_refused(
         fault = await stranger.fault("SESSION_NOT_FOUND")
         assert fault["event"] == "system.error"
         assert stranger.of_session(session) == []
+
+
+async def test_a_state_is_no_key_to_a_session_for_anybody_else(
+    control: Control, vm: ScriptedVm, user: TestUser
+) -> None:
+    """Not even for somebody who may see the session: what is signed is one client's own place."""
+    org_id = (await control.ok("GET", f"/users/{user.id}"))["org_id"]
+    admin = await control.user("orla", org_id=org_id, role="org_admin")
+    async with client_of(user) as client, client_of(admin) as other:
+        session = await client.create_session()
+        signed = await export(client, session)
+        assert (await admin.ok("GET", f"/sessions/{session}"))["id"] == session
+        await restore(other, signed)
+        assert (await other.fault("SESSION_NOT_FOUND"))["event"] == "system.error"
+        assert other.of_session(session) == []
 
 
 async def test_a_state_counts_after_a_restart(tmp_path: Path) -> None:

@@ -129,11 +129,30 @@ async def test_another_users_question_cannot_be_answered_from_a_session_of_ones_
         await client.respond({**asked, "session_id": own}, True)
         fault = await client.fault("APPROVAL_NOT_FOUND")
         assert fault["session_id"] == own
+        assert fault["content"] == f"approval '{asked['step_id']}' not found", "no id but hers"
         (refused,) = await refusals(eve, "approval")
         assert refused["id"] == (name or asked["step_id"].split("_")[1])
         assert vm.of_type("approval_response") == []
         await owner.respond(asked, True)
         await vm.expect("approval_response")
+
+
+async def test_an_attempt_at_a_question_that_was_shown_before_a_restart_is_audited(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "hub", rate_limit_per_minute=0) as control:
+        ann, eve = await control.user("ann"), await control.user("eve")
+        async with await ann.vm() as vm, await eve.vm(), client_of(ann) as owner:
+            await secret_session(owner, vm, "req-1")
+            asked = owner.of_event("agent.user_confirm")[0]
+            own = await eve.session()
+    async with running(tmp_path / "hub", rate_limit_per_minute=0) as control:
+        eve = TestUser(control, eve.id, eve.token)
+        async with client_of(eve) as client:
+            await client.respond({**asked, "session_id": own}, True)
+            await client.fault("APPROVAL_NOT_FOUND")
+        (refused,) = await refusals(eve, "approval")
+        assert refused["id"] == "req-1"
 
 
 async def test_another_users_place_is_no_place(

@@ -76,6 +76,7 @@ def check_rules(messages: list[Json]) -> None:
     "001-4.1-basic-flow",
     "001-4.2-tool-flow",
 )
+@pytest.mark.proves("notes-2-seq")
 async def test_a_turn_from_the_first_word_to_the_answer(
     client: MyAgentClient, vm: ScriptedVm
 ) -> None:
@@ -130,6 +131,7 @@ async def test_a_turn_from_the_first_word_to_the_answer(
     UUID(session)
 
 
+@pytest.mark.proves("notes-2-one-turn-at-a-time")
 async def test_a_second_message_while_a_turn_runs_is_an_error_without_effect(
     client: MyAgentClient, vm: ScriptedVm
 ) -> None:
@@ -194,6 +196,47 @@ async def test_cancel_ends_in_interrupted(client: MyAgentClient, vm: ScriptedVm)
     assert client.of_event("agent.final_answer") == []
 
 
+async def test_cancel_is_answered_where_nothing_runs_too(
+    client: MyAgentClient, user: TestUser, vm: ScriptedVm
+) -> None:
+    """A page that shows work, and is wrong, waits for it."""
+    session = await begin(client, vm)
+    await vm.event(session, type="execution_complete", content="done")
+    await client.expect("agent.final_answer")
+    await client.cancel(session)
+    told = await client.expect("agent.interrupted")
+    assert (told["session_id"], told["metadata"]["reason"]) == (session, "idle")
+    await user.ok("DELETE", f"/sessions/{session}")
+    await client.expect("agent.session_end")
+    seen = len(client.received)
+    await client.cancel(session)
+    await client.expect("agent.interrupted", after=seen)
+    assert (await user.ok("GET", f"/sessions/{session}"))["status"] == "closed"
+
+
+async def test_an_error_names_the_message_that_it_answers_and_a_failed_turn_none(
+    client: MyAgentClient, vm: ScriptedVm
+) -> None:
+    session = await begin(client, vm)
+    await client.say(session, "more")
+    refused = await client.fault("TURN_RUNNING")
+    assert refused["metadata"]["answers"] == "user.message"
+    await vm.event(session, type="execution_error", error="no", code="MODEL_ERROR")
+    failed = await client.fault("MODEL_ERROR")
+    assert "answers" not in failed["metadata"]
+
+
+@pytest.mark.parametrize("content", ["", "  ", "\n\t", {"text": " "}], ids=repr)
+async def test_a_message_that_says_nothing_is_refused(
+    client: MyAgentClient, vm: ScriptedVm, content: Any
+) -> None:
+    session = await client.create_session()
+    await client.say(session, content)
+    fault = await client.fault("MISSING_FIELD")
+    assert fault["event"] == "system.error"
+    assert [one for one in vm.of_type("user_message") if one["session_id"] == session] == []
+
+
 @pytest.mark.proves(
     "001-3.2-error",
     "001-6-agent-failure",
@@ -208,6 +251,7 @@ async def test_a_turn_that_fails_is_an_agent_error(client: MyAgentClient, vm: Sc
 
 
 @pytest.mark.proves("001-3.2-session-end")
+@pytest.mark.proves("notes-2-session-end")
 async def test_a_closed_session_is_told(
     client: MyAgentClient, vm: ScriptedVm, user: TestUser
 ) -> None:
@@ -239,6 +283,7 @@ async def test_many_sessions_share_a_connection_and_stay_apart(
 
 
 @pytest.mark.proves("001-4.1-agent-instance")
+@pytest.mark.proves("notes-2-session-created")
 async def test_a_session_is_made_as_the_client_wants_it(
     client: MyAgentClient, vm: ScriptedVm, user: TestUser
 ) -> None:
@@ -296,6 +341,7 @@ async def test_a_session_of_another_client_can_be_spoken_to_and_is_followed_from
     assert (await client.expect("agent.final_answer"))["session_id"] == session
 
 
+@pytest.mark.proves("notes-2-typed-shape")
 async def test_the_answer_comes_in_the_shape_that_was_asked_for(
     user: TestUser, vm: ScriptedVm
 ) -> None:

@@ -34,6 +34,7 @@ def test_a_connections_number_is_put_on_the_translated_bytes() -> None:
     assert (message["seq"], message["event_id"], message["content"]) == (7, "c-1-7", "}")
 
 
+@pytest.mark.proves("notes-2-chunk-index")
 def test_pieces_of_text_count_from_zero_in_each_turn() -> None:
     piece = {"type": "text_chunk", "content": "x"}
     again = {**SAID, "turn_id": "t2"}
@@ -52,12 +53,14 @@ def test_pieces_of_two_turns_are_counted_apart() -> None:
     ("stage", "kind"),
     [("reasoning", "reasoning"), ("replan", "planning"), ("model", "analysis"), (None, "analysis")],
 )
+@pytest.mark.proves("notes-2-thinking-type")
 def test_thinking_says_which_kind_it_is(stage: str | None, kind: str) -> None:
     message = one({"type": "thinking", "content": "hm", "stage": stage})
     assert (message["event"], message["content"]) == ("agent.thinking", "hm")
     assert message["metadata"]["thinking_type"] == kind
 
 
+@pytest.mark.proves("notes-2-tool-call", "notes-2-tool-result")
 def test_a_tool_call_and_its_result_share_a_step() -> None:
     start = {
         "type": "tool_call_start",
@@ -117,6 +120,7 @@ def test_skills_and_mcp_calls_are_tools_of_their_type(kind: str, field: str) -> 
     assert (result["step_id"], result["content"]["result"]) == (call["step_id"], "read")
 
 
+@pytest.mark.proves("notes-2-final-answer")
 def test_the_answer_says_what_it_took() -> None:
     usage = {"type": "usage", "tokens_in": 7, "tokens_out": 3, "models": {"small": {}}}
     final = one(END, SAID, usage)
@@ -147,6 +151,7 @@ def test_an_end_without_words_has_those_that_were_streamed() -> None:
         ({"rows": []}, "structured"),
     ],
 )
+@pytest.mark.proves("notes-2-answer-types")
 def test_the_type_of_an_answer_is_told(content: Any, kind: str) -> None:
     assert one({**END, "content": content}, SAID)["metadata"]["answer_type"] == kind
     typed = one({**END, "content": content}, SAID, typed=True)
@@ -186,6 +191,7 @@ def test_a_closed_session_has_ended() -> None:
     assert message["metadata"] == {"reason": "user_closed", "total_duration_ms": 5}
 
 
+@pytest.mark.proves("notes-2-plans")
 def test_the_first_plan_is_made_and_later_ones_are_progress() -> None:
     plan = {"type": "plan", "plan": [{"title": "a", "status": "pending"}]}
     messages = shown(SAID, plan, plan, END, {**SAID, "turn_id": "t2"}, plan)

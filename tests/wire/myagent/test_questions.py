@@ -12,6 +12,7 @@ UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 ASK: Json = {"type": "approval_request", "request_id": "r 1", "tool_name": "bash", "message": "?"}
 
 
+@pytest.mark.proves("notes-2-confirm-metadata")
 def test_a_question_shows_what_is_to_be_done() -> None:
     asked = {**ASK, "tool_input": {"c": 1}, "timeout_seconds": 60, "tool_call_id": "c1"}
     message = shown(SAID, asked)[0]

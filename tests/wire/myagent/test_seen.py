@@ -6,7 +6,7 @@ import pytest
 
 from trunkline.wire.errors import Malformed
 from trunkline.wire.myagent.messages import Uplink
-from trunkline.wire.myagent.seen import NOTHING, Seen, seen_of
+from trunkline.wire.myagent.seen import UNSAID, Seen, seen_of
 
 CONNECTION = "01a1de65-9dbe-7a01-b850-b54788f601e3"
 
@@ -14,8 +14,8 @@ CONNECTION = "01a1de65-9dbe-7a01-b850-b54788f601e3"
 @pytest.mark.parametrize(
     ("fields", "seen"),
     [
-        ({}, NOTHING),
-        ({"content": "text", "metadata": []}, NOTHING),
+        ({}, UNSAID),
+        ({"content": "text", "metadata": []}, UNSAID),
         ({"last_seq": 7}, Seen(None, 7)),
         ({"last_seq": "7"}, Seen(None, 7)),
         ({"content": {"last_seq": 7}}, Seen(None, 7)),
@@ -35,8 +35,5 @@ def test_a_position_is_found_wherever_it_stands(fields: Any, seen: Seen) -> None
 )
 def test_what_was_never_given_out_is_refused(value: Any) -> None:
     for fields in ({"last_seq": value}, {"content": {"last_event_id": value}}):
-        try:
-            seen = seen_of(Uplink("user.reconnect", **fields), 1000)
-        except Malformed:
-            continue
-        assert seen == NOTHING
+        with pytest.raises(Malformed):
+            seen_of(Uplink("user.reconnect", **fields), 1000)

@@ -1,5 +1,9 @@
 """Signed state: it opens with its key, unchanged and in its time, and never else."""
 
+import hashlib
+import hmac
+import json
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -29,6 +33,16 @@ def test_another_state_under_the_same_signature_does_not(
     if other != state:
         with pytest.raises(StateRefused):
             opened({**kept, "state": other})
+
+
+@pytest.mark.proves("notes-2-signed-state-hmac")
+def test_the_signature_is_hmac_sha_256_of_all_that_is_beside_it() -> None:
+    signed = msgspec.to_builtins(sign(KEY, {"b": "é", "a": 1}, NOW))
+    signature = signed.pop("signature")
+    text = json.dumps(signed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert signature == hmac.new(KEY, text.encode(), hashlib.sha256).hexdigest()
+    state = json.dumps(signed["state"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert signed["checksum"] == hashlib.sha256(state.encode()).hexdigest()
 
 
 def test_another_key_does_not_open_it() -> None:

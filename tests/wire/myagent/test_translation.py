@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,6 +160,7 @@ def _with_results(pieces: list[Json]) -> list[Json]:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["t1", "t2", ""]), TEXT), max_size=20))
+@pytest.mark.proves("notes-2-pieces-are-deltas")
 def test_the_pieces_of_an_answer_are_the_answer(pieces: list[tuple[str, str]]) -> None:
     said = [{"type": "user_message", "turn_id": name} for name in ("t1", "t2")]
     story = [{"type": "text_chunk", "content": text, "turn_id": name} for name, text in pieces]
@@ -212,6 +214,14 @@ def test_a_translation_that_begins_later_gives_the_same_messages(
         live_made = from_events(live, event_id, text)
         late_made = from_events(late, event_id, text)
         assert live_made == late_made
+
+
+@pytest.mark.parametrize("event", ["agent.error", "agent.interrupted"])
+def test_what_answers_a_message_of_the_client_ends_no_turn(event: str) -> None:
+    told = {"event": event, "content": "no", "metadata": {"answers": "user.message"}}
+    assert to_events(Inward(), decode_downlink(json.dumps(told))) == []
+    told["metadata"] = {}
+    assert len(to_events(Inward(), decode_downlink(json.dumps(told)))) == 1
 
 
 @given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode))

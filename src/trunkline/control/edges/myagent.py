@@ -95,16 +95,17 @@ class MyAgentConnection(Socket):
             await self._commands.do(message)
         except (Malformed, InvalidRequest) as error:
             code = getattr(error, "code", "INVALID_MESSAGE")
-            self.out.fault(None, code, str(error))
+            self.out.fault(None, code, str(error), answers=message.event)
         except StateRefused as error:
-            self.out.fault(None, error.code, str(error))
+            self.out.fault(None, error.code, str(error), answers=message.event)
         except TrunklineError as error:
             if isinstance(error, NotFound):
                 self._core.refusals.note(self.who, "myagent", error)
-            self.out.fault(session_id, error.code, error.message)
+            self.out.fault(session_id, error.code, error.message, answers=message.event)
         except Exception:
             _log.exception("a client's message could not be done", name=message.event)
-            self.out.fault(None, "INTERNAL_ERROR", "something went wrong here; the log says what")
+            problem = "something went wrong here; the log says what"
+            self.out.fault(None, "INTERNAL_ERROR", problem, answers=message.event)
         finally:
             if self._is_paused and len(self._work) < limits.MYAGENT_WAITING_MAX // 2:
                 self._hold_back(False)

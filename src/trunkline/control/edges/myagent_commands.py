@@ -7,19 +7,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline import limits
-from trunkline.control.approvals import Approval
 from trunkline.control.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.edges.myagent_outbound import Outbound
 from trunkline.control.edges.myagent_pages import Place
+from trunkline.control.edges.myagent_questions import find_question
 from trunkline.control.edges.myagent_returns import Returns
 from trunkline.control.edges.myagent_shared import Shared
-from trunkline.control.errors import Conflict, InvalidRequest, NotFound
+from trunkline.control.errors import Conflict, InvalidRequest
 from trunkline.control.sessions import NewMessage, NewSession, Session
 from trunkline.wire.answers import answer_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Json, Uplink
-from trunkline.wire.myagent.steps import confirm_id, confirm_id_of
 
 T = TypeVar("T")
 
@@ -105,7 +104,7 @@ class Commands:
 
     async def _export(self, message: Uplink) -> None:
         session = await self._named(message)
-        await self._recorded(session)
+        await self._core.recording.done(session.id)
         await self._returns.export(session)
 
     # --- Turns --------------------------------------------------------------------------------
@@ -139,9 +138,19 @@ class Commands:
 
     async def _cancel(self, message: Uplink) -> None:
         session = await self._reached(message)
+        was_busy = await self._is_busy(session)
         given = message.content.get("reason") if isinstance(message.content, dict) else None
         reason = given if isinstance(given, str) and given else "user_cancelled"
         await self._core.sessions.cancel(self._who, session.id, reason[: limits.NAME_CHARS_MAX])
+        if not was_busy:  # no turn's end will say so
+            self._out.say(
+                Downlink(
+                    names.INTERRUPTED,
+                    session_id=session.id,
+                    content="Nothing was running.",
+                    metadata={"reason": "idle", "answers": names.CANCEL},
+                )
+            )
 
     # --- Questions ----------------------------------------------------------------------------
 
@@ -149,49 +158,13 @@ class Commands:
         if not isinstance(message.step_id, str) or not message.step_id:
             raise InvalidRequest("step_id is missing", code="MISSING_FIELD")
         session = await self._reached(message)
-        approval = await self._question(session, message.step_id)
+        approval = await find_question(self._core, self._who, session.id, message.step_id)
         answer = answer_of(message.content, str(approval.request.get("kind") or "approve"))
         if answer is None:
             raise InvalidRequest("content is neither yes nor no, nor an answer")
         await self._core.sessions.answer(
             self._who, approval.id, answer.confirmed, answer.answer, session.id
         )
-
-    async def _question(self, session: Session, step_id: str) -> Approval:
-        asked = confirm_id_of(step_id)
-        if asked is None:
-            raise NotFound("approval", step_id)
-        try:
-            return await self._asked(session, asked)
-        except NotFound:
-            # A client may be faster than the record of what it was just asked.
-            await self._recorded(session)
-            return await self._asked(session, asked)
-
-    async def _recorded(self, session: Session) -> None:
-        if session.machine_id is not None:
-            machine = await self._core.machines.get(session.machine_id)
-            await self._core.lifecycle.recorded(machine)
-
-    async def _asked(self, session: Session, asked: str) -> Approval:
-        """The question with that id. Its own id is known if it was shown here, to whomever: that
-        of somebody else is not found by its own id, and so the attempt is audited."""
-        find, known = self._core.approvals.find, self._shared.questions.get(asked)
-        try:
-            return await find(self._who, known or asked, session.id)
-        except NotFound:
-            # Before a restart it may have been shown under an id that is only made of its own.
-            found = None if known else await self._open_question(session, asked)
-            if found is None:
-                raise
-            return found
-
-    async def _open_question(self, session: Session, asked: str) -> Approval | None:
-        page = await self._core.approvals.page(
-            self._who, "pending", limits.PAGE_MAX, session_id=session.id
-        )
-        wanted = (one for one in page if confirm_id(session.id, one.request_id) == asked)
-        return next(wanted, None)
 
 
 def _turn_running() -> Conflict:
@@ -208,7 +181,7 @@ def _new_message(message: Uplink) -> NewMessage:
     if isinstance(content, dict):
         text = next((content[name] for name in _TEXTS if isinstance(content.get(name), str)), None)
         attachments = content.get("attachments")
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str) or not text.strip():
         raise InvalidRequest("content must be a text, or an object with one", code="MISSING_FIELD")
     more: Json = dict(metadata) if isinstance(metadata, dict) else {}
     name = more.pop("client_message_id", None)

@@ -42,9 +42,14 @@ class Outbound:
         message.timestamp = timestamp(self._clock())
         self._socket.send(self._number(encode(message)))
 
-    def fault(self, session_id: str | None, code: str, problem: str) -> None:
-        """`agent.error` for a session's fault, `system.error` for everybody else's."""
+    def fault(
+        self, session_id: str | None, code: str, problem: str, *, answers: str | None = None
+    ) -> None:
+        """`agent.error` for a session's fault, `system.error` for everybody else's. `answers`: the
+        client's event that could not be done."""
         metadata: Json = {"error_code": code, "severity": "error", "details": {}}
+        if answers is not None:
+            metadata["answers"] = answers
         event = names.SYSTEM_ERROR if session_id is None else names.ERROR
         self.say(Downlink(event, session_id=session_id, content=problem, metadata=metadata))
 

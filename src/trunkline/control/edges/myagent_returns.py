@@ -16,7 +16,7 @@ from trunkline.control.turns import messages_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.codec import timestamp
 from trunkline.wire.myagent.messages import Downlink, Uplink
-from trunkline.wire.myagent.seen import NOTHING, Seen, seen_of
+from trunkline.wire.myagent.seen import NOTHING_YET, UNSAID, Seen, seen_of
 from trunkline.wire.myagent.state import open_state, sign
 
 
@@ -32,7 +32,7 @@ class Returns:
     async def reconnect(self, session: Session, message: Uplink) -> None:
         """Sends what the client missed of that session, then goes on live."""
         seen = seen_of(message, limits.JSON_INT_MAX)
-        if seen == NOTHING and self._out.follows(session.id):
+        if seen == UNSAID and self._out.follows(session.id):
             return  # it has missed nothing
         log = await self._core.log.open(session.id)
         await self._follow(session, log, await self._place(log, seen))
@@ -42,16 +42,19 @@ class Returns:
 
     async def _place(self, log: SessionLog, seen: Seen) -> Place:
         """Where to go on. Unknown: the oldest event that readers can ask for."""
+        place = None if seen == NOTHING_YET else await self._known_place(log.session_id, seen)
+        return place or Place(max(0, log.last_id - limits.RING_EVENTS))
+
+    async def _known_place(self, session_id: str, seen: Seen) -> Place | None:
+        """A position that does not count, or is somebody else's, is as good as none."""
         find = self._shared.positions.find
         track, live = self._out.track, self._shared.connections
         try:
-            place = await find(track, log.session_id, *seen, live)
+            place = await find(track, session_id, *seen, live)
         except NotFound as error:
             self._core.refusals.note(self._who, "myagent", error)
-            place = await find(track, log.session_id, *NOTHING, live)
-        if place is None and seen != NOTHING:
-            place = await find(track, log.session_id, *NOTHING, live)
-        return place or Place(max(0, log.last_id - limits.RING_EVENTS))
+            place = None
+        return place or await find(track, session_id, *UNSAID, live)
 
     async def acknowledge(self, message: Uplink) -> None:
         """What the client has got, should it come back without saying so."""
@@ -89,6 +92,8 @@ class Returns:
         given = message.signed_state
         if given is None and isinstance(message.content, dict):
             given = message.content.get("signed_state")
+        if given is None:
+            raise InvalidRequest("signed_state is missing", code="MISSING_FIELD")
         state = open_state(
             self._shared.state_key,
             given,
@@ -101,7 +106,8 @@ class Returns:
         session = await self._core.sessions.get(self._who, state["session_id"])
         log = await self._core.log.open(session.id)
         exported = Place(min(state["last_event_id"], log.last_id))
-        place = exported if seen == NOTHING else await self._place(log, seen)
+        is_new = seen in (UNSAID, NOTHING_YET)  # all that it has is the state
+        place = exported if is_new else await self._place(log, seen)
         self._out.say(
             Downlink(
                 names.STATE_RESTORED,

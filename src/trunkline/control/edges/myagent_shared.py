@@ -24,8 +24,6 @@ class Shared:
         self.connections: dict[str, MyAgentConnection] = {}
         self.speaking: set[str] = set()
         """Sessions for which a message is being taken: of two at once, one opens the turn."""
-        self.questions: dict[str, str] = {}
-        """The machine's own ids of the newest questions that were shown, by those of this wire."""
         self.state_key = core.keys.derive("myagent signed state")
         self._plain = Feeds(core.log, lambda session_id: self._translation(session_id, False))
         self._typed = Feeds(core.log, lambda session_id: self._translation(session_id, True))
@@ -44,7 +42,6 @@ class Shared:
             llm_messages=self._core.settings.send_llm_message,
             confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
             text_chars_max=limits.MYAGENT_TEXT_CHARS_MAX,
-            asked=self._asked,
         )
 
         def translate(first_id: int, lines: list[str]) -> list[Message]:
@@ -61,9 +58,3 @@ class Shared:
             return messages
 
         return translate
-
-    def _asked(self, name: str, request_id: str) -> None:
-        self.questions.pop(name, None)
-        self.questions[name] = request_id
-        if len(self.questions) > limits.MYAGENT_QUESTIONS_KEPT:
-            del self.questions[next(iter(self.questions))]

@@ -23,8 +23,10 @@ class Inward:
 
 def to_events(state: Inward, message: Downlink) -> list[str]:
     """The events that one message says; none for what is no session's."""
-    reader = _READERS.get(message.event)
-    return reader(state, message, _object(message.metadata)) if reader else []
+    reader, metadata = _READERS.get(message.event), _object(message.metadata)
+    if reader is None or "answers" in metadata:
+        return []  # what answers a message of the client ends no turn
+    return reader(state, message, metadata)
 
 
 def _object(value: Any) -> Json:

@@ -21,15 +21,12 @@ class Outward:
         llm_messages: bool = False,
         confirm_timeout_s: float,
         text_chars_max: int,
-        asked: Callable[[str, str], None] = lambda _name, _request_id: None,
     ) -> None:
         self.session_id = session_id
         self.now = now
         self.typed = typed
         self.llm_messages = llm_messages
         self.confirm_timeout_s = confirm_timeout_s
-        self.asked = asked
-        """Told of each question: the id in its step, and the machine's own."""
         self.underway = Underway(text_chars_max)
 
 

@@ -4,7 +4,7 @@ from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Json
 from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between
-from trunkline.wire.myagent.steps import call_step, confirm_id, confirm_step
+from trunkline.wire.myagent.steps import call_step, confirm_step
 from trunkline.wire.myagent.turns import number
 
 _TOOLS = {"tool": "tool_name", "skill": "skill_name", "mcp": "tool_name"}
@@ -75,7 +75,6 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
     name = text_of(event.tool_name)
     step_id = confirm_step(state.session_id, request_id, name or kind)
     state.underway.ask(request_id, step_id)
-    state.asked(confirm_id(state.session_id, request_id), request_id)
     seconds = number(event.timeout_seconds)
     content: Json = {"message": text_of(event.message), "confirmation_type": kind}
     if event.options is not None:

@@ -11,7 +11,9 @@ class Seen(NamedTuple):
     seq: int | None
 
 
-NOTHING = Seen(None, None)
+UNSAID = Seen(None, None)
+NOTHING_YET = Seen(None, 0)
+"""Messages are numbered from 1: nothing of any connection."""
 
 
 def seen_of(message: Uplink, number_max: int) -> Seen:
@@ -21,7 +23,7 @@ def seen_of(message: Uplink, number_max: int) -> Seen:
         connection_id, _, number = event_id.rpartition("-")
         return Seen(connection_id, _number(number if connection_id else None, number_max))
     last = event_id if event_id is not None else _named(message, "last_seq")
-    return NOTHING if last is None else Seen(None, _number(last, number_max))
+    return UNSAID if last is None else Seen(None, _number(last, number_max))
 
 
 def _named(message: Uplink, name: str) -> Any:
