@@ -29,6 +29,7 @@ async def answer(user: TestUser, request_id: str, answer: object) -> None:
 
 
 @pytest.mark.proves("002-4.1-create-conversation")
+@pytest.mark.proves("notes-3-created-with-both-dialects")
 async def test_a_session_becomes_a_conversation_with_the_fields_of_both_dialects(
     user: TestUser, agent: ScriptedAgent
 ) -> None:
@@ -54,6 +55,7 @@ async def test_what_the_session_does_not_choose_is_the_agents_own(
 
 
 @pytest.mark.proves("002-3-both-directions", "002-4.2-claude-output")
+@pytest.mark.proves("notes-3-deployed-agent")
 async def test_a_turn_streams_into_the_log_and_ends_once(
     user: TestUser, agent: ScriptedAgent
 ) -> None:
@@ -93,6 +95,7 @@ async def test_a_turn_streams_into_the_log_and_ends_once(
 
 
 @pytest.mark.proves("002-5.1-wrapped-as-it-is")
+@pytest.mark.proves("002-12-envelope-and-what-it-became")
 async def test_the_envelope_is_kept_as_it_came(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
     odd = (
@@ -141,6 +144,7 @@ async def test_a_question_is_answered_by_any_client(user: TestUser, agent: Scrip
         }
 
 
+@pytest.mark.proves("notes-3-questions-and-answers")
 async def test_questions_in_a_list_get_their_answers_by_name(
     user: TestUser, agent: ScriptedAgent
 ) -> None:
@@ -169,6 +173,7 @@ async def test_questions_in_a_list_get_their_answers_by_name(
         assert heard["answers"] == {"Which colour?": "blue"}
 
 
+@pytest.mark.proves("notes-3-deployed-agent")
 async def test_a_cancelled_turn_ends_as_cancelled(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
     await user.say(session, "go")
@@ -219,6 +224,7 @@ async def test_a_turn_that_fails_says_how(
 
 
 @pytest.mark.proves("002-6-attachments")
+@pytest.mark.proves("notes-3-transfer-files")
 async def test_files_travel_with_their_message(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
     attached = [{"name": "a.txt", "mime": "text/plain", "base64": "aGk="}]

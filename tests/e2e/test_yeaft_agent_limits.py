@@ -34,6 +34,7 @@ async def control(tmp_path: Path) -> AsyncIterator[Control]:
 # --- Starting -------------------------------------------------------------------------------------
 
 
+@pytest.mark.proves("notes-3-first-answer-tells")
 async def test_nothing_but_create_is_said_before_the_agent_has_answered_it(
     control: Control,
 ) -> None:
@@ -168,6 +169,7 @@ async def ask(user: TestUser, agent: ScriptedAgent) -> str:
     return session
 
 
+@pytest.mark.proves("notes-2-confirm-300-s")
 async def test_a_question_without_an_answer_means_no(tmp_path: Path) -> None:
     clock = HandClock()
     async with running(tmp_path / "data", clock) as control:

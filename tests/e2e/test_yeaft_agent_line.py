@@ -1,10 +1,12 @@
 """A Yeaft agent's line: how it begins, what ends it, and who is not let in."""
 
+import asyncio
+
 import aiohttp
 import pytest
 
 from tests.support.control import Control, TestUser
-from tests.support.eventually import eventually
+from tests.support.eventually import WAIT_S, eventually
 from tests.support.orgs import admin_of_new_org
 from tests.support.yeaft_agent import DEPLOYED, ScriptedAgent, new_agent
 from trunkline import limits
@@ -21,6 +23,7 @@ async def online(user: TestUser, machine_id: str) -> bool:
 
 @pytest.mark.proves("002-9-agents-prove-their-secret")
 @pytest.mark.parametrize("path", ["/ws/yeaft", "/"])
+@pytest.mark.proves("notes-3-agent-address", "notes-3-agent-handshake")
 async def test_an_agent_registers_with_its_secret(user: TestUser, path: str) -> None:
     agent = await new_agent(user, path=path)
     await agent.connect()
@@ -51,6 +54,7 @@ async def test_an_agent_that_puts_its_id_into_its_name_is_known_too(user: TestUs
 
 
 @pytest.mark.proves("002-9-agents-prove-their-secret")
+@pytest.mark.proves("notes-3-refused-is-1008")
 async def test_a_wrong_secret_is_refused_for_good(user: TestUser) -> None:
     agent = await new_agent(user)
     await agent.connect()
@@ -106,9 +110,11 @@ async def test_a_large_message_before_registration_ends_the_line(user: TestUser)
     await agent.leave()
 
 
+@pytest.mark.proves("notes-3-auth-within-30-s")
 async def test_an_agent_that_says_nothing_is_not_waited_for(
     user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert limits.YEAFT_AUTH_TIMEOUT_S == 30
     monkeypatch.setattr(limits, "YEAFT_AUTH_TIMEOUT_S", 0.05)
     agent = await new_agent(user)
     await agent.connect()
@@ -133,6 +139,7 @@ async def test_an_unknown_agent_is_refused_like_one_with_a_wrong_secret(control:
     await agent.leave()
 
 
+@pytest.mark.proves("notes-3-refused-is-1008")
 async def test_a_newer_line_of_the_same_agent_replaces_the_older(user: TestUser) -> None:
     async with await new_agent(user) as older, older.again() as newer:
         assert await older.closed() == POLICY
@@ -142,13 +149,16 @@ async def test_a_newer_line_of_the_same_agent_replaces_the_older(user: TestUser)
 
 
 @pytest.mark.proves("002-11-silence-is-death")
+@pytest.mark.proves("notes-3-silent-for-180-s")
 async def test_silence_ends_a_line_and_a_ping_is_a_sign_of_life(
     user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert limits.YEAFT_SILENCE_S == 180
     async with await new_agent(user) as quiet, await new_agent(user) as alive:
         monkeypatch.setattr(limits, "YEAFT_SILENCE_S", 2.0)
-        while quiet.close_code is None:
-            await alive.ping()
+        async with asyncio.timeout(WAIT_S):
+            while quiet.close_code is None:
+                await alive.ping()
         assert quiet.close_code == 4008
         assert alive.close_code is None
 

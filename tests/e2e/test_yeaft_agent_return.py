@@ -8,7 +8,8 @@ import pytest
 
 from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
-from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
+from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, new_agent
+from tests.support.yeaft_turn import turn_at
 from trunkline import limits
 
 BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
@@ -18,12 +19,6 @@ BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
 async def control(tmp_path: Path) -> AsyncIterator[Control]:
     async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
         yield started
-
-
-def told(agent: ScriptedAgent) -> list[str]:
-    """What users said, as the agent heard it."""
-    words = [one.get("text", one.get("prompt")) for one in agent.received]
-    return [one for one in words if one is not None]
 
 
 async def until_offline(user: TestUser, machine_id: str) -> None:
@@ -50,17 +45,16 @@ async def test_messages_for_an_agent_that_is_briefly_away_wait_and_come_in_order
         for message in ("one", "two", "three"):
             await back.prompt(message)
             await back.result(session)
-        assert told(back) == ["one", "two", "three"]
+        assert back.said() == ["one", "two", "three"]
 
 
 @pytest.mark.proves("002-10-offline-cannot-send")
 async def test_an_agent_that_does_not_come_back_refuses_messages(tmp_path: Path) -> None:
     async with running(tmp_path / "data", machine_away_s=0.2) as control:
-        user = await control.user()
-        agent = await new_agent(user)
-        async with agent:
-            session = await user.session(machine_id=agent.id)
-            await agent.expect("create_conversation")
+        async with turn_at(control) as (user, agent, session):
+            await agent.result(session)
+            async with user.reader(session) as reader:
+                await reader.until_type("execution_complete")
 
         async def refusal() -> object:
             status, body = await user.call(
@@ -69,19 +63,16 @@ async def test_an_agent_that_does_not_come_back_refuses_messages(tmp_path: Path)
             return body["error"]["code"] if status == 503 else None
 
         assert await eventually(refusal) == "MACHINE_OFFLINE"
-        history = await user.ok("GET", f"/sessions/{session}/events")
-        assert history  # what was said stays readable
+        history = (await user.ok("GET", f"/sessions/{session}/events"))["items"]
+        said = [one["event"] for one in history if one["event"]["type"] == "user_message"]
+        assert said[0]["content"] == "go", "what was said stays readable"
 
 
 @BOTH
 async def test_a_conversation_of_an_earlier_line_is_resumed_before_its_next_message(
     control: Control, dialect: str
 ) -> None:
-    user = await control.user()
-    async with await new_agent(user, dialect) as agent:
-        session = await user.session(machine_id=agent.id)
-        await user.say(session, "one")
-        await agent.prompt("one")
+    async with turn_at(control, dialect) as (user, agent, session):
         await agent.result(session)
         async with user.reader(session) as reader:
             await reader.until_type("execution_complete")
@@ -116,50 +107,38 @@ async def test_an_agent_that_does_not_answer_resume_gets_its_message_a_moment_la
 
 
 @BOTH
+@pytest.mark.proves("notes-3-sync-first")
 async def test_a_turn_goes_on_over_a_broken_line_and_is_not_said_again(
     control: Control, dialect: str
 ) -> None:
-    user = await control.user()
-    async with await new_agent(user, dialect) as agent:
-        session = await user.session(machine_id=agent.id)
-        await user.say(session, "go")
-        await agent.prompt("go")
+    async with turn_at(control, dialect) as turn, turn.user.reader(turn.session) as reader:
+        user, agent, session = turn
         await agent.text(session, "half, ")
-        async with user.reader(session) as reader:
-            await reader.until_text("half, ")
-            await agent.drop()
-            back = agent.again()
-            await back.connect()
-            await back.register(sync=False)
+        await reader.until_text("half, ")
+        await agent.drop()
+        async with await agent.returned() as back:
             await back.text(session, "and half")  # what it had kept
             await back.sync()
             await reader.until_text("and half")
-            other = await user.session(machine_id=agent.id)
-            await user.say(other, "elsewhere")
-            await back.prompt("elsewhere")
+            await turn.pass_by(back)
             await back.result(session)
             done = await reader.until_type("execution_complete")
             assert done["content"] == "half, and half"
             await user.say(session, "next")
             await back.prompt("next")
-            assert told(back) == ["elsewhere", "next"]
-            await back.leave()
+            assert back.said() == ["elsewhere", "next"]
 
 
 @BOTH
 async def test_a_message_that_was_lost_on_the_way_is_said_again(
     control: Control, dialect: str
 ) -> None:
-    user = await control.user()
-    async with await new_agent(user, dialect) as agent:
-        session = await user.session(machine_id=agent.id)
-        await user.say(session, "go")
-        await agent.prompt("go")
+    async with turn_at(control, dialect) as (user, agent, session):
         await agent.drop()
         await until_offline(user, agent.id)
     async with agent.again() as back:
         await back.prompt("go")
-        assert told(back) == ["go"]
+        assert back.said() == ["go"]
         await back.result(session)
         async with user.reader(session) as reader:
             await reader.until_type("execution_complete")
@@ -168,61 +147,40 @@ async def test_a_message_that_was_lost_on_the_way_is_said_again(
 async def test_a_message_that_the_agent_says_it_is_busy_with_is_not_said_again(
     control: Control,
 ) -> None:
-    user = await control.user()
-    async with await new_agent(user, DEPLOYED) as agent:
-        session = await user.session(machine_id=agent.id)
-        await user.say(session, "go")
-        await agent.prompt("go")
+    async with turn_at(control, DEPLOYED) as turn:
+        user, agent, session = turn
         await agent.drop()
         await until_offline(user, agent.id)
-    back = agent.again()
-    await back.connect()
-    await back.register(sync=False)
-    await back.sync({"id": session, "processing": True})
-    other = await user.session(machine_id=agent.id)
-    await user.say(other, "elsewhere")
-    await back.prompt("elsewhere")
-    assert told(back) == ["elsewhere"]
-    await back.result(session)
-    async with user.reader(session) as reader:
+    async with await agent.returned() as back, user.reader(session) as reader:
+        await back.sync({"id": session, "processing": True})
+        await turn.pass_by(back)
+        assert back.said() == ["elsewhere"]
+        await back.result(session)
         await reader.until_type("execution_complete")
-    await back.leave()
 
 
 async def test_a_turn_that_the_agent_lost_when_it_was_restarted_ends_here(
     control: Control,
 ) -> None:
-    user = await control.user()
-    async with await new_agent(user, DEPLOYED) as agent:
-        session = await user.session(machine_id=agent.id)
-        await user.say(session, "go")
-        await agent.prompt("go")
+    async with turn_at(control, DEPLOYED) as turn, turn.user.reader(turn.session) as reader:
+        user, agent, session = turn
         await agent.text(session, "half")
         await user.say(session, "next")
-        async with user.reader(session) as reader:
-            await reader.until_text("half")
-            await agent.drop()
-            back = agent.again()
-            await back.connect()
-            await back.register(sync=False)
+        await reader.until_text("half")
+        await agent.drop()
+        async with await agent.returned() as back:
             await back.sync({"id": session, "processing": False})
             error = await reader.until_type("execution_error")
             assert error["code"] == "MACHINE_RESTARTED"
             await back.prompt("next")
-            assert told(back) == ["next"]
-            await back.leave()
+            assert back.said() == ["next"]
 
 
 async def test_messages_that_were_given_up_are_not_said_to_an_agent_that_returns_late(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path / "data", machine_away_s=0.1) as control:
-        user = await control.user()
-        agent = await new_agent(user)
-        async with agent:
-            session = await user.session(machine_id=agent.id)
-            await user.say(session, "one")
-            await agent.prompt("one")
+        async with turn_at(control) as (user, agent, session):
             for message in ("two", "three"):
                 await user.say(session, message)
 
@@ -234,7 +192,7 @@ async def test_messages_that_were_given_up_are_not_said_to_an_agent_that_returns
         async with agent.again() as back:
             await user.say(session, "four")
             await back.prompt("four")
-            assert told(back) == ["four"]
+            assert back.said() == ["four"]
 
 
 async def test_a_session_that_was_made_while_the_agent_was_away_is_created(
@@ -268,12 +226,9 @@ async def test_a_session_that_was_closed_while_the_agent_was_away_is_deleted(
 
         await eventually(gone)
         await user.ok("DELETE", f"/sessions/{session}")
-        back = agent.again()
-        await back.connect()
-        await back.register(sync=False)
-        await back.sync({"id": session, "processing": False})
-        assert (await back.expect("delete_conversation"))["conversationId"] == session
-        await back.leave()
+        async with await agent.returned() as back:
+            await back.sync({"id": session, "processing": False})
+            assert (await back.expect("delete_conversation"))["conversationId"] == session
 
 
 # --- The control plane is restarted ---------------------------------------------------------------
@@ -283,27 +238,23 @@ async def test_a_session_that_was_closed_while_the_agent_was_away_is_deleted(
 async def test_a_restart_forgets_neither_the_turn_nor_the_dialect(
     tmp_path: Path, dialect: str
 ) -> None:
-    async with running(tmp_path / "data") as control:
-        user = await control.user()
-        agent = await new_agent(user, dialect)
-        async with agent:
-            session = await user.session(machine_id=agent.id)
-            await user.say(session, "one")
-            await agent.prompt("one")
-            await user.say(session, "two")
-            await agent.text(session, "before, ")
-            async with user.reader(session) as reader:
-                await reader.until_text("before, ")
-    async with running(tmp_path / "data") as control:
-        user.control = control
-        back = ScriptedAgent(control.url, agent.id, agent.secret, dialect)
-        async with back, user.reader(session) as reader:
-            await back.text(session, "after")
-            await reader.until_text("after")
-            assert told(back) == []
-            await back.result(session)
-            done = await reader.until_type("execution_complete")
-            assert done["content"] == "before, after"
-            await back.prompt("two")  # in the agent's own words, though it was asked nothing
-            resumed = await back.expect("resume_conversation")
-            assert resumed["sessionId"] == f"own-{session}"
+    async with running(tmp_path / "data") as control, turn_at(control, dialect) as turn:
+        user, agent, session = turn
+        await user.say(session, "two")
+        await agent.text(session, "before, ")
+        async with user.reader(session) as reader:
+            await reader.until_text("before, ")
+    async with (
+        running(tmp_path / "data") as control,
+        turn.agent_at(control) as back,
+        user.reader(session) as reader,
+    ):
+        await back.text(session, "after")
+        await reader.until_text("after")
+        assert back.said() == []
+        await back.result(session)
+        done = await reader.until_type("execution_complete")
+        assert done["content"] == "before, after"
+        await back.prompt("two")  # in the agent's own words, though it was asked nothing
+        resumed = await back.expect("resume_conversation")
+        assert resumed["sessionId"] == f"own-{session}"

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.proves(
     "002-8-lifecycle", "002-4.1-send-message", "002-4.1-create-conversation", "002-1-flat-envelope"
 )
+@pytest.mark.proves("002-1-type-names")
 async def test_a_turn_streams_text_thinking_tools_and_one_result(
     user: TestUser, vm: ScriptedVm
 ) -> None:

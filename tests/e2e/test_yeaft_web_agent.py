@@ -34,6 +34,7 @@ async def test_what_an_agent_says_arrives_byte_for_byte(user: TestUser) -> None:
         await web.until(lambda _new: all(text in web.texts for text in said))
 
 
+@pytest.mark.proves("002-3-both-directions", "notes-3-deployed-agent")
 @pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
 async def test_a_turn_of_either_dialect_has_one_result(user: TestUser, dialect: str) -> None:
     async with await new_agent(user, dialect) as agent, web_of(user) as web:
@@ -116,6 +117,7 @@ async def test_an_agents_question_is_shown_as_it_came_and_answered(user: TestUse
         await web.result()
 
 
+@pytest.mark.proves("notes-3-questions-and-answers")
 async def test_answers_to_several_questions_go_back_as_they_came(user: TestUser) -> None:
     async with await new_agent(user, DEPLOYED) as agent, web_of(user) as web:
         session = await web.create(agentId=agent.id)

@@ -33,6 +33,7 @@ def _said(web: ScriptedWeb, person: str) -> str:
     "002-4.1-yeaft-session-chat", "002-6-output-by-person", "002-6-parallel", "002-6-no-mention-all"
 )
 @pytest.mark.parametrize("name", ["yeaft_session_chat", "unify_group_chat", "yeaft_session_send"])
+@pytest.mark.proves("notes-3-session-send", "002-6-old-name")
 async def test_everybody_answers_under_their_own_name(
     user: TestUser, group: ScriptedGroup, name: str
 ) -> None:

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.parametrize("path", ["/ws/yeaft", "/"])
+@pytest.mark.proves("notes-3-web-handshake")
 async def test_a_client_gets_in_at_both_addresses(user: TestUser, path: str) -> None:
     async with ScriptedWeb(web_url(user, path)) as web:
         granted = await web.expect("auth_result")

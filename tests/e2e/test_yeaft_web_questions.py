@@ -80,7 +80,7 @@ async def test_two_answers_at_once_have_one_winner_and_everybody_sees_it(
         errors = [*web.of_type("error"), *other.of_type("error")]
         assert [one["code"] for one in errors] == ["ALREADY_ANSWERED"]
         assert (await _answer_of(vm, "q-race"))[0] is told[0]["confirmed"]
-        assert len(vm.of_type("approval_response")) >= 1
+        assert len(vm.of_type("approval_response")) == 1
 
 
 async def test_an_answer_from_rest_closes_the_dialog(user: TestUser, vm: ScriptedVm) -> None:

@@ -160,6 +160,26 @@ async def test_what_waits_for_a_machine_that_is_briefly_away_is_told_and_flushed
             await web.expect("agent_status", lambda one: one["state"] in ("idle", "busy"))
 
 
+@pytest.mark.proves("002-11-client-may-send-again")
+async def test_a_buffer_that_is_sent_again_on_a_new_connection_repeats_nothing(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    """A page cannot know whether what it sent before its line broke has arrived."""
+    said: list[dict[str, Any]] = [
+        {"text": text, "clientMessageId": f"cm_{text}"} for text in ("one", "two")
+    ]
+    async with web_of(user) as web:
+        session = await web.create()
+        await web.send("send_message", conversationId=session, **said[0])
+        await vm.expect("user_message", heard("one"))
+        await web.drop()
+    async with web_of(user) as web:
+        for message in said:
+            await web.send("send_message", conversationId=session, **message)
+        await vm.expect("user_message", heard("two"))
+        assert [one["data"]["message"] for one in vm.of_type("user_message")] == ["one", "two"]
+
+
 async def test_a_question_that_waits_is_asked_again(user: TestUser, vm: ScriptedVm) -> None:
     async with web_of(user) as web:
         session = await web.create()

@@ -126,7 +126,10 @@ async def test_somebody_elses_group_is_not_found(
         assert refused["code"] == "GROUP_NOT_FOUND"
     session = await user.session(machine_id=group["id"])
     refused = await web.ask("yeaft_session_chat", "error", text="hi", conversationId=session)
-    assert refused["code"] in ("GROUP_NOT_FOUND", "SESSION_NOT_FOUND")
+    assert refused["code"] == "SESSION_NOT_FOUND"
+    assert session in await eventually(
+        lambda: _noted(eve, "session"), lambda found: session in found
+    )
     assert group["id"] in await eventually(lambda: _noted(eve, "group"))
     assert (await user.ok("GET", f"/sessions/{session}/events"))["items"] == []
 

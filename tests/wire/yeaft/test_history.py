@@ -145,3 +145,12 @@ def test_what_a_person_said_is_there_once_though_the_agent_repeats_it() -> None:
     )
     history = _history(*_turn(1), relayed("foreign", echo, echo=True))
     assert [row["content"] for row in history.rows()] == ["q1", "ok"]
+
+
+def test_so_many_of_the_newest_rows_are_kept_whatever_makes_none() -> None:
+    everything = ["q1", "ok", "q2", "ok"]
+    for count in range(6):
+        history = _history(*_turn(1), *_turn(2))
+        history.keep_rows(count)
+        assert [row["content"] for row in history.rows()] == everything[max(0, 4 - count) :]
+        assert history.is_cut is (count < 4)

@@ -295,3 +295,20 @@ def test_after_a_restart_the_log_tells_what_was_said() -> None:
     assert complete["tool_name"] == "bash"
     heard(after, assistant({"type": "text", "text": "after"}))
     assert heard(after, result())[-1]["content"] == "before, after"
+
+
+def test_a_conversation_that_is_taken_up_again_says_so_and_repeats_no_history() -> None:
+    """A deployed agent answers `resume_conversation` with hundreds of old messages."""
+    state = conversation("deployed", turn=None)
+    told = message("conversation_resumed", claudeSessionId="own", historyMessages=[{"n": 1}])
+    (line,) = lines(state, json.dumps(told))
+    assert json.loads(line)["ready"] == {"session_id": "own", "again": True}
+    assert "historyMessages" not in line
+
+
+def test_the_history_of_a_session_that_is_new_here_is_kept() -> None:
+    state = conversation("", turn=None)
+    told = message("conversation_resumed", claudeSessionId="own", historyMessages=[{"n": 1}])
+    (line,) = lines(state, json.dumps(told))
+    assert "again" not in json.loads(line)["ready"]
+    assert json.loads(line)["raw"]["message"] == told

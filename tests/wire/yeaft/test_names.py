@@ -27,6 +27,7 @@ def test_every_alias_still_means_what_it_meant() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(RELEASED))
+@pytest.mark.proves("002-6-old-names-are-not-sent")
 def test_a_released_name_is_its_own(name: str) -> None:
     assert names.canonical(name) == name
 

@@ -10,7 +10,7 @@ from trunkline.wire.yeaft.outward import Outward, from_events
 SAID = line("user_message", content="hello", turn_id="t1", ts=1_000)
 
 
-@pytest.mark.proves("002-4.3-assistant-blocks", "002-4.2-claude-output")
+@pytest.mark.proves("002-4.3-assistant-blocks", "002-4.2-claude-output", "002-1-flat-envelope")
 def test_text_is_an_assistant_message_with_a_text_block() -> None:
     assert messages(line("text_chunk", content="hi", turn_id="t1")) == [
         {
@@ -245,7 +245,6 @@ def test_plans_and_files_are_system_events_with_their_fields() -> None:
     assert file == {"type": "system", "subtype": "file_created", "path": "a.txt", "size": 3}
 
 
-@pytest.mark.proves("002-8-session-ready-fields")
 def test_a_helpers_words_are_thoughts_and_no_part_of_the_answer() -> None:
     found = data(
         SAID,
@@ -269,7 +268,7 @@ def test_a_closed_session_is_told_in_either_dialect() -> None:
     assert kinds(messages(closed, deployed=True)) == ["conversation_closed", "conversation_deleted"]
 
 
-@pytest.mark.proves("002-4.2-session-ready")
+@pytest.mark.proves("002-4.2-session-ready", "002-8-session-ready-fields")
 def test_a_session_that_is_ready_is_told_with_what_it_can() -> None:
     ready = {"session_id": "s-9", "capabilities": ["tools"], "model_info": {"model": "m"}}
     (found,) = messages(line("session_status", machine="online", machine_id=AGENT, ready=ready))

@@ -111,7 +111,6 @@ DOCUMENTED = f'{{"type":"session_ready","conversationId":"{CONVERSATION}","sessi
 DEPLOYED = f'{{"type":"conversation_created","conversationId":"{CONVERSATION}","workDir":"/w"}}'
 
 
-@pytest.mark.proves("002-8-session-ready-fields")
 def test_a_documented_client_gets_session_ready_as_the_agent_wrote_it() -> None:
     lines = [relayed("session_status", DOCUMENTED, machine="online", ready=READY)]
     assert [one.decode() for one in bodies(lines)] == [DOCUMENTED]

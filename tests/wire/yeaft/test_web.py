@@ -146,3 +146,25 @@ def test_any_object_with_a_type_can_be_read(fields: dict[str, Any]) -> None:
         for name, value in fields.items()
         if name not in ("type", "agentId", "conversationId", "requestId", "clientMessageId")
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "row"),
+    [
+        (5, 5),
+        ("5", 5),
+        (5.000001, 5),
+        (None, None),
+        ("1731668400123k3jx9a2bq", None),
+        ("5_tool_0", None),
+    ],
+    ids=["number", "text", "further row", "none", "of a live message", "of a tool"],
+)
+def test_ids_that_deployed_clients_make_up_are_no_place_in_the_log(given: Any, row: Any) -> None:
+    assert _request(afterMessageId=given).row("afterMessageId") == row
+
+
+@pytest.mark.parametrize("given", [-1, True, [], {}, 1e308], ids=repr)
+def test_what_is_no_id_at_all_is_refused(given: Any) -> None:
+    with pytest.raises(Malformed):
+        _request(afterMessageId=given).row("afterMessageId")

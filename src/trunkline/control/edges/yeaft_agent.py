@@ -19,6 +19,7 @@ from trunkline.control.edges.yeaft_agent_state import Agent, Conversation, Phase
 from trunkline.control.edges.yeaft_agent_talk import AgentTalk
 from trunkline.control.ids import new_id
 from trunkline.control.log import SessionLog
+from trunkline.control.turns import Turn
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, names, plain
 from trunkline.wire.yeaft.agent import POLICY, Handshake, Visitor, capabilities_of
@@ -55,7 +56,7 @@ _OF_CONVERSATIONS = frozenset(
     )
 )
 """Never without a conversation of ours; other messages may be of something the agent has."""
-_OF_AGENTS = frozenset(("agent_sync_complete", "agent_status", "conversation_list"))
+_OF_NO_CONVERSATION = names.SERVERS | {"agent_sync_complete", "agent_status", "conversation_list"}
 
 
 class YeaftAgentLine(Socket):
@@ -65,7 +66,8 @@ class YeaftAgentLine(Socket):
 
     def __init__(self, host: "YeaftAgentHost", visitor: Visitor) -> None:
         super().__init__(
-            bytes_max=limits.AUTH_FRAME_BYTES_MAX,
+            bytes_max=limits.FRAME_BYTES_MAX,
+            early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
             per_minute=host.core.settings.rate_limit_per_minute,
             unsent_max=limits.LINE_UNSENT_BYTES_MAX,
         )
@@ -84,6 +86,8 @@ class YeaftAgentLine(Socket):
         self._is_synced = False
         self.has_listed = False
         """Whether the agent has said which conversations it has."""
+        self.begun: list[Turn] = []
+        """Turns that it had begun on an earlier line, until it says what it is at."""
 
     # --- The handshake ----------------------------------------------------------------------------
 
@@ -96,8 +100,6 @@ class YeaftAgentLine(Socket):
         if self.agent is not None:
             self._take(self.agent, text)
             return
-        if len(text) > limits.AUTH_FRAME_BYTES_MAX:
-            raise CloseLine(1009, "a message before registration is too large")
         self.count()
         if self._handshake.auth is None:
             auth = self._handshake.take(text)
@@ -145,7 +147,7 @@ class YeaftAgentLine(Socket):
     def go_live(self, agent: Agent) -> None:
         """The machine is attached to this line already."""
         self.agent = agent
-        self._assembler.bytes_max = limits.FRAME_BYTES_MAX
+        self.known()
         self._talk = AgentTalk(self._core, agent, self.visitor.work_dir, self.send)
         self._outside = Outside(self._core, agent.machine, lambda name: self._refuse(agent, name))
         self._core.machines.heartbeat(agent.machine, None, self._about())
@@ -186,7 +188,7 @@ class YeaftAgentLine(Socket):
             self.count()  # what an agent says is slowed by back-pressure; this is not worth that
             raise
         name = envelope.type
-        if name in _OF_AGENTS:
+        if name in _OF_NO_CONVERSATION:
             self._of_agent(agent, name, text)
             return
         session_id = _conversation_of(envelope)
@@ -230,6 +232,8 @@ class YeaftAgentLine(Socket):
             self._core.lifecycle.write(agent.machine, log, line)
 
     def _question(self, agent: Agent, conversation: Conversation, text: str) -> None:
+        if len(text) > limits.YEAFT_QUESTION_CHARS_MAX:
+            raise Malformed(f"a question may have {limits.YEAFT_QUESTION_CHARS_MAX} characters")
         message = codec.read(text, Question)
         if not 0 < len(message.request_id) <= limits.NAME_CHARS_MAX:
             raise Malformed(f"requestId must have 1 to {limits.NAME_CHARS_MAX} characters")
@@ -267,6 +271,8 @@ class YeaftAgentLine(Socket):
                 self._status(agent, text)
             case "conversation_list":
                 self._listed(agent, text)
+            case _:
+                raise Malformed(f"{name!r} is the server's to say")
 
     def _status(self, agent: Agent, text: str) -> None:
         """002: the agent's heartbeat, `idle` or `busy`."""
@@ -287,6 +293,8 @@ class YeaftAgentLine(Socket):
         for session_id in ids:
             if session_id in agent.machine.logs:
                 agent.conversation(session_id).is_there()
+        if not self.has_listed and self._is_synced:
+            self._host.listed(self, agent)
         self.has_listed = True
 
     def _refuse(self, agent: Agent, session_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from trunkline.control.commands import Say, Start
@@ -35,18 +36,11 @@ def create(start: Start, *, user_id: str, username: str, work_dir: str) -> Creat
 def resume(created: CreateConversation, talk: Talk) -> ResumeConversation:
     """What the conversation was created with goes with it: an agent that takes it up may know
     nothing of it."""
-    return ResumeConversation(
-        conversation_id=talk.conversation_id,
-        session_id=talk.remote_id or UNSET,
-        claude_session_id=talk.remote_id or UNSET,
-        work_dir=created.work_dir,
-        provider=talk.provider or created.provider,
-        options=created.options,
-        user_id=created.user_id,
-        username=created.username,
-        provider_options=created.provider_options,
-        disallowed_tools=created.disallowed_tools,
-    )
+    opening = msgspec.structs.asdict(created)
+    del opening["type"]
+    opening["provider"] = talk.provider or created.provider
+    own = talk.remote_id or UNSET
+    return ResumeConversation(**opening, session_id=own, claude_session_id=own)
 
 
 def resumed(start: Start) -> str:

@@ -191,19 +191,30 @@ class YeaftAgentHost:
         self.core.tasks.spawn(self._redeliver(line, agent), "yeaft agent synced")
 
     async def _redeliver(self, line: YeaftAgentLine, agent: Agent) -> None:
-        heard = []
         for turn in await self.core.turns.open_of(list(agent.machine.logs)):
             inward = agent.conversation(turn.session_id).inward
-            if inward.turn_id != turn.id:
-                continue
             is_busy = turn.session_id in line.processing
-            if is_busy or inward.has_spoken or inward.is_cancelling:
-                heard.append(turn.id)
-                if line.has_listed and not is_busy:
-                    await self._lost(agent, turn, is_cancelled=inward.is_cancelling)
+            if inward.turn_id == turn.id and (is_busy or inward.has_spoken or inward.is_cancelling):
+                line.begun.append(turn)
+        heard = [turn.id for turn in line.begun]
+        if line.has_listed:
+            await self._end_lost(line, agent)
         if agent.machine.line is line:
             agent.machine.turns_sent.update(heard)  # their records may not say it yet
             await self.core.recovery.redeliver(agent.machine, heard)
+
+    def listed(self, line: YeaftAgentLine, agent: Agent) -> None:
+        """Deployed agents may say what they are at only after they have said that they are done
+        with what they had to say first."""
+        self.core.tasks.spawn(self._end_lost(line, agent), "yeaft agent listed")
+
+    async def _end_lost(self, line: YeaftAgentLine, agent: Agent) -> None:
+        """What the agent had begun and is not at any more was lost with its program."""
+        begun, line.begun = line.begun, []
+        for turn in begun:
+            inward = agent.conversation(turn.session_id).inward
+            if inward.turn_id == turn.id and turn.session_id not in line.processing:
+                await self._lost(agent, turn, is_cancelled=inward.is_cancelling)
 
     async def _lost(self, agent: Agent, turn: Turn, *, is_cancelled: bool) -> None:
         """The agent had begun it, has said what it had kept, and is not at it any more."""

@@ -16,6 +16,7 @@ from trunkline.control.core import Core
 from trunkline.control.ids import is_id
 from trunkline.control.machine import Machine
 from trunkline.control.store import schema
+from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
 
 PROTOCOL = "yeaft"
@@ -38,24 +39,28 @@ class Outside:
         """Ids that were looked up, the newest ones."""
         self._waiting: dict[str, list[str]] = {}
         self._count = 0
+        self._chars = 0
 
     def take(self, name: str | None, text: str) -> None:
         """`name`: what the message is said to be of, if it says so."""
         if name is None or not may_be_ours(name):
             self.pass_on(text)
-        elif name in self._waiting:
-            self._wait(name, text)
         elif name in self._is_session:
             self._decide(name, text)
         else:
-            self._waiting[name] = []
             self._wait(name, text)
-            self._core.tasks.spawn(self._look_up(name), "yeaft agent's own things")
 
     def _wait(self, name: str, text: str) -> None:
-        if self._count < limits.YEAFT_OUTSIDE_WAITING_MAX:
-            self._count += 1
+        is_full = self._count >= limits.YEAFT_OUTSIDE_WAITING_MAX
+        if is_full or self._chars + len(text) > limits.YEAFT_OUTSIDE_WAITING_CHARS_MAX:
+            raise Malformed("too much waits until it is known whose it is")
+        self._count += 1
+        self._chars += len(text)
+        if name in self._waiting:
             self._waiting[name].append(text)
+        else:
+            self._waiting[name] = [text]
+            self._core.tasks.spawn(self._look_up(name), "yeaft agent's own things")
 
     async def _look_up(self, name: str) -> None:
         table, found = schema.sessions, None
@@ -68,6 +73,7 @@ class Outside:
         finally:
             texts = self._waiting.pop(name)
             self._count -= len(texts)
+            self._chars -= sum(map(len, texts))
         for text in texts:
             self._decide(name, text)
 

@@ -88,10 +88,6 @@ class Conversation:
         if self.phase is Phase.RESTING:
             self.phase = Phase.READY
 
-    def hold(self, one: Say | Forward) -> None:
-        if len(self.held) < limits.YEAFT_FORWARDS_MAX:
-            self.held.append(one)
-
     def wait(self, timer: asyncio.TimerHandle | None) -> None:
         if self.timer is not None:
             self.timer.cancel()
@@ -126,8 +122,20 @@ class Agent:
             self.by_head[found.inward.plain_head] = found.inward
         return found
 
-    def knows(self, session_id: str) -> bool:
-        return session_id in self._conversations
+    def hold(self, one: Say | Forward) -> bool:
+        """Keeps the place of what came while its conversation cannot be talked to; False if there
+        is no room. Messages that open turns are kept by `prompts`."""
+        held = self.conversation(one.session_id).held
+        chars = len(one.text) if isinstance(one, Forward) else 0
+        has_room = self._held_chars() + chars <= limits.YEAFT_FORWARDS_CHARS_MAX
+        if has_room and len(held) < limits.YEAFT_FORWARDS_MAX:
+            held.append(one)
+            return True
+        return False
+
+    def _held_chars(self) -> int:
+        held = (one for known in self._conversations.values() for one in known.held)
+        return sum(len(one.text) for one in held if isinstance(one, Forward))
 
     def drop(self, session_id: str) -> None:
         """The session is this machine's no more."""

@@ -10,13 +10,14 @@ from collections.abc import Callable, Container
 import structlog
 
 from trunkline import limits
+from trunkline.control import events
 from trunkline.control.commands import Answer, Cancel, Command, Configure, Forward, Say, Start, Stop
 from trunkline.control.core import Core
 from trunkline.control.edges import yeaft_agent_commands as words
 from trunkline.control.edges.yeaft_agent_outside import PROTOCOL
 from trunkline.control.edges.yeaft_agent_state import Agent, Conversation, Phase
 from trunkline.control.errors import LimitReached
-from trunkline.control.lifecycle import Work
+from trunkline.control.recording import Work
 from trunkline.wire.yeaft.codec import encode
 from trunkline.wire.yeaft.messages import CancelExecution, CreateConversation, DeleteConversation
 from trunkline.wire.yeaft.questions import answer_message
@@ -82,7 +83,7 @@ class AgentTalk:
             return
         if now is not None:
             conversation.inward.end()  # if it was said before, it was lost with its line
-            conversation.hold(now)
+            self._agent.hold(now)
         self._go_on(conversation)
 
     def _cancel(self, session_id: str) -> None:
@@ -133,10 +134,21 @@ class AgentTalk:
             say = self._next(command.session_id)
             waits = say is not None and not self._is_sent(say)
             if conversation.phase is not Phase.RESTING or waits:
-                conversation.hold(command)
+                if not self._agent.hold(command):
+                    self._not_passed_on(conversation, "too much waits for the agent")
                 self._go_on(conversation)
                 return
         self._send(command.text.encode())
+
+    def _not_passed_on(self, conversation: Conversation, why: str) -> None:
+        """No turn ends with it, so readers are told in words."""
+        log = self._machine.logs.get(conversation.session_id)
+        if log is not None:
+            problem = f"a message was not passed on: {why}"
+            line = events.make(
+                "session_status", self._core.clock(), machine="online", problems=[problem]
+            )
+            self._core.log.append(log, line)
 
     def _stop(self, session_id: str) -> None:
         self._agent.drop(session_id)
@@ -249,6 +261,8 @@ class AgentTalk:
         _log.warning("conversation did not start", session=session_id, machine=self._machine.id)
         conversation.wait(None)
         conversation.phase = Phase.NEW
+        if any(isinstance(one, Forward) for one in conversation.held):
+            self._not_passed_on(conversation, why)
         conversation.held.clear()
         self._machine.starting.pop(session_id, None)
         self._agent.prompts.drop(session_id)

@@ -201,7 +201,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
     session = await visit.session_of(request)
     await visit.follow(session)
     log = await visit.core.sessions.readable(visit.who, session.id)
-    before, after = request.position("beforeId"), request.position("afterMessageId")
+    before, after = request.row("beforeId"), request.row("afterMessageId")
     last = log.last_id if not before else min(before - 1, log.last_id)
     if after is not None:
         after = max(min(after, last), last - limits.YEAFT_HISTORY_EVENTS)

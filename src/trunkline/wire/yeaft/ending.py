@@ -12,7 +12,7 @@ from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
 from trunkline.wire.yeaft.answers import Person
-from trunkline.wire.yeaft.messages import Ended, Envelope, Ready
+from trunkline.wire.yeaft.messages import Ended, Envelope, OfSession
 from trunkline.wire.yeaft.output import TOO_MANY_TURNS, Output, usage_of
 from trunkline.wire.yeaft.stream import DEPLOYED, Doubt, Inward, Pending
 
@@ -192,8 +192,7 @@ def failed(state: Inward, message: Ended) -> None:
         state.wait(Pending(error=state.problem or "the agent reports an error"))
 
 
-def note_remote_id(state: Inward, message: Ready | Ended) -> None:
-    """Deployed agents call it `claudeSessionId`."""
+def note_remote_id(state: Inward, message: OfSession) -> None:
     for given in (message.session_id, message.claude_session_id):
         if isinstance(given, str) and given:
             state.remote_id = given[:NAME_CHARS_MAX]

@@ -44,12 +44,15 @@ def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str
         line = plain.to_line(state, text)
         if line is not None:
             return [line]
+    was_there = state.dialect
     try:
         lines = _lines(state, envelope, text, ts)
     except Malformed:
         lines = []
     if not lines:
         lines = [_foreign(state, envelope.type, ts)]
+    elif was_there and envelope.type == "conversation_resumed":
+        return lines  # the answer to us, with a history that everybody has
     first, *others = lines
     return [f"{first[:-1]}{_RAW}{text}}}}}", *(line[:-1] + _RAW_BEFORE for line in others)]
 
@@ -198,6 +201,7 @@ def _system(state: Inward, output: Output, ts: int) -> list[str]:
 
 
 def _ready(state: Inward, message: Ready, ts: int) -> str:
+    is_again = state.dialect != ""
     state.dialect = READY[message.type]
     if state.doubt is Doubt.WORDS:
         state.owe(Doubt.END)  # it was taken up anew: nothing of the earlier turn runs on
@@ -208,6 +212,7 @@ def _ready(state: Inward, message: Ready, ts: int) -> str:
         "model_info": message.model_info,
         "provider": message.provider,
         "work_dir": message.work_dir,
+        "again": is_again or None,
     }
     given = {name: value for name, value in ready.items() if value is not None}
     return events.line(

@@ -10,8 +10,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 Json = dict[str, Any]
-Text = str | UnsetType | None
-"""Given, given as null, or left out."""
 
 
 class Message(msgspec.Struct, rename="camel"):
@@ -68,35 +66,31 @@ class ErrorMessage(Message, kw_only=True):
 # --- From clients, and on to agents ---------------------------------------------------------------
 
 
-class CreateConversation(Message, kw_only=True):
-    """The fields of both dialects: an agent takes those that it knows."""
+class Opening(Message, kw_only=True):
+    """What a conversation is opened with. The fields of both dialects: an agent takes those that it
+    knows."""
 
-    type: str = "create_conversation"
-    conversation_id: str | UnsetType = UNSET
-    agent_id: Text = UNSET
-    provider: Text = UNSET
-    work_dir: Text = UNSET
-    options: Json | UnsetType | None = UNSET
-    user_id: str | UnsetType = UNSET
+    type: str
+    conversation_id: str
+    provider: str | UnsetType = UNSET
+    work_dir: str | UnsetType = UNSET
+    options: Json | UnsetType = UNSET
+    user_id: str
     username: str | UnsetType = UNSET
-    provider_options: Json | UnsetType | None = UNSET
-    disallowed_tools: list[str] | UnsetType | None = UNSET
+    provider_options: Json | UnsetType = UNSET
+    disallowed_tools: list[str] | UnsetType = UNSET
 
 
-class ResumeConversation(Message, kw_only=True):
+class CreateConversation(Opening, kw_only=True):
+    type: str = "create_conversation"
+
+
+class ResumeConversation(Opening, kw_only=True):
     """`claudeSessionId` is what deployed agents call the session's id."""
 
     type: str = "resume_conversation"
-    conversation_id: str
-    session_id: Text = UNSET
-    claude_session_id: Text = UNSET
-    work_dir: Text = UNSET
-    provider: Text = UNSET
-    options: Json | UnsetType | None = UNSET
-    user_id: str | UnsetType = UNSET
-    username: str | UnsetType = UNSET
-    provider_options: Json | UnsetType | None = UNSET
-    disallowed_tools: list[str] | UnsetType | None = UNSET
+    session_id: str | UnsetType = UNSET
+    claude_session_id: str | UnsetType = UNSET
 
 
 class DeleteConversation(Message, kw_only=True):
@@ -110,8 +104,7 @@ class SendMessage(Message, kw_only=True):
     type: str = "send_message"
     conversation_id: str
     text: str
-    attachments: list[Json] | UnsetType | None = UNSET
-    client_message_id: Text = UNSET
+    attachments: list[Json] | UnsetType = UNSET
 
 
 class Execute(Message, kw_only=True):
@@ -125,16 +118,11 @@ class Execute(Message, kw_only=True):
     provider: str | UnsetType = UNSET
 
 
-class TransferFiles(Message, kw_only=True):
+class TransferFiles(Execute, kw_only=True):
     """`execute` with files: a deployed agent stores them and then runs the prompt."""
 
     type: str = "transfer_files"
-    conversation_id: str
     files: list[Json]
-    prompt: str
-    work_dir: str | UnsetType = UNSET
-    claude_session_id: str | UnsetType = UNSET
-    provider: str | UnsetType = UNSET
 
 
 class CancelExecution(Message, kw_only=True):
@@ -146,10 +134,10 @@ class AskUserAnswer(Message, kw_only=True):
     """`answers`, by question, where the question came as `questions`."""
 
     type: str = "ask_user_answer"
-    conversation_id: Text = UNSET
+    conversation_id: str
     request_id: str
     answer: Any = UNSET
-    answers: Json | UnsetType | None = UNSET
+    answers: Json | UnsetType = UNSET
     confirmed: bool | UnsetType = UNSET
     """Trunkline's addition, to agents: false for a no, which the wire has no word for."""
 
@@ -157,13 +145,18 @@ class AskUserAnswer(Message, kw_only=True):
 # --- From agents ----------------------------------------------------------------------------------
 
 
-class Ready(Message, kw_only=True):
-    """`session_ready`, `conversation_created`, `conversation_resumed`."""
+class OfSession(Message, kw_only=True):
+    """What names the agent's own session; deployed agents call it `claudeSessionId`."""
 
     type: str
     conversation_id: str
     session_id: Any = None
     claude_session_id: Any = None
+
+
+class Ready(OfSession, kw_only=True):
+    """`session_ready`, `conversation_created`, `conversation_resumed`."""
+
     capabilities: Any = None
     model_info: Any = None
     provider: Any = None
@@ -182,14 +175,10 @@ class Question(Message, kw_only=True):
     questions: Any = None
 
 
-class Ended(Message, kw_only=True):
+class Ended(OfSession, kw_only=True):
     """`turn_completed`, `execution_cancelled`, `conversation_closed`, `conversation_deleted`,
     `session_id_update`, and `error` of a conversation."""
 
-    type: str
-    conversation_id: str
-    session_id: Any = None
-    claude_session_id: Any = None
     exit_code: Any = None
     message: Any = None
     error: Any = None

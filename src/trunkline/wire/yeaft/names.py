@@ -62,6 +62,23 @@ DEPLOYED: Final = (
 )
 """Names of software in use that the document does not have."""
 
+SERVERS: Final = frozenset(
+    (
+        "auth_required",
+        "registered",
+        "auth_result",
+        "client_hello_ack",
+        "agents_list",
+        "agent_list",
+        "agent_selected",
+        "conversation_pinned",
+        "conversation_selected",
+        "event_position",
+    )
+)
+"""What only the server says, to agents or to clients, whatever the conversation: an agent that says
+one of these would speak in the server's name, and is not passed on."""
+
 OURS: Final = ("list_agents", "agents_list", "list_conversations", "conversations_list")
 """Trunkline's additions: a name may be added, none may be changed. `conversations_list` is not
 sent: the answer has the name that deployed software knows, `conversation_list`."""

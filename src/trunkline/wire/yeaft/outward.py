@@ -14,6 +14,7 @@ from trunkline.wire import events
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.yeaft import outward_speech as speech
 from trunkline.wire.yeaft import outward_turns as turns
+from trunkline.wire.yeaft.entries import entries_of, rows_of
 from trunkline.wire.yeaft.outward_frames import envelope, session_ready
 from trunkline.wire.yeaft.outward_state import Out, Outward
 
@@ -22,7 +23,8 @@ __all__ = ["PROTOCOL", "Out", "Outward", "from_events"]
 PROTOCOL = "yeaft"
 _VERBATIM = b'{"protocol":"yeaft","message":'
 _READY = "session_ready"
-_DEPLOYED_READY = ("conversation_created", "conversation_resumed")
+_RESUMED = "conversation_resumed"
+_DEPLOYED_READY = ("conversation_created", _RESUMED)
 _SYSTEM = frozenset(
     (
         "plan",
@@ -61,7 +63,7 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
         return []
     original = _original(event) if state.relays and event.raw else None
     if original is not None:
-        return [Out(body) for body in _relayed(state, event, original)]
+        return [Out(body) for body in _relayed(state, event_id, event, original)]
     make = _MAKERS.get(event.type)
     if make is not None:
         return [Out(body) for body in make(state, event_id, event)]
@@ -73,7 +75,7 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
         case "usage":
             return [Out(body) for body in turns.usage(state, event, _fields(line))]
         case "session_status":
-            return [Out(body) for body in _status(state, event, _fields(line))]
+            return [Out(body) for body in _status(state, event_id, event, _fields(line))]
         case "session_closed":
             return [Out(body) for body in turns.closed(state, event)]
         case kind if kind in _SYSTEM:
@@ -122,17 +124,17 @@ def _kind(original: bytes) -> str:
     return text_of(peek.type)
 
 
-def _relayed(state: Outward, event: SessionEvent, original: bytes) -> list[bytes]:
+def _relayed(state: Outward, event_id: int, event: SessionEvent, original: bytes) -> list[bytes]:
     if event.type in events.TERMINAL:
         return turns.end(state, event, original, _kind(original))
     if event.type == "session_status" and isinstance(event.ready, dict):
-        return _ready(state, event, original)
+        return _ready(state, event_id, event, original)
     if event.type in ("usage", "foreign") and event.person is None:
         state.turn(event).has_result |= _kind(original) == "result"
     return [original] if original else []
 
 
-def _ready(state: Outward, event: SessionEvent, original: bytes) -> list[bytes]:
+def _ready(state: Outward, event_id: int, event: SessionEvent, original: bytes) -> list[bytes]:
     """Clients wait for it under the name that they know. Deployed ones must also be told the
     agent, which does not name itself."""
     if isinstance(event.machine_id, str):
@@ -143,19 +145,26 @@ def _ready(state: Outward, event: SessionEvent, original: bytes) -> list[bytes]:
     kind = _kind(original)
     if kind == _READY and not state.deployed:
         return [original]
+    passed = [original] if original and not (state.deployed and kind in _DEPLOYED_READY) else []
+    if state.deployed and event.ready.get("again") is True:
+        return passed  # the page shows the conversation already, and would begin it anew
+    more = {}
+    if state.deployed and kind == _RESUMED:
+        more = {"dbMessages": rows_of(entries_of(event_id, event.ts, original))}
     made = session_ready(
-        state.conversation_id, state.agent_id, event.ready, deployed=state.deployed
+        state.conversation_id, state.agent_id, event.ready, deployed=state.deployed, **more
     )
-    replaced = not original or (state.deployed and kind in _DEPLOYED_READY)
-    return [made] if replaced else [original, made]
+    return [*passed, made]
 
 
 # --- Machines -------------------------------------------------------------------------------------
 
 
-def _status(state: Outward, event: SessionEvent, fields: dict[str, Any]) -> list[bytes]:
+def _status(
+    state: Outward, event_id: int, event: SessionEvent, fields: dict[str, Any]
+) -> list[bytes]:
     if isinstance(event.ready, dict):
-        return _ready(state, event, b"")
+        return _ready(state, event_id, event, b"")
     if isinstance(event.machine_id, str):
         state.agent_id = event.machine_id
         state.group_id = state.group_id and event.machine_id

@@ -113,7 +113,8 @@ def session_ready(
     """A session can be talked to, in the words of either dialect."""
     shown: Json = {"conversationId": conversation_id}
     if deployed:
-        kind = "conversation_resumed" if "history" in more else "conversation_created"
+        is_resumed = "history" in more or "dbMessages" in more
+        kind = "conversation_resumed" if is_resumed else "conversation_created"
         shown |= {"agentId": agent_id, "workDir": ready.get("work_dir") or ""}
         shown |= {"provider": ready.get("provider"), "claudeSessionId": ready.get("session_id")}
         shown |= {"capabilities": ready.get("capabilities") or []}

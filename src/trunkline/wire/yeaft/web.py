@@ -100,13 +100,21 @@ class Request:
         value = self.fields.get(name)
         if value is None:
             return None
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        if isinstance(value, str) and _is_number(value):
             value = int(value)
         if isinstance(value, float) and 0 <= value < _EVENTS_MAX:
             value = int(value)  # of a row that is not its event's first
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise Malformed(f"{name} must be an event's id")
         return value
+
+    def row(self, name: str) -> int | None:
+        """The event of a row that a client keeps. Deployed clients make up ids for what they saw
+        live: those are no place in the log, and are as good as none."""
+        value = self.fields.get(name)
+        if isinstance(value, str) and not _is_number(value):
+            return None
+        return self.position(name)
 
     def texts(self, name: str, most: int) -> list[str] | None:
         value = self.fields.get(name)
@@ -145,6 +153,10 @@ class Request:
     def correlation(self) -> Json:
         """Goes back with every answer, as it came."""
         return {name: self.fields[name] for name in CORRELATION if name in self.fields}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def _attachment(given: Json) -> Json:

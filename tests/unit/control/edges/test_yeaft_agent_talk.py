@@ -164,3 +164,39 @@ async def test_messages_that_pass_do_not_overtake_those_that_wait(here: World) -
     assert [one.get("text", one.get("n")) for one in told] == ["one", 1, 2]
     back.hear({"type": "claude_output", "conversationId": session, "data": {"type": "result"}})
     await back.until("send_message", lambda one: one["text"] == "two")
+
+
+# --- An agent whose list comes late ---------------------------------------------------------------
+
+
+async def _lists_late(here: World, session: str, *, processing: bool | None) -> None:
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+
+    async def begun() -> int:
+        return len(back.begun)
+
+    await eventually(begun, lambda count: count == 1)
+    listed = [] if processing is None else [{"id": session, "processing": processing}]
+    back.hear({"type": "conversation_list", "conversations": listed})
+
+
+@pytest.mark.parametrize("processing", [None, False], ids=["unlisted", "at rest"])
+async def test_a_turn_that_a_late_list_does_not_have_is_lost(
+    here: World, processing: bool | None
+) -> None:
+    session = await here.turn()
+    here.line.hear(said(session, "begun"))
+    await _lists_late(here, session, processing=processing)
+    (end,) = await eventually(lambda: ends(here, session))
+    assert (end["type"], end["code"]) == ("execution_error", "MACHINE_RESTARTED")
+
+
+async def test_a_turn_that_a_late_list_has_goes_on(here: World) -> None:
+    session = await here.turn()
+    here.line.hear(said(session, "begun"))
+    await _lists_late(here, session, processing=True)
+    here.line.hear({"type": "conversation_list", "conversations": []})  # only the first one counts
+    here.line.hear({"type": "claude_output", "conversationId": session, "data": {"type": "result"}})
+    (end,) = await eventually(lambda: ends(here, session))
+    assert (end["type"], end["content"]) == ("execution_complete", "begun")
