@@ -62,6 +62,7 @@ async def test_a_mention_chooses_who_answers(team: ScriptedGroup) -> None:
     assert len(team["bob"].vm.of_type("user_message")) == 1
 
 
+@pytest.mark.proves("notes-3-all")
 async def test_all_means_everyone_whoever_else_is_mentioned(team: ScriptedGroup) -> None:
     async with team.reader() as reader:
         turn = await team.say("@bob and @all of you")

@@ -3,9 +3,10 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.support.control import Control, running
 from tests.support.group import ScriptedGroup, ScriptedPerson, ended, of
-from trunkline import limits
 
 
 class Turned:
@@ -46,17 +47,17 @@ async def _babble(person: ScriptedPerson, other: str) -> None:
         await person.answers(f"what do you think, @{other}?")
 
 
+@pytest.mark.proves("notes-3-guard")
 async def test_a_person_is_addressed_only_so_often_in_a_few_seconds(tmp_path: Path) -> None:
     async with running(tmp_path / "data", Turned(0), rate_limit_per_minute=0) as control:
         answers, notes = await two_that_mention_each_other(control)
-    hits = limits.GROUP_HITS_MAX
-    assert answers == {"alice": hits + 1, "bob": hits}  # one of alice's is the user's own doing
+    assert answers == {"alice": 9, "bob": 8}  # one of alice's is the user's own doing
     assert notes == ["not passed on from alice to bob: addressed 8 times within 5 s"]
 
 
 async def test_answers_to_answers_end_at_a_depth_however_slow_they_are(tmp_path: Path) -> None:
-    clock = Turned(int(limits.GROUP_HITS_S * 1000) // limits.GROUP_HITS_MAX)
+    clock = Turned(5_000 // 8)  # slow enough for 8 hits in 5 s
     async with running(tmp_path / "data", clock, rate_limit_per_minute=0) as control:
         answers, notes = await two_that_mention_each_other(control)
-    assert sum(answers.values()) == limits.GROUP_DEPTH_MAX + 1
+    assert sum(answers.values()) == 31  # the first one, and 30 answers to answers
     assert notes == ["not passed on from alice to bob: answers went back and forth 30 times"]

@@ -115,6 +115,56 @@ async def test_a_person_that_is_taken_out_of_a_group_has_its_session_closed(
         assert (await ended(reader, turn))["content"] == "alice: he left"
 
 
+async def test_whoever_leaves_in_the_middle_of_a_turn_is_asked_nothing_more_in_it(
+    team: ScriptedGroup,
+) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("hello")
+        message = await team["alice"].asked()
+        await team["bob"].asked()
+        await team.user.ok("PATCH", f"/groups/{team.id}", {"person_ids": [team["alice"].id]})
+        await team["bob"].vm.expect("stop_session")
+        await team["alice"].answer(message, "@bob, are you there?")
+        end = await ended(reader, turn)
+        assert end["content"].endswith("bob did not answer: bob is not in this group any more")
+        errors = [one["code"] for one in of(reader, "person_error")]
+        assert errors == ["SESSION_CLOSED", "PERSON_NOT_FOUND"]
+    assert len(team["bob"].vm.of_type("start_session")) == 1
+
+
+async def test_what_waits_for_a_person_that_is_removed_ends_and_leaves_nothing_behind(
+    team: ScriptedGroup,
+) -> None:
+    async with team.reader() as reader:
+        first = await team.say("@alice one")
+        await team["alice"].asked()
+        second = await team.say("@alice @bob two")
+        message = await team["bob"].asked()
+        await team.user.ok("DELETE", f"/persons/{team['alice'].id}")
+        assert (await ended(reader, first))["type"] == "execution_error"
+        await team["bob"].answer(message, "here")
+        end = await ended(reader, second)
+        assert end["content"] == (
+            "alice did not answer: alice is not in this group any more\n\nbob: here"
+        )
+    assert len(team["alice"].vm.of_type("start_session")) == 1
+    assert set(await open_sessions(team.user)) == {team.session, message["session_id"]}
+
+
+async def test_a_person_that_is_renamed_in_the_middle_of_a_turn_answers_on(
+    team: ScriptedGroup,
+) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("@alice hello")
+        message = await team["alice"].asked()
+        await team.user.ok("PATCH", f"/persons/{team['alice'].id}", {"name": "alicia"})
+        await team["alice"].answer(message, "hi")
+        assert (await ended(reader, turn))["content"] == "alice: hi"
+        turn = await team.say("@alicia hello")
+        await team["alice"].answers("hi again")
+        assert (await ended(reader, turn))["content"] == "alicia: hi again"
+
+
 async def test_a_person_that_moves_goes_on_elsewhere_and_is_told_what_was_said(
     team: ScriptedGroup,
 ) -> None:

@@ -30,10 +30,15 @@ async def questions(reader: SseReader, count: int) -> dict[str, dict[str, Any]]:
     return {one["person"]["name"]: one for one in of(reader, "approval_request")}
 
 
+async def waiting(user: TestUser, query: str = "") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await user.ok("GET", f"/approvals{query}"))["items"]
+    return found
+
+
 async def approval_of(team: ScriptedGroup, question: dict[str, Any]) -> dict[str, Any]:
     async def look() -> list[dict[str, Any]]:
-        found = await team.user.ok("GET", "/approvals")
-        return [one for one in found["items"] if one["request_id"] == question["request_id"]]
+        found = await waiting(team.user)
+        return [one for one in found if one["request_id"] == question["request_id"]]
 
     return (await eventually(look))[0]
 
@@ -68,7 +73,67 @@ async def test_two_persons_ask_under_one_id_and_each_gets_its_own_answer(
         settled = {one["request_id"]: one["confirmed"] for one in of(reader, "approval_resolved")}
         assert settled == {found["alice"]["request_id"]: True, found["bob"]["request_id"]: False}
         assert len(of(reader, "approval_resolved")) == 2
-    assert (await team.user.ok("GET", "/approvals"))["items"] == []
+    assert await waiting(team.user) == []
+
+
+async def test_a_question_is_listed_once_whichever_of_its_two_sessions_has_it(
+    team: ScriptedGroup,
+) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("do it")
+        asked = {name: await team[name].asked() for name in ("alice", "bob")}
+        for name, message in asked.items():
+            await team[name].vm.event(
+                message["session_id"], type="approval_request", request_id="q", message=name
+            )
+        in_group = await questions(reader, 2)
+        listed = await waiting(team.user)
+        assert {one["request_id"] for one in listed} == {
+            one["request_id"] for one in in_group.values()
+        }
+        assert len(listed) == 2
+        assert {one["session_id"] for one in listed} == {team.session}
+        # Whoever looks at a person's session finds its question there.
+        own = await waiting(team.user, f"?session_id={asked['alice']['session_id']}")
+        assert [one["request_id"] for one in own] == ["q"]
+        # Answered by one of either kind; what is settled is listed once as well.
+        await team.user.ok("POST", f"/approvals/{own[0]['id']}", {"confirmed": True})
+        for_bob = next(one for one in listed if one["request"]["message"] == "bob")
+        await team.user.ok("POST", f"/approvals/{for_bob['id']}", {"confirmed": True})
+        for name, message in asked.items():
+            await team[name].vm.expect("approval_response")
+            await team[name].answer(message, "done")
+        await ended(reader, turn)
+
+    async def confirmed() -> list[str]:
+        found = await waiting(team.user, "?state=all")
+        return sorted(one["session_id"] for one in found if one["state"] == "confirmed")
+
+    await eventually(confirmed, lambda sessions: sessions == [team.session] * 2)
+
+
+async def test_a_question_that_the_group_does_not_ask_is_listed_as_the_persons(
+    team: ScriptedGroup,
+) -> None:
+    async with team.reader() as reader:
+        turn = await team.say("@alice hello")
+        message = await team["alice"].asked()
+        await team["alice"].answer(message, "hi")
+        await ended(reader, turn)
+        # Somebody talks to her directly.
+        session = message["session_id"]
+        direct = await team.user.say(session, "and this?")
+        await team["alice"].asked()
+        await team["alice"].vm.event(
+            session, type="approval_request", request_id="q-2", turn_id=direct
+        )
+
+        async def listed() -> list[str]:
+            return [one["request_id"] for one in await waiting(team.user)]
+
+        assert await eventually(listed) == ["q-2"]
+        assert of(reader, "approval_request") == []
+        await team["alice"].vm.event(session, type="execution_complete", content="done")
 
 
 async def test_an_answer_in_the_persons_own_session_settles_it_in_the_group(
@@ -81,17 +146,13 @@ async def test_an_answer_in_the_persons_own_session_settles_it_in_the_group(
         await team["alice"].vm.event(session, type="approval_request", request_id="q-1")
         question = (await questions(reader, 1))["alice"]
         in_group = await approval_of(team, question)
-        own = await approval_of(team, {"request_id": "q-1"})
-        assert own["session_id"] == session
+        (own,) = await waiting(team.user, f"?session_id={session}")
+        assert (own["session_id"], own["request_id"]) == (session, "q-1")
         await team.user.ok("POST", f"/approvals/{own['id']}", {"confirmed": True})
         resolved = await reader.until_type("approval_resolved")
         assert (resolved["request_id"], resolved["confirmed"]) == (question["request_id"], True)
         assert resolved["person"]["name"] == "alice"
-
-        async def waiting() -> list[str]:
-            return [one["id"] for one in (await team.user.ok("GET", "/approvals"))["items"]]
-
-        await eventually(waiting, lambda ids: ids == [])
+        assert await waiting(team.user) == []
         status, late = await team.user.call(
             "POST", f"/approvals/{in_group['id']}", {"confirmed": False}
         )

@@ -1,7 +1,6 @@
 """kill -9 in the middle of a group's turn: its persons go on, and so does the group."""
 
 import asyncio
-import contextlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,6 +13,8 @@ from tests.support.control import ControlProcess, TestUser
 from tests.support.eventually import eventually
 from tests.support.vm import ScriptedVm
 
+_WORD_S = 0.02  # between two words of a person
+
 
 @pytest.fixture
 async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
@@ -24,7 +25,11 @@ async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
 
 
 class Person:
-    """A person whose machine keeps what it said until that is safe (`seq`)."""
+    """A person whose machine keeps what it said until that is safe (`seq`).
+
+    As a real one it sends in order, over one line at a time: what is said while that is down waits
+    until it has said everything before.
+    """
 
     def __init__(self, user: TestUser, name: str, person_id: str, vm: ScriptedVm) -> None:
         self._user = user
@@ -33,6 +38,9 @@ class Person:
         self.vm = vm
         self.session = ""
         self._outbox: list[str] = []
+        self._sending = asyncio.Lock()
+        self._sent = 0
+        self._is_up = True
         self.messages: list[str] = []
 
     async def asked(self) -> str:
@@ -56,22 +64,30 @@ class Person:
         """Says something, whether the line is up or not."""
         event.setdefault("turn_id", self.messages[-1])
         self._outbox.append(json.dumps(event))
-        with contextlib.suppress(aiohttp.ClientError, ConnectionError):
-            await self._send(len(self._outbox))
+        if not self._sending.locked():  # else whoever is at it sends this too
+            async with self._sending:
+                await self._send()
 
-    async def _send(self, seq: int) -> None:
-        message = {"type": "sse_event", "session_id": self.session, "seq": seq}
-        await self.vm.send({**message, "data": self._outbox[seq - 1]})
+    async def _send(self) -> None:
+        while self._is_up and self._sent < len(self._outbox):
+            message = {"type": "sse_event", "session_id": self.session, "seq": self._sent + 1}
+            try:
+                await self.vm.send({**message, "data": self._outbox[self._sent]})
+            except (aiohttp.ClientError, ConnectionError):
+                self._is_up = False
+                return
+            self._sent += 1
 
     async def returns(self) -> None:
-        await self.vm._end()
-        self.vm = self._user.again(self.vm)
-        await self.vm.connect()
-        init = await self.vm.authenticate("seq")
-        await self.vm.send({"type": "resume", "turns": self.messages})
-        await self.vm.heartbeat(*([self.session] if self.session else []))
-        for seq in range(init["data"]["acked"].get(self.session, 0) + 1, len(self._outbox) + 1):
-            await self._send(seq)
+        async with self._sending:
+            await self.vm.drop()
+            self.vm = self._user.again(self.vm)
+            await self.vm.connect()
+            init = await self.vm.authenticate("seq")
+            await self.vm.send({"type": "resume", "turns": self.messages})
+            await self.vm.heartbeat(*([self.session] if self.session else []))
+            self._sent, self._is_up = init["data"]["acked"].get(self.session, 0), True
+            await self._send()
 
 
 class Team:
@@ -105,8 +121,14 @@ class Team:
             await person.returns()
 
     async def events(self, kind: str | None = None) -> list[dict[str, Any]]:
-        found = await self.user.ok("GET", f"/sessions/{self.session}/events?limit=1000")
-        return [one["event"] for one in found["items"] if kind in (None, one["event"]["type"])]
+        found: list[dict[str, Any]] = []
+        while True:
+            after = found[-1]["id"] if found else 0
+            page = await self.user.ok("GET", f"/sessions/{self.session}/events?after={after}")
+            if not page["items"]:
+                break
+            found += page["items"]
+        return [one["event"] for one in found if kind in (None, one["event"]["type"])]
 
     async def end(self, turn: str) -> dict[str, Any]:
         async def look() -> list[dict[str, Any]]:
@@ -127,32 +149,33 @@ async def test_killed_in_the_middle_of_answers_nothing_is_lost_or_comes_twice(
     turn = await team.user.say(team.session, "count")
     for person in team.persons.values():
         await person.asked()
-    pieces = [f"{number} " for number in range(120)]
-    for start in range(0, len(pieces), 40):
+    said: dict[str, list[str]] = {name: [] for name in team.persons}
 
-        async def stream(person: Person, some: list[str]) -> None:
-            for piece in some:
-                await person.does(type="text_chunk", content=piece)
+    async def speak(person: Person, restarted: asyncio.Task[None]) -> None:
+        """Word after word, whoever listens."""
+        while not restarted.done():
+            said[person.name].append(f"{len(said[person.name])} ")
+            await person.does(type="text_chunk", content=said[person.name][-1])
+            await asyncio.sleep(_WORD_S)
 
-        streaming = [
-            asyncio.create_task(stream(person, pieces[start : start + 40]))
-            for person in team.persons.values()
-        ]
+    for _ in range(3):
+        known = len(await team.events("text_chunk"))
 
-        async def has_begun(start: int = start) -> bool:
-            return len(await team.events("text_chunk")) > 2 * start
+        async def restart(known: int = known) -> None:
+            await eventually(lambda: team.events("text_chunk"), lambda found: len(found) > known)
+            await team.restart(control)
 
-        await eventually(has_begun)
-        await team.restart(control)
-        await asyncio.gather(*streaming)
+        restarted = asyncio.create_task(restart())
+        await asyncio.gather(*(speak(person, restarted) for person in team.persons.values()))
+        await restarted
     for person in team.persons.values():
         await person.does(type="execution_complete", content=f"{person.name} is done")
     end = await team.end(turn)
     assert end["content"] == "alice: alice is done\n\nbob: bob is done"
     for name in team.persons:
-        said = [one for one in await team.events("text_chunk") if one["person"]["name"] == name]
-        assert [one["content"] for one in said] == pieces
-        assert {one["turn_id"] for one in said} == {turn}
+        heard = [one for one in await team.events("text_chunk") if one["person"]["name"] == name]
+        assert [one["content"] for one in heard] == said[name]
+        assert {one["turn_id"] for one in heard} == {turn}
     for kind, count in (("person_start", 2), ("person_complete", 2), ("execution_complete", 1)):
         assert len(await team.events(kind)) == count
     assert all(len(person.messages) == 1 for person in team.persons.values())

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli.errors import CommandFailed
-from trunkline.cli.output import Done, Json, Record, Rows
-from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.cli.output import Json
+from trunkline.cli.records import Records
+from trunkline.cli.remote import given, group
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -26,17 +27,8 @@ Confirm = Annotated[
 Runtime = Annotated[str | None, typer.Option(help="semigraph, openclaw, claude-code or acp.")]
 
 
-@remote(app, "list", example="trunkline agent list")
-async def list_agents(client: "Client", limit: Limit = 50) -> Rows:
-    """List agents."""
-    columns = ("id", "name", "model", "runtime_type", "confirm", "created_at")
-    return Rows(await taken(client.each("agents"), limit), columns)
-
-
-@remote(app, "create", example="trunkline agent create Coder --prompt @coder.md --tool bash")
-async def create(
-    client: "Client",
-    name: str,
+async def _agent(
+    _client: "Client",
     description: Description = None,
     prompt: Prompt = None,
     model: Model = None,
@@ -45,53 +37,6 @@ async def create(
     tools: Tools = None,
     confirm: Confirm = None,
     runtime: Runtime = None,
-) -> Record:
-    """Make an agent."""
-    body = _body(description, prompt, model, temperature, max_tokens, tools, confirm, runtime)
-    return Record(await client.post("agents", body={"name": name, **body}))
-
-
-@remote(app, "show", example="trunkline agent show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show(client: "Client", agent_id: str) -> Record:
-    """Show an agent."""
-    return Record(await client.get("agents", agent_id))
-
-
-@remote(app, "update", example="trunkline agent update ID --temperature 0.2")
-async def update(
-    client: "Client",
-    agent_id: str,
-    name: Annotated[str | None, typer.Option(help="A new name.")] = None,
-    description: Description = None,
-    prompt: Prompt = None,
-    model: Model = None,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
-    tools: Tools = None,
-    confirm: Confirm = None,
-    runtime: Runtime = None,
-) -> Record:
-    """Change an agent; what is not named stays."""
-    body = _body(description, prompt, model, temperature, max_tokens, tools, confirm, runtime)
-    return Record(await client.patch("agents", agent_id, body={**given(name=name), **body}))
-
-
-@remote(app, "delete", example="trunkline agent delete 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def delete(client: "Client", agent_id: str) -> Done:
-    """Delete an agent; its sessions stay."""
-    await client.delete("agents", agent_id)
-    return Done(f"deleted {agent_id}")
-
-
-def _body(
-    description: str | None,
-    prompt: str | None,
-    model: str | None,
-    temperature: float | None,
-    max_tokens: int | None,
-    tools: list[str] | None,
-    confirm: str | None,
-    runtime: str | None,
 ) -> Json:
     return given(
         description=description,
@@ -113,3 +58,11 @@ def text_of(value: str | None) -> str | None:
         return Path(value[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandFailed(f"cannot read {value[1:]}: {error}") from error
+
+
+_agents = Records(app, "agent", ("id", "name", "model", "runtime_type", "confirm", "created_at"))
+_agents.can_list()
+_agents.can_create(_agent, "Coder --prompt @coder.md --tool bash")
+_agents.can_show()
+_agents.can_update(_agent, "--temperature 0.2")
+_agents.can_delete("Delete {}; its sessions stay.")

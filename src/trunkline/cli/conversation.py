@@ -4,14 +4,9 @@ The stream is taken up where it was left, also from one turn to the next, so tha
 missed and nothing shown twice. Knows the client; what is printed and asked comes in as functions.
 """
 
-import asyncio
-import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
-from trunkline.client import ApiError, Client, Event, Session, Unreachable
-
-_ATTEMPTS = 20
-_PAUSE_S = 0.1
+from trunkline.client import ApiError, Client, Event, Session
 
 Show = Callable[[Event], None]
 Answer = tuple[bool, str | None]
@@ -34,13 +29,12 @@ class Conversation:
         self._id = session.id
         self._show = show
         self._ask = ask
-        self._stream = client.sessions.stream(session.id, session.last_event_id)
-        self._events: AsyncIterator[Event] = aiter(self._stream)
+        self._events = aiter(client.sessions.stream(session.id, session.last_event_id))
 
     async def turn(self, message: str) -> bool:
         """Says something and follows until that turn has ended; whether it ended well."""
-        turn_id = await self._send(message)
-        async for event in self._all():
+        turn_id = await self._client.sessions.send(self._id, message)
+        async for event in self._events:
             own = event.data.get("turn_id") in (None, turn_id)
             if event.type == "user_message" and own:
                 continue
@@ -53,7 +47,7 @@ class Conversation:
 
     async def follow(self) -> None:
         """Shows what happens, until it is cancelled."""
-        async for event in self._all():
+        async for event in self._events:
             self._show(event)
             if event.type == "approval_request":
                 await self._answer(event)
@@ -62,33 +56,7 @@ class Conversation:
         await self._client.sessions.cancel(self._id)
 
     async def close(self) -> None:
-        close = getattr(self._events, "aclose", None)
-        if close is not None:
-            await close()
-
-    async def _send(self, message: str) -> str:
-        # The same id each time: a message whose answer was lost is not said twice.
-        message_id = str(uuid.uuid4())
-        for attempt in range(_ATTEMPTS):
-            try:
-                return await self._client.sessions.send(
-                    self._id, message, client_message_id=message_id
-                )
-            except Unreachable:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                await asyncio.sleep(_PAUSE_S)
-        raise AssertionError("the last attempt returns or raises")
-
-    async def _all(self) -> AsyncIterator[Event]:
-        """The stream; where it had to skip, what the log still holds."""
-        async for event in self._events:
-            yield event
-            if event.type == "resync":
-                async for missed in self._client.sessions.events(self._id, self._stream.position):
-                    if missed.id is not None and missed.id > self._stream.position:
-                        self._stream.position = missed.id
-                        yield missed
+        await self._events.aclose()
 
     async def _answer(self, event: Event) -> None:
         name = approval_name(event)
@@ -98,16 +66,8 @@ class Conversation:
         if given is None:
             return
         confirmed, said = given
-        for attempt in range(_ATTEMPTS):
-            try:
-                await self._client.sessions.answer(name, confirmed, said, self._id)
-                return
-            except ApiError as error:
-                if (
-                    error.code == "ALREADY_ANSWERED"
-                ):  # somebody else was faster; the log says who won
-                    return
-                # The event is shown a moment before its record can be answered.
-                if error.status != 404 or attempt == _ATTEMPTS - 1:
-                    raise
-                await asyncio.sleep(_PAUSE_S)
+        try:
+            await self._client.sessions.answer(name, confirmed, said, self._id)
+        except ApiError as error:
+            if error.code != "ALREADY_ANSWERED":  # by somebody faster; the log says who won
+                raise

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli.agents import Model, Prompt, Runtime, text_of
-from trunkline.cli.output import Done, Json, Record, Rows
-from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.cli.output import Json
+from trunkline.cli.records import Records
+from trunkline.cli.remote import given, group, taken
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -18,100 +19,20 @@ MachineId = Annotated[str | None, typer.Option("--machine", help="The machine it
 Members = Annotated[
     list[str] | None, typer.Option("--person", help="Who is in it: an id or a name; repeatable.")
 ]
-NewName = Annotated[str | None, typer.Option(help="A new name.")]
 
 
-@remote(persons, "list", example="trunkline person list")
-async def list_persons(client: "Client", limit: Limit = 50) -> Rows:
-    """List persons."""
-    columns = ("id", "name", "model", "machine_id", "runtime_type", "created_at")
-    return Rows(await taken(client.each("persons"), limit), columns)
-
-
-@remote(persons, "create", example="trunkline person create alice --prompt @alice.md")
-async def create_person(
-    client: "Client",
-    name: str,
+async def _person(
+    _client: "Client",
     prompt: Prompt = None,
     model: Model = None,
     machine: MachineId = None,
     runtime: Runtime = None,
-) -> Record:
-    """Make a person."""
-    body = {"name": name, **_person(prompt, model, machine, runtime)}
-    return Record(await client.post("persons", body=body))
-
-
-@remote(persons, "show", example="trunkline person show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show_person(client: "Client", person_id: str) -> Record:
-    """Show a person."""
-    return Record(await client.get("persons", person_id))
-
-
-@remote(persons, "update", example="trunkline person update ID --model small")
-async def update_person(
-    client: "Client",
-    person_id: str,
-    name: NewName = None,
-    prompt: Prompt = None,
-    model: Model = None,
-    machine: MachineId = None,
-    runtime: Runtime = None,
-) -> Record:
-    """Change a person; what is not named stays."""
-    body = {**given(name=name), **_person(prompt, model, machine, runtime)}
-    return Record(await client.patch("persons", person_id, body=body))
-
-
-@remote(persons, "delete", example="trunkline person delete 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def delete_person(client: "Client", person_id: str) -> Done:
-    """Delete a person, from every group too."""
-    await client.delete("persons", person_id)
-    return Done(f"deleted {person_id}")
-
-
-@remote(groups, "list", example="trunkline group list")
-async def list_groups(client: "Client", limit: Limit = 50) -> Rows:
-    """List groups."""
-    found = [_shown(one) for one in await taken(client.each("groups"), limit)]
-    return Rows(found, ("id", "name", "persons", "created_at"))
-
-
-@remote(groups, "create", example="trunkline group create team --person alice --person bob")
-async def create_group(client: "Client", name: str, person: Members = None) -> Record:
-    """Make a group. A session with its id as machine is a conversation."""
-    body = {"name": name, "person_ids": await _ids(client, person or [])}
-    return Record(_shown(await client.post("groups", body=body)))
-
-
-@remote(groups, "show", example="trunkline group show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show_group(client: "Client", group_id: str) -> Record:
-    """Show a group."""
-    return Record(_shown(await client.get("groups", group_id)))
-
-
-@remote(groups, "update", example="trunkline group update ID --person alice --person carol")
-async def update_group(
-    client: "Client", group_id: str, name: NewName = None, person: Members = None
-) -> Record:
-    """Rename a group, or say anew who is in it."""
-    body = given(name=name)
-    if person:
-        body["person_ids"] = await _ids(client, person)
-    return Record(_shown(await client.patch("groups", group_id, body=body)))
-
-
-@remote(groups, "delete", example="trunkline group delete 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def delete_group(client: "Client", group_id: str) -> Done:
-    """Delete a group; its conversations are closed, its persons stay."""
-    await client.delete("groups", group_id)
-    return Done(f"deleted {group_id}")
-
-
-def _person(
-    prompt: str | None, model: str | None, machine: str | None, runtime: str | None
 ) -> Json:
     return given(prompt=text_of(prompt), model=model, machine_id=machine, runtime_type=runtime)
+
+
+async def _group(client: "Client", person: Members = None) -> Json:
+    return given(person_ids=await _ids(client, person) if person else None)
 
 
 async def _ids(client: "Client", persons: list[str]) -> list[str]:
@@ -123,3 +44,24 @@ async def _ids(client: "Client", persons: list[str]) -> list[str]:
 def _shown(group: Json) -> Json:
     """A group with its persons by name."""
     return {**group, "persons": [one["name"] for one in group["persons"]]}
+
+
+_persons = Records(
+    persons, "person", ("id", "name", "model", "machine_id", "runtime_type", "created_at")
+)
+_persons.can_list()
+_persons.can_create(_person, "alice --prompt @alice.md")
+_persons.can_show()
+_persons.can_update(_person, "--model small")
+_persons.can_delete("Delete {}, from every group too.")
+
+_groups = Records(groups, "group", ("id", "name", "persons", "created_at"), _shown)
+_groups.can_list()
+_groups.can_create(
+    _group,
+    "team --person alice --person bob",
+    "Make {}. A session with its id as machine is a conversation.",
+)
+_groups.can_show()
+_groups.can_update(_group, "--person alice --person carol", "Rename {}, or say anew who is in it.")
+_groups.can_delete("Delete {}; its conversations are closed, its persons stay.")

@@ -3,19 +3,20 @@
 The first answer wins; it goes to the machine and, as `approval_resolved`, to every reader.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
 
 from trunkline import limits
 from trunkline.control.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, NotFound
 from trunkline.control.ids import new_id
+from trunkline.control.recording import Recording
 from trunkline.control.services.paging import visible
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -40,23 +41,17 @@ _COLUMNS = [schema.approvals.c[name] for name in Approval.__struct_fields__]
 class Approvals:
     """The records. `Sessions` tells machines and readers."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, recording: Recording) -> None:
         self._store = store
         self._clock = clock
-        self._coming: set[asyncio.Future[None]] = set()
+        self._recording = recording
 
-    def coming(self) -> asyncio.Future[None]:
-        """A question is about to be shown; its record follows it. To be done when that is there:
-        who answers what was just shown must find it."""
-        coming: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._coming.add(coming)
-        coming.add_done_callback(self._coming.discard)
-        return coming
-
-    async def _all_there(self) -> None:
-        if self._coming:
-            _, late = await asyncio.wait(self._coming, timeout=limits.QUESTION_RECORD_S)
-            self._coming -= late  # of a session that is gone: nobody waits for it twice
+    async def _all_there(self, who: Principal, session_id: str | None) -> None:
+        """Who answers what was just shown must find it."""
+        if session_id is not None:
+            await self._recording.done(session_id)
+        else:
+            await self._recording.done_for(who)
 
     async def asked(
         self, session_id: str, user_id: str, request_id: str, request: dict[str, Any]
@@ -94,15 +89,21 @@ class Approvals:
         limit: int = 50,
         cursor: str | None = None,
         session_id: str | None = None,
+        *,
+        members: bool = True,
     ) -> list[Approval]:
+        """Oldest first. Without `members`: a question of a person in a group stands there once,
+        as the group's, and not as its own session's too."""
         table, sessions = schema.approvals, schema.sessions
         wanted = [] if state is None else [table.c.state == state]
         if session_id is not None:
             wanted.append(table.c.session_id == session_id)
         if cursor is not None:
             wanted.append(table.c.id > cursor)
+        if not members:
+            wanted.append(~_is_asked_in_a_group())
         wanted.append(visible(who, sessions.c.org_id, table.c.user_id, shared=False))
-        await self._all_there()
+        await self._all_there(who, session_id)
         query = (
             select(*_COLUMNS)
             .join(sessions, sessions.c.id == table.c.session_id)
@@ -131,7 +132,7 @@ class Approvals:
         )
         if session_id is not None:
             query = query.where(table.c.session_id == session_id)
-        await self._all_there()
+        await self._all_there(who, session_id)
         async with self._store.read() as connection:
             found = [Approval(*row) for row in await connection.execute(query)]
         named = [one for one in found if one.id == name]
@@ -195,3 +196,16 @@ class Approvals:
                 .returning(table.c.request_id)
             )
             return list(closed)
+
+
+def _is_asked_in_a_group() -> ColumnElement[bool]:
+    """Whether the group that the session sits in asks the same, and has come as far with it."""
+    own, copy, seats = schema.approvals, aliased(schema.approvals), schema.group_seats
+    source = copy.c.request["group"]
+    return exists().where(
+        seats.c.member_session_id == own.c.session_id,
+        copy.c.session_id == seats.c.session_id,
+        copy.c.state == own.c.state,
+        source["session_id"].as_string() == own.c.session_id,
+        source["request_id"].as_string() == own.c.request_id,
+    )

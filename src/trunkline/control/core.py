@@ -1,6 +1,7 @@
 """The control plane put together: which part gets which other part. No sockets yet."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from trunkline import limits
@@ -16,6 +17,7 @@ from trunkline.control.machines import Machines
 from trunkline.control.metrics import Metrics
 from trunkline.control.moves import Moves
 from trunkline.control.questions import Questions
+from trunkline.control.recording import Recording
 from trunkline.control.records import Records
 from trunkline.control.recovery import Recovery
 from trunkline.control.refusals import Refusals
@@ -62,11 +64,19 @@ class Core:
         )
         self.metrics.follow(self.log, self.machines, self.services.methods.refused)
         self.turns = Turns(store, clock)
-        self.approvals = Approvals(store, clock)
+        self.recording = Recording(self.tasks)
+        self.approvals = Approvals(store, clock, self.recording)
         self.session_records = SessionRecords(store, self.log, clock)
         questions = Questions(self.approvals, self.log, self.machines.delivery, clock)
         self.lifecycle = Lifecycle(
-            self.session_records, self.turns, questions, self.log, self.machines, clock, self.tasks
+            self.session_records,
+            self.turns,
+            questions,
+            self.log,
+            self.machines,
+            clock,
+            self.tasks,
+            self.recording,
         )
         self.recovery = Recovery(self.lifecycle, self.turns, self.log, self.machines, self.tasks)
         self.sessions = Sessions(
@@ -116,11 +126,26 @@ class Core:
         keys = await asyncio.to_thread(Keys.open, folder / "keys")
         url = settings.database_url or sqlite_url(folder / "trunkline.db")
         store = await Store.open(url)
-        segments = await _segments(settings, folder, url)
+        try:
+            segments = await _segments(settings, folder, url)
+        except BaseException:
+            await store.close()
+            raise
         return cls(settings, store, segments, keys, admin_token, clock)
 
+    async def settle(self, timeout_s: float) -> None:
+        """Waits until nothing is at work, but not for ever: the rest is ended."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self.log.flushed()
+                while self.tasks:  # may log, and what is committed then may start others
+                    await self.tasks.done()
+                    await self.log.flushed()
+        await self.tasks.cancel()
+
     async def close(self) -> None:
-        await self.tasks.settle(limits.DRAIN_WORK_S)
+        """Ends the work, then closes what it works with."""
+        await self.settle(limits.DRAIN_WORK_S)
         await self.services.close()
         await self.segments.close()
         await self.store.close()

@@ -1,7 +1,7 @@
 """The control plane's own view of session events (docs/protocols/events.md).
 
-Most events pass unread. The few that change a record are recognised by words in the text (the
-VM edge looks for `"execution_` and `"approval_`) and only then decoded here.
+Most events pass unread. The few that change a record, or are not a machine's to say, are
+recognised by words in the text and only then decoded here.
 """
 
 import json
@@ -14,7 +14,12 @@ from trunkline.wire.errors import Malformed
 TERMINAL = ("execution_complete", "execution_error")
 NOT_STARTED = ("RUNTIME_UNSUPPORTED", "SESSION_LIMIT", "SESSION_START_FAILED")
 """Codes with which a machine says that it does not run a session that it was told to start."""
-_WATCHED = (*TERMINAL, "approval_request", "approval_resolved", "user_message")
+OURS = ("user_message", "session_closed")
+"""What people and the control plane do: no machine's word for it counts."""
+STREAMED = ('{"type":"text_chunk",', '{"type": "text_chunk",')
+"""How nearly all events begin: pieces of text, which mean nothing to any record."""
+_WATCHED = (*TERMINAL, "approval_request", "approval_resolved", *OURS)
+_WORDS = ('"execution_', '"approval_', *(f'"{kind}"' for kind in OURS))
 
 
 class Watched(msgspec.Struct):
@@ -65,6 +70,11 @@ def _text(value: Any) -> str | None:
 
 _watched = msgspec.json.Decoder(Watched)
 _encoder = msgspec.json.Encoder()
+
+
+def may_matter(line: str) -> bool:
+    """Whether it has to be looked at: a word in the text is enough for that."""
+    return any(word in line for word in _WORDS)
 
 
 def look(line: str) -> Watched | None:

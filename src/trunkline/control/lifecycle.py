@@ -3,10 +3,7 @@
 The machine edges report here; it writes turns and the control plane's own events.
 """
 
-import asyncio
-from collections.abc import Coroutine
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import msgspec
 import structlog
@@ -19,13 +16,12 @@ from trunkline.control.log import Log, SessionLog
 from trunkline.control.machine import Machine
 from trunkline.control.machines import Machines
 from trunkline.control.questions import Questions
+from trunkline.control.recording import Recording, Work
 from trunkline.control.session_records import SessionRecords
-from trunkline.control.tasks import Serial, Tasks
+from trunkline.control.tasks import Tasks
 from trunkline.control.turns import Turns
 
 _log = structlog.get_logger(__name__)
-
-Work = Coroutine[Any, Any, None]
 
 
 class Lifecycle:
@@ -40,6 +36,7 @@ class Lifecycle:
         machines: Machines,
         clock: Clock,
         tasks: Tasks,
+        recording: Recording,
     ) -> None:
         self.questions = questions
         self._records = records
@@ -48,8 +45,7 @@ class Lifecycle:
         self._machines = machines
         self._clock = clock
         self._tasks = tasks
-        self._recording: WeakKeyDictionary[Machine, Serial] = WeakKeyDictionary()
-        """What is to be recorded of each machine's events, in their order."""
+        self._recording = recording
         machines.delivery.before_restart = self.session_lost
         machines.delivery.on_sent = self._sent
         machines.on_line = self._line_changed
@@ -60,15 +56,25 @@ class Lifecycle:
     # --- Events -------------------------------------------------------------------------------
 
     def write(self, machine: Machine, log: SessionLog, line: str) -> None:
-        """Logs any event of a machine; those that a record may depend on are looked at."""
-        if '"execution_' in line or '"approval_' in line:
-            self.append(machine, log, line)
-        else:
+        """Logs any event of a machine; those that may mean more than their text are looked at."""
+        if line.startswith(events.STREAMED) or not events.may_matter(line):
             self._log.append(log, line)
+        else:
+            self.append(machine, log, line)
 
     def append(self, machine: Machine, log: SessionLog, line: str) -> None:
-        """Logs an event that may end a turn or ask a person, and keeps the records true to it."""
+        """Logs an event that may end a turn or ask a person, and keeps the records true to it.
+        What only the control plane may say is dropped."""
         event = events.look(line)
+        if event is not None and event.type in events.OURS:
+            _log.warning(
+                "not a machine's to say",
+                kind=event.type,
+                session=log.session_id,
+                machine=machine.id,
+            )
+            self._log.taken(log)
+            return
         if event is not None and event.type in events.TERMINAL:
             self._append_end(machine, log, event, line)
             return
@@ -91,7 +97,7 @@ class Lifecycle:
         late = machine.ends.late(session_id, event.turn)
         if late is not None:
             self._log.taken(log)
-            self._record(machine, self._turns.paid(late))
+            self._recording.add(machine, session_id, self._turns.paid(late))
             return
         turn_id = machine.ends.end(session_id, event.turn)
         self._log.append(log, line)
@@ -127,22 +133,7 @@ class Lifecycle:
             self._append_end(machine, log, named, line)
 
     def _after_commit(self, machine: Machine, log: SessionLog, work: Work) -> None:
-        log.marks.append(lambda: self._record(machine, work))
-
-    def _record(self, machine: Machine, work: Work) -> None:
-        recording = self._recording.setdefault(machine, Serial(self._tasks))
-        recording.add(work, "session record")
-
-    async def recorded(self, machine: Machine) -> None:
-        """Returns when the records say what this machine's events up to now mean. Readers see an
-        event a moment before that."""
-        reached = asyncio.Event()
-
-        async def reach() -> None:
-            reached.set()
-
-        self._record(machine, reach())
-        await reached.wait()
+        log.marks.append(lambda: self._recording.add(machine, log.session_id, work))
 
     # --- Ends that come from here -------------------------------------------------------------
 

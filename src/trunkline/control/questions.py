@@ -3,8 +3,6 @@
 `Lifecycle` hands in the events; answers go down through `Delivery`.
 """
 
-import asyncio
-from collections.abc import Coroutine
 from typing import Any
 
 import structlog
@@ -18,11 +16,10 @@ from trunkline.control.delivery import Delivery
 from trunkline.control.errors import LimitReached
 from trunkline.control.log import Log
 from trunkline.control.machine import Machine
+from trunkline.control.recording import Work
 from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
-
-Work = Coroutine[Any, Any, None]
 
 
 class Questions:
@@ -58,8 +55,7 @@ class Questions:
         except Malformed as error:  # the first look skips fields; this one reads them
             _log.warning("unreadable approval", session=session_id, problem=str(error))
             return None
-        coming = self._approvals.coming()
-        return self._asked(machine, session_id, request_id, request, answer_again, coming)
+        return self._asked(machine, session_id, request_id, request, answer_again)
 
     async def _asked(
         self,
@@ -68,13 +64,8 @@ class Questions:
         request_id: str,
         request: dict[str, Any],
         answer_again: bool,
-        coming: asyncio.Future[None],
     ) -> None:
-        try:
-            approval = await self._approvals.asked(session_id, machine.user_id, request_id, request)
-        finally:
-            if not coming.done():
-                coming.set_result(None)
+        approval = await self._approvals.asked(session_id, machine.user_id, request_id, request)
         if approval.state == "pending" or not answer_again:
             return
         confirmed = approval.state == "confirmed"

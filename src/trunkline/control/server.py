@@ -196,7 +196,7 @@ class Server:
                 wire.say_goodbye()
         self._sse.say_goodbye()
         await asyncio.gather(core.vms.stop(), self._http.stop())
-        await core.log.flushed()
+        await core.log.flushed()  # however long it takes
         await core.close()
 
 

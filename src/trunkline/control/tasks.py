@@ -28,18 +28,26 @@ class Tasks:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("background work failed", task=task.get_name(), exc_info=error)
 
+    def __len__(self) -> int:
+        return len(self._tasks)
+
     async def settle(self, timeout_s: float) -> None:
         """Waits for what runs now and what that starts, but not for ever: the rest is ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
-                while self._tasks:
-                    await asyncio.wait(self._tasks)
+                await self.done()
         await self.cancel()
 
+    async def done(self) -> None:
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     async def cancel(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """Ends what runs now, and what that starts while it ends."""
+        while self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks)
 
 
 class Serial:

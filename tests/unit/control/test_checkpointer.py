@@ -1,5 +1,6 @@
 """The write-ahead log of the session log stays bounded, and no commit is lost while it moves."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,21 @@ async def test_the_write_ahead_log_stays_bounded_while_commits_never_pause(
     assert size < 4 * 1024 * 1024
     events = await store.read("s1", 0, 2000)
     assert events == [(number, f"e{number}") for number in range(1, 1501)]
+    await store.close()
+
+
+async def test_a_thread_that_gets_no_turn_does_not_let_the_write_ahead_log_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LOG_CHECKPOINT_COMMITS", 10)
+    monkeypatch.setattr(limits, "LOG_WAL_PAGES_MAX", 200)
+    store = await SqliteSegments.open(tmp_path / "log.db")
+    turn = threading.Event()
+    store._checkpointer._thread.submit(turn.wait)
+    for number in range(1, 1501):
+        await store.append([Segment("s1", number, [f"e{number}"], f"e{number}", 1, None)])
+    assert (tmp_path / "log.db-wal").stat().st_size < 4 * 1024 * 1024
+    turn.set()
     await store.close()
 
 

@@ -12,6 +12,11 @@ def loaded(**env: str) -> Settings:
     return load(env={f"TRUNKLINE_{name.upper()}": value for name, value in env.items()})
 
 
+@pytest.mark.proves("003-1-port-8080")
+def test_the_port_is_the_documents_unless_told_otherwise() -> None:
+    assert load(env={}).port == 8080
+
+
 def test_a_flag_comes_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "trunkline.toml"
     file.write_text('port = 1\nhost = "file"\nlog_level = "error"\n')

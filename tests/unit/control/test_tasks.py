@@ -61,3 +61,18 @@ async def test_serial_work_keeps_its_order_and_survives_a_failure() -> None:
         serial.add(work(number, turns_of_the_loop), "serial")
     await tasks.settle(60)
     assert done == [0, 2, 3]
+
+
+async def test_what_starts_others_while_it_is_ended_ends_with_them() -> None:
+    tasks, last = Tasks(), []
+
+    async def stuck() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            last.append(tasks.spawn(asyncio.Event().wait(), "last"))
+
+    tasks.spawn(stuck(), "stuck")
+    async with asyncio.timeout(15):
+        await tasks.settle(0.01)
+    assert [task.cancelled() for task in last] == [True]

@@ -3,11 +3,10 @@
 import structlog
 
 from trunkline.control.auth import Principal
-from trunkline.control.errors import NotFound, TrunklineError
+from trunkline.control.errors import TrunklineError
 from trunkline.control.groups.copying import Json
 from trunkline.control.groups.membership import Membership, close
 from trunkline.control.groups.parts import Parts
-from trunkline.control.groups.records import Group
 from trunkline.control.groups.round import Ask, Round
 from trunkline.control.groups.seat import Seat
 from trunkline.control.groups.transcript import Transcript, told
@@ -29,15 +28,16 @@ class Asking:
         self._transcript = transcript
 
     async def ask(
-        self, seat: Seat, round_: Round, ask: Ask, group: Group, position: int
+        self, seat: Seat, round_: Round, ask: Ask, group_id: str, position: int
     ) -> Json | None:
         """Asks, or reads on what was asked before a restart. Returns the end of an ask that is
         not to be sent any more. `position`: what was said until there, the person is told."""
         if await self._goes_on(seat, round_, ask):
             return None
-        person = await self._parts.persons.find(ask.person_id)
+        group = await self._parts.groups.load(group_id)
+        person = next((one for one in group.persons if one.id == ask.person_id), None)
         if person is None:
-            raise NotFound("person", ask.person_id)
+            return failed(ask, f"{ask.name} is not in this group any more", "PERSON_NOT_FOUND")
         seat.record, introduction = await self._membership.seat(person, group, seat.record)
         await seat.follow(self._parts.log, None)
         if round_.is_dropped:

@@ -43,7 +43,6 @@ class Conversation:
         self._machine = machine
         self._log = log
         self._on_idle = on_idle
-        self._group: Group
         self._rounds: dict[str, Round] = {}
         self._seats: dict[str, Seat] = {}
         self._guard = Guard(parts.clock)
@@ -78,15 +77,15 @@ class Conversation:
     async def _say(self, say: Say) -> None:
         """Begins a turn, or goes on with it."""
         try:
-            self._group = await self._parts.groups.load(self._machine.id)
+            group = await self._parts.groups.load(self._machine.id)
             if not self._is_loaded:
-                await self._load()
+                await self._load(group)
             if say.turn_id in self._rounds or self._machine.ends.has_ended(say.turn_id):
                 return
             if len(self._rounds) >= limits.GROUP_TURNS_MAX:
                 await self._refuse(say.turn_id, "this group is busy; wait, then say it again")
                 return
-            self._begin_turn(Round(say.turn_id, say.message, say.metadata, self._group.persons))
+            self._begin_turn(Round(say.turn_id, say.message, say.metadata, group.persons))
         except Exception:
             _log.exception("a group's turn cannot be begun", session=self._log.session_id)
             await self._refuse(say.turn_id, "a fault of the control plane; its log says what")
@@ -107,7 +106,7 @@ class Conversation:
         self._settle(round_)
         self._minutes.after_commit(self._go_on)
 
-    async def _load(self) -> None:
+    async def _load(self, group: Group) -> None:
         """Takes up what is open: after a restart, the log shows what is under way."""
         self._rounds.clear()
         records = await self._parts.seats.of(self._log.session_id)
@@ -115,7 +114,7 @@ class Conversation:
         for turn in await self._parts.turns.open_of([self._log.session_id]):
             if self._machine.ends.has_ended(turn.id):
                 continue  # its record follows
-            round_ = Round(turn.id, turn.message, turn.metadata, self._group.persons)
+            round_ = Round(turn.id, turn.message, turn.metadata, group.persons)
             try:
                 await read_again(self._parts.log, self._log, round_)
             except TrunklineError as error:
@@ -172,7 +171,7 @@ class Conversation:
     async def _work(self, seat: Seat, round_: Round, ask: Ask) -> None:
         position = self._transcript.position
         try:
-            end = await self._asking.ask(seat, round_, ask, self._group, position)
+            end = await self._asking.ask(seat, round_, ask, self._machine.id, position)
         except TrunklineError as error:
             end = failed(ask, error.message, error.code)
         except Exception:

@@ -48,7 +48,6 @@ class Groups:
         self._seats = Seats(store, clock)
         self._vms = vms
         self._parts = Parts(
-            persons=self.persons,
             groups=self.records,
             seats=self._seats,
             sessions=sessions,
@@ -91,7 +90,9 @@ class Groups:
         kept = {one.id for one in group.persons}
         for person in before.persons:
             if person.id not in kept:
-                await self._close(who, group_id=group_id, person_id=person.id)
+                left = await self._seats.sessions_of(group_id=group_id, person_id=person.id)
+                for session_id in left:
+                    await close(self._parts, who, session_id)
         return group
 
     async def remove(self, who: Principal, group_id: str) -> None:
@@ -105,9 +106,7 @@ class Groups:
     async def remove_person(self, who: Principal, person_id: str) -> None:
         """What the person is doing ends; the groups that it was in go on without it."""
         await self.persons.managed(who, person_id)
-        await self._close(who, person_id=person_id)
-        await self.persons.remove(person_id)
-
-    async def _close(self, who: Principal, **wanted: str) -> None:
-        for session_id in await self._seats.sessions_of(**wanted):
+        sessions = await self._seats.sessions_of(person_id=person_id)
+        await self.persons.remove(person_id)  # first: nobody is to ask it anything more
+        for session_id in sessions:
             await close(self._parts, who, session_id)

@@ -8,7 +8,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.auth import Principal
-from trunkline.control.errors import TrunklineError
+from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.persons import Person
 from trunkline.control.groups.records import Group
@@ -65,7 +65,11 @@ class Membership:
             ),
         )
         record = SeatRecord(self._session_id, person.id, session.id, 0, 0)
-        await self._parts.seats.put(record)
+        try:
+            await self._parts.seats.put(record)
+        except NotFound:  # it was removed in this moment, and nobody would close the session
+            await close(self._parts, self._owner, session.id)
+            raise
         return record, session
 
     async def _fits(self, session: Session, person: Person) -> bool:

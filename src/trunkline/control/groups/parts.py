@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from trunkline.control.approvals import Approvals
 from trunkline.control.clock import Clock
-from trunkline.control.groups.persons import Persons
 from trunkline.control.groups.records import GroupRecords
 from trunkline.control.groups.seats import Seats
 from trunkline.control.lifecycle import Lifecycle
@@ -18,7 +17,6 @@ from trunkline.control.turns import Turns
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    persons: Persons
     groups: GroupRecords
     seats: Seats
     sessions: Sessions

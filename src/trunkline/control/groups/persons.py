@@ -3,12 +3,13 @@
 Records only; what a person is asked is the coordinator's work.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from sqlalchemy import Select, and_, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Select, and_, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.auth import Principal
@@ -92,14 +93,12 @@ class Persons:
             "machine_id": await self._machine(owner.id, new.machine_id),
         }
         person = Person(id=new_id(), created_at=self._clock(), **values)
-        count = select(func.count()).select_from(_persons).where(_persons.c.user_id == owner.id)
-        try:
-            async with self._store.write() as connection:
-                if (await connection.scalar(count) or 0) >= limits.PERSONS_PER_USER_MAX:
-                    raise LimitReached("this user has too many persons; remove one first")
-                await connection.execute(insert(_persons).values(msgspec.structs.asdict(person)))
-        except IntegrityError as error:
-            raise _taken(person.name) from error
+        async with self._store.write() as connection:
+            others = await _names(connection, owner.id)
+            if len(others) >= limits.PERSONS_PER_USER_MAX:
+                raise LimitReached("this user has too many persons; remove one first")
+            _check_free(person.name, others.values())
+            await connection.execute(insert(_persons).values(msgspec.structs.asdict(person)))
         return person
 
     async def get(self, who: Principal, person_id: str) -> Person:
@@ -107,11 +106,6 @@ class Persons:
         if person is None:
             raise NotFound("person", person_id)
         return person
-
-    async def find(self, person_id: str) -> Person | None:
-        """For the coordinator, which has asked whose it is."""
-        query = select(*columns(_persons, Person)).where(_persons.c.id == person_id)
-        return await read_one(self._store, query, Person)
 
     async def page(self, who: Principal, paging: Paging) -> Page[Person]:
         return await read_page(self._store, _seen_by(who), _persons.c.id, paging, Person)
@@ -124,13 +118,14 @@ class Persons:
         if "machine_id" in values:
             values["machine_id"] = await self._machine(person.user_id, values["machine_id"])
         if values:
-            try:
-                async with self._store.write() as connection:
-                    await connection.execute(
-                        update(_persons).where(_persons.c.id == person_id).values(values)
-                    )
-            except IntegrityError as error:
-                raise _taken(values["name"]) from error
+            async with self._store.write() as connection:
+                if "name" in values:
+                    others = await _names(connection, person.user_id)
+                    others.pop(person_id, None)
+                    _check_free(values["name"], others.values())
+                await connection.execute(
+                    update(_persons).where(_persons.c.id == person_id).values(values)
+                )
         return await self.get(who, person_id)
 
     async def managed(self, who: Principal, person_id: str) -> Person:
@@ -179,8 +174,20 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _taken(name: str) -> Conflict:
-    return Conflict(f"{name!r} is taken", code="NAME_TAKEN")
+async def _names(connection: AsyncConnection, user_id: str) -> dict[str, str]:
+    """The user's persons. The lock on the user's row puts two of the same name into an order."""
+    await connection.execute(select(_users.c.id).where(_users.c.id == user_id).with_for_update())
+    rows = await connection.execute(
+        select(_persons.c.id, _persons.c.name).where(_persons.c.user_id == user_id)
+    )
+    return {row.id: row.name for row in rows}
+
+
+def _check_free(name: str, others: Iterable[str]) -> None:
+    """Whoever is mentioned is found in any case: no two names may differ in that alone."""
+    for other in others:
+        if other.casefold() == name.casefold():
+            raise Conflict(f"{other!r} is taken", code="NAME_TAKEN")
 
 
 def _seen_by(who: Principal, *wanted: Any) -> Select[Any]:

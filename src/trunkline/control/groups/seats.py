@@ -4,10 +4,12 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 
 from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.errors import NotFound
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -45,11 +47,14 @@ class Seats:
         return {one.person_id: one for one in found}
 
     async def put(self, seat: SeatRecord) -> None:
-        """The seat of that person, in place of one before."""
+        """The seat of that person, in place of one before. NotFound: there is no such person."""
         row = {**msgspec.structs.asdict(seat), "created_at": self._clock()}
-        async with self._store.write() as connection:
-            await connection.execute(delete(_seats).where(_same(seat)))
-            await connection.execute(insert(_seats).values(row))
+        try:
+            async with self._store.write() as connection:
+                await connection.execute(delete(_seats).where(_same(seat)))
+                await connection.execute(insert(_seats).values(row))
+        except IntegrityError as error:
+            raise NotFound("person", seat.person_id) from error
 
     async def told(self, seat: SeatRecord) -> None:
         """The person was asked: what it was told of, and where its answer begins."""

@@ -87,8 +87,7 @@ async def core(
     core = Core(settings, sqlite_store, segments, keys, ADMIN_TOKEN)
     yield core
     await core.vms.stop()
-    await core.log.flushed()
-    await core.tasks.settle(5)
+    await core.settle(5)
     await core.services.close()
     await segments.close()
 

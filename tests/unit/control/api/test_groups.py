@@ -79,6 +79,15 @@ async def test_a_group_that_makes_no_sense_is_refused(api: Api, body: Any) -> No
     assert (await api.call(api.people.ann, "GET", "/groups"))[1]["items"] == []
 
 
+@pytest.mark.proves("notes-3-all")
+async def test_a_group_has_sixteen_persons_at_most(api: Api) -> None:
+    ann = api.people.ann
+    ids = [await api.make(ann, "/persons", {"name": f"p{number}"}) for number in range(17)]
+    status, answer = await api.call(ann, "POST", "/groups", {"name": "g", "person_ids": ids})
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+    await api.make(ann, "/groups", {"name": "g", "person_ids": ids[:16]})
+
+
 async def test_a_person_cannot_live_on_a_group_or_on_a_machine_that_is_gone(api: Api) -> None:
     ann = api.people.ann
     group = await api.make(ann, "/groups", {"name": "g"})

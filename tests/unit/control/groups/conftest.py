@@ -95,8 +95,7 @@ async def core(sqlite_store: Store, keys: Keys, tmp_path: Path) -> AsyncIterator
     segments = await SqliteSegments.open(tmp_path / "log.db")
     core = Core(Settings(data=str(tmp_path)), sqlite_store, segments, keys, "admin")
     yield core
-    await core.log.flushed()
-    await core.tasks.settle(5)
+    await core.settle(5)
     await core.services.close()
     await segments.close()
 
@@ -121,7 +120,7 @@ def groups_of(core: Core, cancel_grace_s: float) -> Groups:
 
 
 @pytest.fixture
-async def stage(core: Core) -> Stage:
+async def stage(core: Core) -> AsyncIterator[Stage]:
     people = await People.settle(core.store, now_ms)
     who = people.ann
     known, _ = await core.machine_secrets.issue_device(who.user_id, "phone", [])
@@ -130,7 +129,9 @@ async def stage(core: Core) -> Stage:
     machine.running = set()
     core.machines.attach(machine, kept, fresh=False)
     core.machines.delivery.resumed(machine, kept)
-    return await furnish(Stage(core, who, machine, kept), core.groups)
+    stage = await furnish(Stage(core, who, machine, kept), core.groups)
+    yield stage
+    await stage.core.settle(5)
 
 
 async def furnish(stage: Stage, groups: Groups) -> Stage:
@@ -146,8 +147,7 @@ async def furnish(stage: Stage, groups: Groups) -> Stage:
 async def restarted(stage: Stage, keys: Keys) -> Stage:
     """The same records and logs under a new core: whatever the old one knew is forgotten."""
     old = stage.core
-    await old.log.flushed()
-    await old.tasks.settle(5)
+    await old.settle(5)
     core = Core(old.settings, old.store, old.segments, keys, "admin")
     await core.recovery.recover()
     await core.groups.start()
@@ -156,6 +156,5 @@ async def restarted(stage: Stage, keys: Keys) -> Stage:
     machine.running = set(machine.logs)
     core.machines.attach(machine, kept, fresh=False)
     core.machines.delivery.resumed(machine, kept)
-    again = Stage(core, stage.who, machine, kept)
-    again.group_id, again.session_id = stage.group_id, stage.session_id
-    return again
+    stage.core, stage.machine, stage.line = core, machine, kept
+    return stage

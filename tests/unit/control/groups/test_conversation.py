@@ -9,13 +9,14 @@ from tests.support.eventually import eventually
 from tests.unit.control.groups.conftest import Stage, groups_of, restarted
 from trunkline import limits
 from trunkline.control.approvals import Approval
+from trunkline.control.auth import Principal
 from trunkline.control.commands import Answer, Cancel, Say, Stop
 from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
 from trunkline.control.secrets import Keys
-from trunkline.control.sessions import NewMessage, NewSession
+from trunkline.control.sessions import NewMessage, NewSession, Session
 from trunkline.control.store import schema
 
 
@@ -183,3 +184,26 @@ async def test_a_session_that_is_closed_while_a_person_is_seated_leaves_none_ope
     await stage.core.sessions.close(stage.who, stage.session_id)
     await stage.core.tasks.settle(5)
     assert await stage.core.sessions.page(stage.who, 50, None, "active") == []
+
+
+async def test_a_person_that_is_removed_while_it_is_being_seated_leaves_no_session(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = stage.core.groups
+    (person,) = (await groups.records.get(stage.who, stage.group_id)).persons
+    create = stage.core.sessions.create
+
+    async def created(who: Principal, new: NewSession) -> Session:
+        session = await create(who, new)
+        await groups.remove_person(stage.who, person.id)
+        return session
+
+    monkeypatch.setattr(stage.core.sessions, "create", created)
+    end = await stage.end(await stage.say("hello"))
+    assert (end["type"], end["code"]) == ("execution_error", "GROUP_FAILED")
+    errors = [one["code"] for one in await stage.events() if one["type"] == "person_error"]
+    assert errors == ["PERSON_NOT_FOUND"]
+    stopped = await stage.line.until(Stop)
+    left = await stage.core.sessions.page(stage.who, 10, None, "active")
+    assert stopped.session_id not in [one.id for one in left]
+    assert [one.id for one in left] == [stage.session_id]

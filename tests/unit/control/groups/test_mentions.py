@@ -34,6 +34,9 @@ def chosen(text: str, picked: Any = None) -> list[str]:
         ("@bob @alice", ["alice", "bob"]),  # the group's order
         ("@alice帮我看下 bug", ["alice"]),
         ("请@张三看看", ["张三"]),
+        ("请＠bob看看", ["bob"]),  # the wide sign of Chinese keyboards
+        ("＠张三", ["张三"]),
+        ("ann＠alice.example", EVERYONE),
         ("“@bob”,请 @张三你好", ["bob", "张三"]),
         ("josé@alice.example", EVERYONE),
         ("@bob-2", ["bob-2"]),

@@ -81,6 +81,15 @@ async def test_a_name_typed_in_another_way_is_the_same_name(book: Book) -> None:
     await book.person(book.people.ann, "Jos\u00e9")
     with pytest.raises(Conflict):
         await book.person(book.people.ann, "Jose\u0301")
+    # Mentions are found in any case: two names of that kind could not be told apart.
+    with pytest.raises(Conflict) as refused:
+        await book.person(book.people.ann, "JOS\u00c9")
+    assert "'Jos\u00e9' is taken" in refused.value.message
+    maria = await book.person(book.people.ann, "maria")
+    with pytest.raises(Conflict):
+        await book.persons.change(book.people.ann, maria, PersonPatch(name="jos\u00e9"))
+    renamed = await book.persons.change(book.people.ann, maria, PersonPatch(name="Maria"))
+    assert renamed.name == "Maria"
 
 
 @pytest.mark.parametrize("name", ["all", "ALL", "user", "a b", "a\n", "-", "@alice", "x\u200by"])

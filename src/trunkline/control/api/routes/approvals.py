@@ -30,10 +30,19 @@ class ApprovalAnswer(msgspec.Struct, kw_only=True):
 
 @routes.get("/approvals")
 async def list_approvals(core: Core, who: Principal, query: ApprovalQuery) -> Page[Approval]:
-    """List the questions of sessions to people, oldest first; by default those that wait."""
+    """List the questions of sessions to people, oldest first; by default those that wait.
+
+    A person's in a group is listed once, as the group's; with its own session as `session_id`, as
+    that one's.
+    """
     state = None if query.state == "all" else query.state
     found = await core.approvals.page(
-        who, state, query.limit + 1, query.cursor, session_id=query.session_id
+        who,
+        state,
+        query.limit + 1,
+        query.cursor,
+        session_id=query.session_id,
+        members=query.session_id is not None,
     )
     items = found[: query.limit]
     return Page(items, items[-1].id if len(found) > query.limit else None)

@@ -1,0 +1,100 @@
+"""The five commands that records of every kind have: `list`, `create`, `show`, `update`, `delete`.
+
+A kind's module says what its records are made of, once, as a function from options to the body
+of a request; whatever else can be done with them is that module's own.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from trunkline.cli.output import Done, Json, Record, Rows
+from trunkline.cli.remote import Command, Limit, given, remote, taken
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
+
+NewName = Annotated[str | None, typer.Option(help="A new name.")]
+Body = Callable[..., Awaitable[Json]]
+"""Takes a client and the options of `create` and `update`."""
+
+_ID = "01a1dd16-7fed-7860-a4ee-8e35ee94311f"
+
+
+def _as_it_is(record: Json) -> Json:
+    return record
+
+
+class Records(NamedTuple):
+    """The records that `trunkline agent …` keeps at `/agents`."""
+
+    app: typer.Typer
+    noun: str
+    columns: tuple[str, ...]
+    view: Callable[[Json], Json] = _as_it_is
+    """How one of them is shown."""
+
+    def can_list(self) -> None:
+        async def command(client: "Client", limit: Limit = 50) -> Rows:
+            found = await taken(client.each(self._path), limit)
+            return Rows([self.view(one) for one in found], self.columns)
+
+        self._add("list", command, f"List {self._path}.")
+
+    def can_create(self, body: Body, example: str, text: str = "Make {}.") -> None:
+        async def command(client: "Client", name: str, **options: Any) -> Record:
+            made = {"name": name, **await body(client, **options)}
+            return Record(self.view(await client.post(self._path, body=made)))
+
+        self._add("create", _with_options(command, body), text, example)
+
+    def can_show(self) -> None:
+        async def command(client: "Client", record_id: str) -> Record:
+            return Record(self.view(await client.get(self._path, record_id)))
+
+        self._add("show", command, "Show {}.", _ID)
+
+    def can_update(
+        self, body: Body, example: str, text: str = "Change {}; what is not named stays."
+    ) -> None:
+        async def command(
+            client: "Client", record_id: str, name: NewName = None, **options: Any
+        ) -> Record:
+            changed = given(name=name) | await body(client, **options)
+            return Record(self.view(await client.patch(self._path, record_id, body=changed)))
+
+        self._add("update", _with_options(command, body), text, f"ID {example}")
+
+    def can_delete(self, text: str) -> None:
+        async def command(client: "Client", record_id: str) -> Done:
+            await client.delete(self._path, record_id)
+            return Done(f"deleted {record_id}")
+
+        self._add("delete", command, text, _ID)
+
+    @property
+    def _path(self) -> str:
+        return f"{self.noun}s"
+
+    def _add(self, name: str, command: Command, text: str, example: str = "") -> None:
+        """`{}` in the text is one such record."""
+        signature = inspect.signature(command)
+        named = typer.Argument(metavar=f"{self.noun}_id")
+        parameters = [
+            one.replace(annotation=Annotated[str, named]) if one.name == "record_id" else one
+            for one in signature.parameters.values()
+        ]
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__doc__ = text.format(f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}")
+        words = f"trunkline {self.noun} {name} {example}"
+        remote(self.app, name, example=words.rstrip())(command)
+
+
+def _with_options(command: Command, body: Body) -> Command:
+    """The command with the options that its body is made of."""
+    own = list(inspect.signature(command).parameters.values())[:-1]
+    options = list(inspect.signature(body).parameters.values())[1:]
+    command.__signature__ = inspect.Signature(own + options)  # type: ignore[attr-defined]
+    return command
