@@ -171,7 +171,7 @@ async def test_a_myagent_client_does_not_find_what_is_anothers(
     name = treasure.ids[attempt.what]
     async with await eve.vm():  # else a session of hers would fail for want of a machine
         socket = JsonSocket(control.url.replace("http", "ws", 1) + "/ws/myagent")
-        await socket.open(Authorization=f"Bearer {eve.token}")
+        await socket.connect(Authorization=f"Bearer {eve.token}")
         answer = await refused(socket, attempt.make(name))
         same(answer, await refused(socket, attempt.make(NOWHERE)), name)
         await socket.leave()
@@ -185,7 +185,7 @@ async def test_a_yeaft_client_does_not_find_what_is_anothers(
 ) -> None:
     name = treasure.ids[attempt.what]
     address = control.url.replace("http", "ws", 1)
-    socket = await JsonSocket(f"{address}/ws/yeaft?type=web&token={eve.token}").open()
+    socket = await JsonSocket(f"{address}/ws/yeaft?type=web&token={eve.token}").connect()
     answer = await refused(socket, attempt.make(name))
     same(answer, await refused(socket, attempt.make(NOWHERE)), name)
     await socket.leave()
@@ -200,7 +200,7 @@ async def test_a_step_of_anothers_question_is_no_step_in_a_session_of_ones_own(
     async with await eve.vm():
         session = await eve.session()
         socket = JsonSocket(control.url.replace("http", "ws", 1) + "/ws/myagent")
-        await socket.open(Authorization=f"Bearer {eve.token}")
+        await socket.connect(Authorization=f"Bearer {eve.token}")
 
         def response(name: str) -> Json:
             step = f"confirm_{name}_approve"

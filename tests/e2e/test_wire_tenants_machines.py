@@ -105,7 +105,7 @@ async def test_a_guid_is_not_taken_with_ones_own_token(
     made = await eve.ok("POST", f"/users/{eve.id}/devices", {})
     address = control.url.replace("http", "ws", 1)
     query = f"guid={treasure.ids['guid']}&user_id={eve.id}&token={quote(made['token'])}"
-    socket = await JsonSocket(f"{address}/ws/agp?{query}").open()
+    socket = await JsonSocket(f"{address}/ws/agp?{query}").connect()
     assert await socket.closed() == 1008
     await socket.leave()
     await audited(control, eve, "agp", "device", treasure.ids["guid"])
@@ -118,8 +118,8 @@ async def test_a_yeaft_agent_is_not_replaced_with_ones_own_secret(
     made = await eve.ok("POST", f"/users/{eve.id}/yeaft-agents", {})
     address = control.url.replace("http", "ws", 1)
     socket = JsonSocket(f"{address}/ws/yeaft?type=agent&id={treasure.ids['machine']}&name=evil")
-    await socket.open()
-    temp_id = (await socket.expect_type("auth_required"))["tempId"]
+    await socket.connect()
+    temp_id = (await socket.expect("auth_required"))["tempId"]
     await socket.send({"type": "auth", "tempId": temp_id, "secret": made["secret"]})
     assert await socket.closed() == 1008
     await socket.leave()
@@ -134,10 +134,10 @@ async def test_a_yeaft_agent_speaks_for_nobody_else(
     made = await eve.ok("POST", f"/users/{eve.id}/yeaft-agents", {})
     address = control.url.replace("http", "ws", 1)
     socket = JsonSocket(f"{address}/ws/yeaft?type=agent&id={made['id']}&name=evil")
-    await socket.open()
-    temp_id = (await socket.expect_type("auth_required"))["tempId"]
+    await socket.connect()
+    temp_id = (await socket.expect("auth_required"))["tempId"]
     await socket.send({"type": "auth", "tempId": temp_id, "secret": made["secret"]})
-    await socket.expect_type("registered")
+    await socket.expect("registered")
     block = {"type": "text", "text": "evil"}
     data = {"type": "assistant", "message": {"role": "assistant", "content": [block]}}
     said = {"type": kind, "requestId": "evil", "prompt": "evil", "data": data}

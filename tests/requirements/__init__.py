@@ -6,6 +6,7 @@ made from both by `python -m tests.requirements.coverage`.
 
 from tests.requirements.agp import connection as agp_connection
 from tests.requirements.agp import messages as agp_messages
+from tests.requirements.agp import notes as agp_notes
 from tests.requirements.execution import (
     compatibility,
     daemon,
@@ -21,11 +22,13 @@ from tests.requirements.execution import (
 )
 from tests.requirements.myagent import concepts as myagent_concepts
 from tests.requirements.myagent import events as myagent_events
+from tests.requirements.myagent import notes as myagent_notes
 from tests.requirements.myagent import operation as myagent_operation
 from tests.requirements.requirement import Requirement
 from tests.requirements.semibot import connection, downlink, operation, recovery, uplink
 from tests.requirements.yeaft import conversations as yeaft_conversations
 from tests.requirements.yeaft import envelopes as yeaft_envelopes
+from tests.requirements.yeaft import notes as yeaft_notes
 
 MANIFEST: tuple[Requirement, ...] = (
     *connection.REQUIREMENTS,
@@ -51,4 +54,7 @@ MANIFEST: tuple[Requirement, ...] = (
     *skills.REQUIREMENTS,
     *models.REQUIREMENTS,
     *degradation.REQUIREMENTS,
+    *myagent_notes.REQUIREMENTS,
+    *yeaft_notes.REQUIREMENTS,
+    *agp_notes.REQUIREMENTS,
 )

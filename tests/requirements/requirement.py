@@ -5,7 +5,7 @@ import re
 import msgspec
 
 ID = re.compile(
-    r"(?P<document>\d{3})-(?P<section>\d+(?:\.\d+)*)-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)"
+    r"(?P<document>\d{3}|notes)-(?P<section>\d+(?:\.\d+)*)-(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)"
 )
 
 DOCUMENTS = {
@@ -14,6 +14,7 @@ DOCUMENTS = {
     "003": "AGP: devices",
     "001": "MyAgent: the WebSocket protocol",
     "004": "Semibot: the execution plane",
+    "notes": "Field notes: what clients and machines of these protocols do beyond the documents",
 }
 """Every document that the manifest covers, by its number."""
 

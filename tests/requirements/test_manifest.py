@@ -76,6 +76,11 @@ def test_every_section_of_document_004_that_promises_something_is_covered() -> N
     assert _sections("004") == {"1", *modules, *runtimes, "5", "6", *nodes, "8", "9", "10", "11"}
 
 
+def test_the_field_notes_on_the_three_client_and_device_wires_are_covered() -> None:
+    """1 is Semibot, 2 MyAgent, 3 Yeaft, 4 AGP."""
+    assert _sections("notes") == {"2", "3", "4"}
+
+
 def test_a_behaviour_is_one_sentence_and_said_once() -> None:
     behaviours = [entry.behaviour for entry in MANIFEST]
     assert [text for text in behaviours if not text.endswith(".")] == []

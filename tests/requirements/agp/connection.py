@@ -8,6 +8,10 @@ REQUIREMENTS = (
         "Devices connect over WebSocket to the server's one port.",
     ),
     Requirement(
+        "003-1-port-8080",
+        "The server listens on port 8080 unless it is told otherwise.",
+    ),
+    Requirement(
         "003-1-text-frames",
         "Every AGP message is a WebSocket text frame that holds JSON; binary frames are not used.",
     ),

@@ -36,6 +36,10 @@ REQUIREMENTS = (
         "One connection can create and use many sessions.",
     ),
     Requirement(
+        "001-2.1-step-id-unique",
+        "A step id names one tool call or confirmation, and no other.",
+    ),
+    Requirement(
         "001-2.1-step-id-of-a-call",
         "A tool call's step id has the form `step_{counter}_{tool_name}`.",
     ),

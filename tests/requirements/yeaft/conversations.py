@@ -28,6 +28,10 @@ REQUIREMENTS = (
         "`unify_group_chat` is the same as `yeaft_session_chat`.",
     ),
     Requirement(
+        "002-6-old-names-are-not-sent",
+        "The old names are taken and not sent: no message of the server's own is called `unify_*`.",
+    ),
+    Requirement(
         "002-7-question",
         "A question has `requestId`, `prompt`, perhaps `choices`, and `multiSelect`.",
     ),
@@ -111,6 +115,11 @@ REQUIREMENTS = (
     Requirement(
         "002-12-readable-on-the-wire",
         "Every envelope can be read on the wire as JSON text.",
+    ),
+    Requirement(
+        "002-12-envelope-and-what-it-became",
+        "Of an agent's output both the envelope as it came and what was made of it can be looked"
+        " at.",
     ),
     Requirement(
         "002-12-agents-debug-setting",

@@ -123,8 +123,20 @@ REQUIREMENTS = (
         " have the same shapes.",
     ),
     Requirement(
+        "002-5.2-acp-events",
+        "`session/agent_text`, `agent_thought`, `tool_call`, `tool_result` and `turn_complete` of"
+        " an ACP agent are translated.",
+        reason="the ACP runtime is not part of this version yet",
+    ),
+    Requirement(
         "002-5.2-permission-is-a-question",
         "A request for permission is `ask_user_question` and no `claude_output`.",
+    ),
+    Requirement(
+        "002-5.3-engine-events",
+        "`text_delta`, `thinking_delta`, `tool_call`, `usage` and `stop` of the Yeaft engine are"
+        " translated by its bridge.",
+        reason="inside the Yeaft agent's own program: what leaves it is `yeaft_output`",
     ),
     Requirement(
         "002-5.3-persons-by-type",

@@ -1,0 +1,143 @@
+"""The Python client over a real server: streams that resume, answers, and nothing left open."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from tests.support.control import Control, ControlProcess, TestUser, running
+from tests.support.eventually import eventually
+from tests.support.proxy import CuttableProxy
+from tests.support.vm import ScriptedVm
+from trunkline.client import ApiError, Client, Event
+
+BOUND_S = 60
+
+
+@pytest.fixture
+async def control(tmp_path: Path) -> AsyncIterator[Control]:
+    async with running(tmp_path / "data", rate_limit_per_minute=0) as control:
+        yield control
+
+
+@pytest.fixture
+async def user(control: Control) -> TestUser:
+    return await control.user()
+
+
+@pytest.fixture
+async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
+    async with await user.vm() as vm:
+        yield vm
+
+
+def port_of(control: Control) -> int:
+    return int(control.url.rpartition(":")[2])
+
+
+def text(events: list[Event]) -> str:
+    return "".join(event.data["content"] for event in events if event.type == "text_chunk")
+
+
+async def test_a_stream_that_is_cut_again_and_again_loses_nothing_and_repeats_nothing(
+    control: Control, user: TestUser, vm: ScriptedVm
+) -> None:
+    async with (
+        asyncio.timeout(BOUND_S),
+        CuttableProxy(port_of(control)) as proxy,
+        Client(f"http://127.0.0.1:{proxy.port}", user.token) as client,
+    ):
+        session = await client.sessions.create()
+        await client.sessions.send(session.id, "Count.")
+        await vm.expect("user_message")
+        found: list[Event] = []
+        async with aclosing(aiter(client.sessions.stream(session.id))) as events:
+            await vm.text(session.id, "0 ")
+            async for event in events:
+                found.append(event)
+                if event.ends_turn:
+                    break
+                if event.type == "text_chunk":
+                    number = int(event.data["content"])
+                    proxy.cut()
+                    if number < 9:
+                        await vm.text(session.id, f"{number + 1} ")
+                    else:
+                        await vm.event(session.id, type="execution_complete", content="done")
+                    proxy.mend()
+        assert text(found) == "0 1 2 3 4 5 6 7 8 9 "
+        ids = [event.id for event in found if event.id is not None]
+        assert ids == list(range(1, len(ids) + 1))
+
+
+async def test_a_question_can_be_answered_the_moment_its_event_is_seen(
+    control: Control, user: TestUser, vm: ScriptedVm
+) -> None:
+    async with asyncio.timeout(BOUND_S), Client(control.url, user.token) as client:
+        session = await client.sessions.create()
+        await client.sessions.send(session.id, "Write it.")
+        await vm.expect("user_message")
+        await vm.event(session.id, type="approval_request", request_id="q-1", tool_name="bash")
+        async with aclosing(aiter(client.sessions.stream(session.id))) as events:
+            async for event in events:
+                if event.type == "approval_request":
+                    name = event.data["request_id"]
+                    given = await client.sessions.answer(name, True, session_id=session.id)
+                    assert given.state != "pending"
+                    break
+        with pytest.raises(ApiError) as caught:
+            await client.sessions.answer("q-1", False, session_id=session.id)
+        assert (caught.value.status, caught.value.code) == (409, "ALREADY_ANSWERED")
+        assert await client.sessions.approvals(session.id) == []
+
+
+async def test_a_message_survives_a_line_that_breaks_while_it_is_sent(
+    control: Control, user: TestUser, vm: ScriptedVm
+) -> None:
+    async with (
+        asyncio.timeout(BOUND_S),
+        CuttableProxy(port_of(control)) as proxy,
+        Client(f"http://127.0.0.1:{proxy.port}", user.token) as client,
+    ):
+        session = await client.sessions.create()
+        proxy.cut()
+        sending = asyncio.create_task(client.sessions.send(session.id, "Once."))
+
+        async def was_refused() -> int:
+            return proxy.refused
+
+        await eventually(was_refused)
+        proxy.mend()
+        turn_id = await sending
+        said = [event async for event in client.sessions.events(session.id)]
+        assert [one.data["turn_id"] for one in said if one.type == "user_message"] == [turn_id]
+
+
+async def test_a_stream_goes_on_when_the_server_was_killed_and_is_back(tmp_path: Path) -> None:
+    control = await ControlProcess(tmp_path / "data").start()
+    try:
+        user = await control.user()
+        async with asyncio.timeout(BOUND_S), Client(control.url, user.token) as client:
+            async with await user.vm() as vm:
+                session = await client.sessions.create()
+                await client.sessions.send(session.id, "Before.")
+                await vm.expect("user_message")
+                await vm.text(session.id, "one")
+                events = aiter(client.sessions.stream(session.id))
+                seen = [await anext(events)]
+                while seen[-1].type != "text_chunk":
+                    seen.append(await anext(events))
+            await control.kill()
+            waiting = asyncio.ensure_future(anext(events))
+            await control.start()
+            await client.sessions.close(session.id)
+            after = [await waiting]
+            while after[-1].type != "session_closed":
+                after.append(await anext(events))
+            ids = [event.id for event in (*seen, *after)]
+            assert ids == list(range(1, len(ids) + 1))
+            await events.aclose()
+    finally:
+        await control.terminate()

@@ -1,0 +1,51 @@
+"""The field notes on AGP: what deployed apps do beyond document 003."""
+
+from tests.requirements.requirement import Requirement
+
+REQUIREMENTS = (
+    Requirement(
+        "notes-4-token-alone",
+        "A device's token alone is a complete handshake; the first prompt tells the device its"
+        " `guid` and `user_id`.",
+    ),
+    Requirement(
+        "notes-4-nobody-is-400",
+        "Without a token and without `guid` and `user_id` the handshake is refused with HTTP 400.",
+    ),
+    Requirement(
+        "notes-4-pings",
+        "WebSocket pings and text messages with method `ping` count as activity and are answered.",
+    ),
+    Requirement(
+        "notes-4-reconnect-delays",
+        "A device waits 3 s × 1.5ⁿ before it reconnects, 25 s at most.",
+    ),
+    Requirement(
+        "notes-4-wrong-token-is-1008",
+        "Close code 1008 says that the token is wrong; a device stops then.",
+    ),
+    Requirement(
+        "notes-4-echo",
+        "What a device sends echoes the `guid` and `user_id` of the prompt.",
+    ),
+    Requirement(
+        "notes-4-two-answers-to-a-cancel",
+        "Of two answers to a cancelled prompt, with two message ids, the first counts.",
+    ),
+    Requirement(
+        "notes-4-answer-after-reconnect",
+        "An answer may come after a reconnect, from the app's own file.",
+    ),
+    Requirement(
+        "notes-4-no-reply",
+        "`end_turn` with an empty `content` means that there is no reply.",
+    ),
+    Requirement(
+        "notes-4-update-without-title",
+        "A `tool_call_update` may lack `title` and `kind`.",
+    ),
+    Requirement(
+        "notes-4-one-prompt-at-a-time",
+        "A session is sent one prompt at a time; the rest waits.",
+    ),
+)
