@@ -43,8 +43,12 @@ async def test_another_persons_device_cannot_be_used_by_its_guid(control: Contro
         assert (status, answer["error"]["code"]) == (404, "MACHINE_NOT_FOUND")
     taken, answer = await bob.call("POST", f"/users/{bob.id}/devices", {"guid": "phone-1"})
     assert (taken, answer["error"]["code"]) == (409, "GUID_TAKEN")
-    found = await eventually(lambda: refusals(control), lambda entries: len(entries) == 2)
-    assert {entry["details"]["id"] for entry in found} == {device["guid"], device["machine_id"]}
+    found = await eventually(lambda: refusals(control), lambda entries: len(entries) == 3)
+    assert {(entry["details"]["kind"], entry["details"]["id"]) for entry in found} == {
+        ("machine", device["guid"]),
+        ("machine", device["machine_id"]),
+        ("device", device["guid"]),
+    }
 
 
 async def test_an_id_that_nobody_has_leaves_no_trace(control: Control) -> None:

@@ -3,14 +3,14 @@
 They speak raw JSON and know nothing of our codecs. The test plays the person behind them.
 """
 
-import asyncio
 import json
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
 from aiohttp import WSMsgType, web
+
+from tests.support.news import News
 
 Json = dict[str, Any]
 
@@ -26,7 +26,7 @@ class ForeignServer:
         self.queries: list[dict[str, str]] = []
         self.port = 0
         self._line: web.WebSocketResponse | None = None
-        self._changed = asyncio.Condition()
+        self._news = News(WAIT_S)
         self._runner: web.AppRunner | None = None
 
     @property
@@ -43,12 +43,7 @@ class ForeignServer:
         self.port = self._runner.addresses[0][1]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.cut()
         if self._runner is not None:
             await self._runner.cleanup()
@@ -62,19 +57,18 @@ class ForeignServer:
         await line.prepare(request)
         if await self.let_in(line):
             self._line = line
-            await self._tell()
+            self._news.tell()
             async for frame in line:
                 if frame.type is WSMsgType.TEXT:
-                    self.received.append(json.loads(frame.data))
-                    await self._tell()
+                    self.took(json.loads(frame.data))
+                    self._news.tell()
         if self._line is line:
             self._line = None
-            await self._tell()
+            self._news.tell()
         return line
 
-    async def _tell(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
+    def took(self, message: Json) -> None:
+        self.received.append(message)
 
     def refuses(self, query: dict[str, str]) -> int | None:
         """An HTTP status instead of a WebSocket."""
@@ -88,12 +82,9 @@ class ForeignServer:
 
     async def until(self, good: Callable[[], Any], what: str) -> Any:
         """What `good` gives as soon as it is something."""
-        try:
-            async with asyncio.timeout(WAIT_S), self._changed:
-                await self._changed.wait_for(lambda: bool(good()))
-        except TimeoutError:
-            seen = json.dumps(self.received[-20:], ensure_ascii=False)[-3000:]
-            raise AssertionError(f"no {what} within {WAIT_S:.0f} s; came: {seen}") from None
+        await self._news.until(
+            good, what, lambda: json.dumps(self.received[-20:], ensure_ascii=False)[-3000:]
+        )
         return good()
 
     async def connected(self) -> None:

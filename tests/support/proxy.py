@@ -19,6 +19,8 @@ class CuttableProxy:
         self.port = 0
         self.connections = 0
         """How many got through so far."""
+        self.refused = 0
+        """How many did not, because it was cut."""
 
     async def __aenter__(self) -> "CuttableProxy":
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -45,6 +47,7 @@ class CuttableProxy:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
+            self.refused += 1
             writer.transport.abort()
             return
         try:

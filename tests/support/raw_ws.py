@@ -12,14 +12,14 @@ import json
 import os
 import struct
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from tests.support.control import TestUser
+from tests.support.eventually import WAIT_S
+from tests.support.news import News
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
-WAIT_S = 15.0
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
@@ -86,7 +86,7 @@ class RawWs:
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
         self._reading: asyncio.Task[None] | None = None
-        self._news = asyncio.Condition()
+        self._news = News()
 
     # --- The handshake ------------------------------------------------------------------------
 
@@ -126,12 +126,7 @@ class RawWs:
     async def __aenter__(self) -> "RawWs":
         return self if self._reading is not None else await self.connect()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if not self.ended or self.stays:
             self._writer.transport.abort()
         if self._reading is not None:
@@ -202,28 +197,21 @@ class RawWs:
         return closes[0].close_code
 
     async def until(self, ready: Callable[[], bool], what: str) -> None:
-        async with self._news:
-            try:
-                async with asyncio.timeout(WAIT_S):
-                    await self._news.wait_for(ready)
-            except TimeoutError:
-                seen = [(frame.opcode, frame.payload[:80]) for frame in self.frames[-5:]]
-                raise AssertionError(f"no {what} within {WAIT_S:.0f} s; got {seen}") from None
+        await self._news.until(
+            ready, what, lambda: [(one.opcode, one.payload[:80]) for one in self.frames[-5:]]
+        )
 
     async def _read(self) -> None:
         try:
             while True:
-                frame = await self._read_frame()
-                async with self._news:
-                    self.frames.append(frame)
-                    self._news.notify_all()
+                self.frames.append(await self._read_frame())
+                self._news.tell()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         if not self.stays:
             self._writer.transport.abort()
-        async with self._news:
-            self.ended = True
-            self._news.notify_all()
+        self.ended = True
+        self._news.tell()
 
     async def _read_frame(self) -> Frame:
         first, second = await self._reader.readexactly(2)

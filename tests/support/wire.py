@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.support.control import Control
-
-WAIT_S = 15.0
+from tests.support.eventually import WAIT_S as WAIT_S
 
 
 class Wire:

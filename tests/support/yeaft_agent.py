@@ -1,25 +1,18 @@
 """A scripted Yeaft agent, written from source document 002 and the field notes: raw JSON on a real
 WebSocket, in the documented dialect or the deployed one."""
 
-import asyncio
 import json
-from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlencode
 
-import aiohttp
-
 from tests.support.control import TestUser
+from tests.support.peer import Json, Peer
 
-WAIT_S = 15.0
 DOCUMENTED, DEPLOYED = "documented", "deployed"
 
-Json = dict[str, Any]
 
-
-class ScriptedAgent:
-    """One line of one agent, with every received message kept in order.
+class ScriptedAgent(Peer):
+    """One line of one agent.
 
     `answers`: it creates and resumes conversations when told to, as a real one does.
     """
@@ -35,55 +28,23 @@ class ScriptedAgent:
         path: str = "/ws/yeaft",
         **query: str,
     ) -> None:
+        super().__init__(agent_url(url + path, agent_id, **query))
         self.id = agent_id
         self.secret = secret
         self.dialect = dialect
         self.answers = answers
         self.base = url
         self.path = path
-        fields = {
-            "type": "agent",
-            "id": agent_id,
-            "name": "builder",
-            "instanceId": "i-1",
-            "workDir": "/srv/project",
-            "platform": "linux",
-            "capabilities": "terminal,file_editor",
-            **query,
-        }
-        self.url = f"{url.replace('http', 'ws', 1)}{path}?{urlencode(fields)}"
-        self.received: list[Json] = []
-        self.texts: list[str] = []
-        self.pongs = 0
-        self.close_code: int | None = None
-        self._http: aiohttp.ClientSession
-        self._socket: aiohttp.ClientWebSocketResponse
-        self._reading: asyncio.Task[None] | None = None
-        self._news = asyncio.Condition()
 
     # --- The line -----------------------------------------------------------------------------
 
-    async def connect(self) -> "ScriptedAgent":
-        """Opens the socket; nothing is said yet."""
-        self._http = aiohttp.ClientSession()
-        self._socket = await self._http.ws_connect(self.url, max_msg_size=0, autoping=False)
-        self._reading = asyncio.create_task(self._read())
-        return self
+    async def _greet(self) -> None:
+        await self.register()
 
     async def register(self, *, sync: bool = True, **fields: Any) -> Json:
         """The handshake of the field notes; returns `registered`."""
         asked = await self.expect("auth_required")
-        await self.send(
-            {
-                "type": "auth",
-                "tempId": asked["tempId"],
-                "secret": self.secret,
-                "capabilities": ["terminal", "file_editor"],
-                "version": "1.0.0",
-                "platform": "linux",
-                **fields,
-            }
-        )
+        await self.send(auth(asked, self.secret, **fields))
         registered = await self.expect("registered")
         if sync:
             await self.sync()
@@ -97,57 +58,20 @@ class ScriptedAgent:
 
     def again(self, **changes: Any) -> "ScriptedAgent":
         """The same agent, for a line of its own."""
-        same: dict[str, Any] = {"answers": self.answers, "path": self.path, **changes}
-        return ScriptedAgent(self.base, self.id, self.secret, self.dialect, **same)
+        same: Json = {"url": self.base, "answers": self.answers, "path": self.path, **changes}
+        return ScriptedAgent(agent_id=self.id, secret=self.secret, dialect=self.dialect, **same)
 
-    async def __aenter__(self) -> "ScriptedAgent":
-        if self._reading is None:
-            await self.connect()
-            await self.register()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.leave()
-
-    async def leave(self) -> None:
-        await self._socket.close()
-        await self._end()
-
-    async def drop(self) -> None:
-        """The line breaks: no close frame, the socket is gone."""
-        connection = self._socket._response.connection
-        if connection is not None and connection.transport is not None:
-            connection.transport.abort()
-        await self._end()
-
-    async def closed(self) -> int:
-        """Waits for the end of the line and returns the close code."""
-        await self._until(lambda: self.close_code is not None, "end of the line")
-        assert self.close_code is not None
-        return self.close_code
-
-    async def ping(self) -> None:
-        """A WebSocket ping, as agents send every 25 s; returns with its answer."""
-        pongs = self.pongs
-        await self._socket.ping()
-        await self._until(lambda: self.pongs > pongs, "pong")
+    async def returned(self) -> "ScriptedAgent":
+        """The same agent on a new line: let in, but not in sync yet."""
+        back = await self.again().connect()
+        await back.register(sync=False)
+        return back
 
     # --- Saying -------------------------------------------------------------------------------
 
     async def send(self, *messages: Json) -> None:
         for message in messages:
-            await self._socket.send_str(json.dumps(message, separators=(",", ":")))
-
-    async def send_text(self, text: str) -> None:
-        await self._socket.send_str(text)
-
-    async def send_bytes(self, data: bytes) -> None:
-        await self._socket.send_bytes(data)
+            await self.send_text(json.dumps(message, separators=(",", ":")))
 
     async def output(self, conversation_id: str, **data: Any) -> None:
         """002: `claude_output`, whose data is Claude's stream-json."""
@@ -223,70 +147,53 @@ class ScriptedAgent:
 
     # --- Hearing ------------------------------------------------------------------------------
 
-    def of_type(self, kind: str) -> list[Json]:
-        return [message for message in self.received if message["type"] == kind]
-
-    async def expect(self, kind: str, fits: Callable[[Json], bool] = lambda _message: True) -> Json:
-        """The first message received of that type that fits; waits for it."""
-
-        def found() -> list[Json]:
-            return [one for one in self.of_type(kind) if fits(one)]
-
-        await self._until(lambda: bool(found()) or self.close_code is not None, f"{kind!r}")
-        assert found(), f"the line ended with {self.close_code} before a {kind!r} came"
-        return found()[0]
-
     async def prompt(self, text: str) -> Json:
         """A user's message of that text, in the words of this agent's dialect."""
         if self.dialect == DOCUMENTED:
             return await self.expect("send_message", lambda one: one["text"] == text)
         kinds = ("execute", "transfer_files")
+        return await self.first(
+            lambda one: one["type"] in kinds and one["prompt"] == text, f"prompt {text!r}"
+        )
 
-        def found() -> list[Json]:
-            return [one for kind in kinds for one in self.of_type(kind) if one["prompt"] == text]
+    def said(self) -> list[str]:
+        """What users said, as this agent heard it."""
+        words = [one.get("text", one.get("prompt")) for one in self.received]
+        return [one for one in words if one is not None]
 
-        await self._until(lambda: bool(found()), f"the prompt {text!r}")
-        return found()[0]
+    async def _take(self, message: Json) -> None:
+        if self.answers and message["type"] == "create_conversation":
+            await self.ready(message["conversationId"])
+        elif self.answers and message["type"] == "resume_conversation":
+            await self.ready(message["conversationId"], resumed=True)
 
-    async def _read(self) -> None:
-        async for frame in self._socket:
-            if frame.type is not aiohttp.WSMsgType.TEXT:
-                await self._control_frame(frame)
-                continue
-            message = json.loads(frame.data)
-            async with self._news:
-                self.received.append(message)
-                self.texts.append(frame.data)
-                self._news.notify_all()
-            if self.answers and message["type"] == "create_conversation":
-                await self.ready(message["conversationId"])
-            elif self.answers and message["type"] == "resume_conversation":
-                await self.ready(message["conversationId"], resumed=True)
-        async with self._news:
-            self.close_code = self._socket.close_code or 1006
-            self._news.notify_all()
 
-    async def _control_frame(self, frame: aiohttp.WSMessage) -> None:
-        if frame.type is aiohttp.WSMsgType.PING:
-            await self._socket.pong(frame.data)
-        elif frame.type is aiohttp.WSMsgType.PONG:
-            async with self._news:
-                self.pongs += 1
-                self._news.notify_all()
+def agent_url(url: str, agent_id: str, **more: str) -> str:
+    """Where an agent connects, with what the field notes say that it tells there."""
+    fields = {
+        "type": "agent",
+        "id": agent_id,
+        "name": "builder",
+        "instanceId": "i-1",
+        "workDir": "/srv/project",
+        "platform": "linux",
+        "capabilities": "terminal,file_editor",
+        **more,
+    }
+    return f"{url.replace('http', 'ws', 1)}?{urlencode(fields)}"
 
-    async def _end(self) -> None:
-        if self._reading is not None:
-            await asyncio.gather(self._reading, return_exceptions=True)
-        await self._http.close()
 
-    async def _until(self, ready: Callable[[], bool], what: str) -> None:
-        async with self._news:
-            try:
-                async with asyncio.timeout(WAIT_S):
-                    await self._news.wait_for(ready)
-            except TimeoutError:
-                kinds = [message["type"] for message in self.received]
-                raise AssertionError(f"no {what} within {WAIT_S:.0f} s; got {kinds}") from None
+def auth(asked: Json, secret: str, **more: Any) -> Json:
+    """The answer to `auth_required`."""
+    return {
+        "type": "auth",
+        "tempId": asked["tempId"],
+        "secret": secret,
+        "capabilities": ["terminal", "file_editor"],
+        "version": "1.0.0",
+        "platform": "linux",
+        **more,
+    }
 
 
 async def new_agent(user: TestUser, dialect: str = DOCUMENTED, **more: Any) -> ScriptedAgent:

@@ -1,43 +1,19 @@
 """A scripted Yeaft web client, written from document 002 and WIRE-NOTES: raw JSON, real socket."""
 
-import asyncio
 import json
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
-import aiohttp
-
 from tests.support.control import TestUser
-
-WAIT_S = 15.0
-
-Json = dict[str, Any]
-Fits = Callable[[Json], bool]
+from tests.support.eventually import WAIT_S as WAIT_S
+from tests.support.peer import Fits, Json, Peer, anything
 
 
-class ScriptedWeb:
-    """One connection, with every received message kept in order, also as it came."""
+class ScriptedWeb(Peer):
+    """One connection. Deployed clients say hello before they have heard anything."""
 
-    def __init__(self, url: str, headers: dict[str, str] | None = None) -> None:
-        self.url = url
-        self.headers = headers or {}
-        self.received: list[Json] = []
-        self.texts: list[str] = []
-        self.close_code: int | None = None
-        self._http: aiohttp.ClientSession
-        self._socket: aiohttp.ClientWebSocketResponse
-        self._reading: asyncio.Task[None] | None = None
-        self._news = asyncio.Condition()
-
-    async def connect(self) -> "ScriptedWeb":
-        """Opens the socket. Deployed clients say hello before they have heard anything."""
-        self._http = aiohttp.ClientSession()
-        self._socket = await self._http.ws_connect(
-            self.url, headers=self.headers, max_msg_size=0, autoclose=False
-        )
-        self._reading = asyncio.create_task(self._read())
-        return self
+    async def _greet(self) -> None:
+        await self.hello()
 
     async def hello(self, **fields: Any) -> Json:
         """The handshake; returns `auth_result`."""
@@ -45,34 +21,16 @@ class ScriptedWeb:
         await self.expect("client_hello_ack")
         return await self.expect("auth_result")
 
-    async def __aenter__(self) -> "ScriptedWeb":
-        if self._reading is None:
-            await self.connect()
-            await self.hello()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.leave()
-
     # --- Saying -----------------------------------------------------------------------------------
 
     async def send(self, kind: str, /, **fields: Any) -> None:
         await self.send_text(json.dumps({"type": kind, **fields}, ensure_ascii=False))
 
-    async def send_text(self, text: str) -> None:
-        await self._socket.send_str(text)
-
     async def ask(self, kind: str, answer: str, /, **fields: Any) -> Json:
         """The first answer of that type that comes after the question, or the error."""
         seen = len(self.received)
         await self.send(kind, **fields)
-        await self.until(lambda new: any(one["type"] in (answer, "error") for one in new), seen)
-        return next(one for one in self.received[seen:] if one["type"] in (answer, "error"))
+        return await self.first(lambda one: one["type"] in (answer, "error"), repr(answer), seen)
 
     async def create(self, **fields: Any) -> str:
         """002, "Conversation lifecycle" 1 and 2: returns the conversation's id."""
@@ -83,14 +41,9 @@ class ScriptedWeb:
 
     # --- Hearing ----------------------------------------------------------------------------------
 
-    async def expect(self, kind: str, fits: Fits = lambda _one: True, since: int = 0) -> Json:
+    async def expect(self, kind: str, fits: Fits = anything, since: int = 0) -> Json:
         """The first message of that type that fits, since then."""
-
-        def found(new: list[Json]) -> list[Json]:
-            return [one for one in new if one["type"] == kind and fits(one)]
-
-        await self.until(lambda new: bool(found(new)), since, f"{kind!r}")
-        return found(self.received[since:])[0]
+        return await self._first_of(kind, fits, since)
 
     async def result(self, since: int = 0) -> Json:
         """The `data` of a turn's end."""
@@ -101,31 +54,7 @@ class ScriptedWeb:
     async def until(
         self, ready: Callable[[list[Json]], bool], since: int = 0, what: str = "such messages"
     ) -> None:
-        async with self._news:
-            try:
-                async with asyncio.timeout(WAIT_S):
-                    await self._news.wait_for(
-                        lambda: ready(self.received[since:]) or self.close_code is not None
-                    )
-            except TimeoutError:
-                raise AssertionError(f"no {what} in {WAIT_S:.0f} s; got {self.newest}") from None
-        if not ready(self.received[since:]):
-            raise AssertionError(f"closed with {self.close_code} before {what}; got {self.newest}")
-
-    async def closed(self) -> int:
-        async with self._news:
-            async with asyncio.timeout(WAIT_S):
-                await self._news.wait_for(lambda: self.close_code is not None)
-        assert self.close_code is not None
-        return self.close_code
-
-    @property
-    def newest(self) -> list[str]:
-        """What a failed wait shows."""
-        return [text[:300] for text in self.texts[-10:]]
-
-    def of_type(self, kind: str, since: int = 0) -> list[Json]:
-        return [one for one in self.received[since:] if one["type"] == kind]
+        await self._until(lambda: ready(self.received[since:]), what)
 
     def outputs(self, conversation_id: str, since: int = 0) -> list[Json]:
         """The `data` of all output of a conversation."""
@@ -145,32 +74,6 @@ class ScriptedWeb:
             for block in data["message"]["content"]
             if block["type"] == "text"
         )
-
-    # --- The socket -------------------------------------------------------------------------------
-
-    async def leave(self) -> None:
-        await self._socket.close()
-        if self._reading is not None:
-            await asyncio.gather(self._reading, return_exceptions=True)
-        await self._http.close()
-
-    async def _read(self) -> None:
-        code = 1006
-        while True:
-            frame = await self._socket.receive()
-            if frame.type is aiohttp.WSMsgType.TEXT:
-                async with self._news:
-                    self.texts.append(frame.data)
-                    self.received.append(json.loads(frame.data))
-                    self._news.notify_all()
-            elif frame.type is aiohttp.WSMsgType.CLOSE:
-                code = int(frame.data)
-                break
-            elif frame.type not in (aiohttp.WSMsgType.PING, aiohttp.WSMsgType.PONG):
-                break
-        async with self._news:
-            self.close_code = code
-            self._news.notify_all()
 
 
 def heard(text: str) -> Fits:

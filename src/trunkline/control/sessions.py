@@ -155,7 +155,7 @@ class Sessions:
                 self._machines.release(machine, session_id)
         lasted_ms = max(0, self._clock() - session.created_at)
         closed = events.make("session_closed", self._clock(), reason=reason, duration_ms=lasted_ms)
-        self._log.append(await self._log.open(session_id), closed)
+        await self._log.append_and_wait(await self._log.open(session_id), closed)
         await self._services.audit.append(
             "session.closed",
             {"reason": reason},

@@ -27,7 +27,7 @@ class AgpMachine(ScriptedMachine):
     async def _connect(self) -> JsonSocket:
         address = self._user.control.url.replace("http", "ws", 1)
         query = f"guid={self.guid}&user_id={self._user.id}&token={self._token}"
-        return await JsonSocket(f"{address}/?{query}", self._take).open()
+        return await JsonSocket(f"{address}/?{query}", self._take).connect()
 
     def _take(self, message: Json) -> None:
         assert (message["guid"], message["user_id"]) == (self.guid, self._user.id)

@@ -20,14 +20,14 @@ class MyAgentClient(ClientDriver):
     async def open(self) -> "MyAgentClient":
         address = self.user.control.url.replace("http", "ws", 1)
         self._socket = JsonSocket(f"{address}/", self._take)
-        await self._socket.open(Authorization=f"Bearer {self.user.token}")
+        await self._socket.connect(Authorization=f"Bearer {self.user.token}")
         await self._expect("system.connected")
         return self
 
     async def create(self, machine_id: str) -> str:
         known = set(self._views)
         await self._send("user.create_session", content={"machine_id": machine_id})
-        made = await self._socket.expect(
+        made = await self._socket.first(
             lambda one: one["event"] == "agent.session_created" and one["session_id"] not in known,
             "agent.session_created",
         )
@@ -73,7 +73,7 @@ class MyAgentClient(ClientDriver):
         await self._socket.send({"event": event, **named, **fields})
 
     async def _expect(self, event: str, session_id: str | None = None) -> Json:
-        return await self._socket.expect(
+        return await self._socket.first(
             lambda one: one["event"] == event and one.get("session_id") == session_id, event
         )
 

@@ -1,9 +1,10 @@
 """What a client saw of a session, in no protocol's words, so that clients can be compared."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
+
+from tests.support.news import News
 
 WAIT_S = 60.0
 
@@ -39,20 +40,16 @@ class View:
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []
-        self._news = asyncio.Event()
+        self._news = News(WAIT_S)
 
     def show(self, *things: Seen) -> None:
         self.seen += things
-        self._tell()
+        self._news.tell()
 
     def clear(self) -> None:
         """The client starts over with this session."""
         self.seen = []
-        self._tell()
-
-    def _tell(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+        self._news.tell()
 
     def of(self, *kinds: Kind) -> list[Seen]:
         return [one for one in self.seen if one.kind in kinds]
@@ -62,12 +59,7 @@ class View:
         return "".join(one.text for one in self.of(Kind.TEXT) if one.who == who)
 
     async def until(self, ready: Callable[["View"], object], what: str) -> None:
-        try:
-            async with asyncio.timeout(WAIT_S):
-                while not ready(self):
-                    await self._news.wait()
-        except TimeoutError:
-            raise AssertionError(f"never saw {what}; saw {self.seen[-12:]}") from None
+        await self._news.until(lambda: ready(self), what, lambda: self.seen[-12:])
 
     async def first(self, *kinds: Kind, number: int = 1) -> Seen:
         """The first thing of these kinds, or the nth; waits for it."""

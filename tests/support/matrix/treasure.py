@@ -110,11 +110,8 @@ async def refused(socket: JsonSocket, message: Json) -> Json:
     seen = len(socket.received)
     await socket.send(message)
     names = ("error", "system.error", "agent.error")
-
-    def errors() -> list[Json]:
-        new = socket.received[seen:]
-        return [one for one in new if (one.get("event") or one.get("type")) in names]
-
-    await socket.until(errors, "an error")
+    answer = await socket.first(
+        lambda one: (one.get("event") or one.get("type")) in names, "error", seen
+    )
     dropped = ("timestamp", "seq", "event_id")
-    return {name: value for name, value in errors()[0].items() if name not in dropped}
+    return {name: value for name, value in answer.items() if name not in dropped}

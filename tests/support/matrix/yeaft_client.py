@@ -25,11 +25,11 @@ class YeaftClient(ClientDriver):
     async def open(self) -> "YeaftClient":
         address = self.user.control.url.replace("http", "ws", 1)
         self._socket = JsonSocket(f"{address}/?type=web&token={self.user.token}", self._take)
-        await self._socket.open()
-        granted = await self._socket.expect_type("auth_result")
+        await self._socket.connect()
+        granted = await self._socket.expect("auth_result")
         assert granted["success"] is True
         await self._socket.send({"type": "client_hello", "plaintextOk": True})
-        await self._socket.expect_type("client_hello_ack")
+        await self._socket.expect("client_hello_ack")
         return self
 
     async def create(self, machine_id: str) -> str:
@@ -51,15 +51,10 @@ class YeaftClient(ClientDriver):
         await self._ready(seen)
 
     async def _ready(self, seen: int) -> Json:
-        received = self._socket.received
-
-        def found() -> list[Json]:
-            new = received[seen:]
-            return [one for one in new if one["type"] in ("session_ready", "error")]
-
-        await self._socket.until(found, "session_ready")
-        assert found()[0]["type"] == "session_ready", found()
-        return found()[0]
+        names = ("session_ready", "error")
+        answer = await self._socket.first(lambda one: one["type"] in names, names[0], seen)
+        assert answer["type"] == "session_ready", answer
+        return answer
 
     async def say(self, session_id: str, text: str) -> None:
         await self._socket.send(

@@ -5,13 +5,13 @@ The documented one hears `send_message` and ends a turn with its `result`; the d
 """
 
 from typing import Any
-from urllib.parse import urlencode
 
 from tests.support.control import TestUser
 from tests.support.matrix.json_socket import Json, JsonSocket
 from tests.support.matrix.machine import Performance, ScriptedMachine
 from tests.support.matrix.steps import Machine
 from tests.support.matrix.story import TOOL, Ask, Run
+from tests.support.yeaft_agent import agent_url, auth
 
 
 class YeaftMachine(ScriptedMachine):
@@ -35,29 +35,16 @@ class YeaftMachine(ScriptedMachine):
         return self
 
     async def _connect(self) -> JsonSocket:
-        query = {
-            "type": "agent",
-            "id": self.machine_id,
-            "name": self.name,
-            "instanceId": f"instance-of-{self.name}",
-            "workDir": "/srv/code",
-            "platform": "linux",
-            "capabilities": "terminal,file_editor",
-        }
-        address = self._user.control.url.replace("http", "ws", 1)
-        socket = await JsonSocket(f"{address}/?{urlencode(query)}", self._take).open()
-        asked = await socket.expect_type("auth_required")
-        await socket.send(
-            {
-                "type": "auth",
-                "tempId": asked["tempId"],
-                "secret": self._secret,
-                "capabilities": ["terminal", "file_editor"],
-                "version": "1.0.0",
-                "platform": "linux",
-            }
+        url = agent_url(
+            f"{self._user.control.url}/",
+            self.machine_id,
+            name=self.name,
+            instanceId=f"instance-of-{self.name}",
+            workDir="/srv/code",
         )
-        registered = await socket.expect_type("registered")
+        socket = await JsonSocket(url, self._take).connect()
+        await socket.send(auth(await socket.expect("auth_required"), self._secret))
+        registered = await socket.expect("registered")
         assert registered["agentId"] == self.machine_id
         await socket.send({"type": "agent_status", "state": "idle"})
         return socket
