@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-WAIT_S = 15.0
+WAIT_S = 60.0  # says only when to give up: whole systems start in it, on a machine with other work
 _PAUSE_S = 0.02
 
 T = TypeVar("T")

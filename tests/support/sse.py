@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-WAIT_S = 15.0
+from tests.support.eventually import WAIT_S
 
 
 class Event(NamedTuple):

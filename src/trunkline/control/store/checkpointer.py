@@ -1,14 +1,15 @@
 """Moves SQLite's write-ahead log into the database beside the writer, not in its way.
 
 Left to itself SQLite does that inside some commit, and that commit waits for two fsyncs. Here a
-thread of its own does it; only a log that has grown far ahead is moved by the writer itself.
+thread of its own does it; only a log that has grown far ahead is moved by the writer itself, also
+when the thread gets no turn or its disk is slow.
 """
 
 import os
 import sqlite3
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import structlog
@@ -18,6 +19,8 @@ from trunkline import limits
 _log = structlog.get_logger(__name__)
 
 _NICENESS = 10
+_PAGE_BYTES = 4096
+_PAGES_PER_COMMIT = 3  # of the table and its index; a large body has pages of its own
 
 
 class Checkpointer:
@@ -28,34 +31,33 @@ class Checkpointer:
         self._thread = ThreadPoolExecutor(
             1, thread_name_prefix="log checkpoint", initializer=_step_back
         )
-        self._commits = 0
+        self._moving: Future[None] | None = None
+        self._pages = 0  # that the log had when the thread last looked
+        self._commits = 0  # since it was last told to look
         self._bytes = 0
-        self._pages = 0
-        self._is_running = False
 
     def committed(self, writer: sqlite3.Connection, size_bytes: int) -> None:
         """After each commit, on the writer's thread. The commit stands, whatever happens here."""
         self._commits += 1
         self._bytes += size_bytes
-        if self._pages > limits.LOG_WAL_PAGES_MAX:
+        since = self._commits * _PAGES_PER_COMMIT + self._bytes // _PAGE_BYTES
+        if self._pages + since > limits.LOG_WAL_PAGES_MAX:
             # While commits never pause, SQLite cannot start its log anew beside them.
-            self._pages = 0
+            if self._moving is not None and not self._moving.cancel():
+                wait([self._moving])
+            self._pages = self._commits = self._bytes = 0
             _tried(writer)
-        elif not self._is_running and (
+        elif (self._moving is None or self._moving.done()) and (
             self._commits >= limits.LOG_CHECKPOINT_COMMITS
             or self._bytes >= limits.LOG_CHECKPOINT_BYTES
         ):
-            self._is_running = True
             self._commits = self._bytes = 0
-            self._thread.submit(self._run)
+            self._moving = self._thread.submit(self._run)
 
     def _run(self) -> None:
-        try:
-            connection = sqlite3.connect(self._path, isolation_level=None)
-            self._pages = _tried(connection)
-            connection.close()
-        finally:
-            self._is_running = False
+        connection = sqlite3.connect(self._path, isolation_level=None)
+        self._pages = _tried(connection)
+        connection.close()
 
     def close(self) -> None:
         self._thread.shutdown()

@@ -13,8 +13,10 @@ import msgspec
 from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from trunkline.control.errors import Unavailable
+from trunkline.control.store.connect import connect
 from trunkline.control.store.migrate import upgrade
 
 
@@ -36,6 +38,7 @@ def open_engine(url: str) -> AsyncEngine:
             json_serializer=_to_json,
             json_deserializer=msgspec.json.decode,
             pool_pre_ping=backend == "postgresql",  # a connection may have died while idle
+            connect_args={"async_creator_fn": connect} if backend == "sqlite" else {},
         )
     except ModuleNotFoundError as missing:
         raise Unavailable(
@@ -44,6 +47,30 @@ def open_engine(url: str) -> AsyncEngine:
     if backend == "sqlite":
         event.listen(engine.sync_engine, "connect", _set_pragmas)
     return engine
+
+
+async def open_migrated(url: str, branch: str) -> AsyncEngine:
+    """An engine on a database whose `branch` has the newest schema."""
+    engine = open_engine(url)
+    try:
+        await upgrade(engine, branch)
+    except BaseException:
+        await close_engine(engine)
+        raise
+    return engine
+
+
+async def close_engine(engine: AsyncEngine) -> None:
+    """Closes every connection: now, or when whoever still has it gives it back.
+
+    A pool that was disposed of would keep what it is given later, and nobody would close that.
+    """
+    event.listen(engine.sync_engine, "checkin", _close)
+    await engine.dispose()
+
+
+def _close(_connection: Any, record: ConnectionPoolEntry) -> None:
+    record.invalidate()
 
 
 def _to_json(value: object) -> str:
@@ -72,9 +99,7 @@ class Store:
 
     @classmethod
     async def open(cls, url: str) -> "Store":
-        engine = open_engine(url)
-        await upgrade(engine, "records")
-        return cls(engine)
+        return cls(await open_migrated(url, "records"))
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -97,4 +122,4 @@ class Store:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        await self.engine.dispose()
+        await close_engine(self.engine)

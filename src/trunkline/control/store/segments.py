@@ -17,8 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from trunkline import limits
 from trunkline.control.store import schema
 from trunkline.control.store.checkpointer import Checkpointer
-from trunkline.control.store.engine import open_engine, sqlite_url
-from trunkline.control.store.migrate import upgrade
+from trunkline.control.store.engine import close_engine, open_migrated, sqlite_url
 
 _IDS_PER_QUERY = 500
 _T = TypeVar("_T")
@@ -98,9 +97,7 @@ class SqliteSegments:
 
     @classmethod
     async def open(cls, path: Path, *, full_sync: bool = False) -> "SqliteSegments":
-        engine = open_engine(sqlite_url(path))
-        await upgrade(engine, "log")
-        await engine.dispose()
+        await close_engine(await open_migrated(sqlite_url(path), "log"))
         store = cls(path, full_sync=full_sync)
         await store._run(store._connect)
         return store
@@ -191,9 +188,7 @@ class SqlSegments:
 
     @classmethod
     async def open(cls, url: str) -> "SqlSegments":
-        engine = open_engine(url)
-        await upgrade(engine, "log")
-        return cls(engine)
+        return cls(await open_migrated(url, "log"))
 
     async def append(self, segments: list[Segment], *, again: bool = False) -> None:
         rows = [_values(segment) for segment in segments if segment.lines]
@@ -253,4 +248,4 @@ class SqlSegments:
             )
 
     async def close(self) -> None:
-        await self._engine.dispose()
+        await close_engine(self._engine)

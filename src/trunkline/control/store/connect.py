@@ -1,0 +1,28 @@
+"""Opens SQLite's connections for the engine: wholly, or not at all.
+
+aiosqlite has a thread for each. Cut off while it opens, that thread would go on by itself, past the
+end of the task, of the engine and of the event loop that it reports to.
+"""
+
+import asyncio
+from typing import Any
+
+import aiosqlite
+
+
+async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
+    """As `aiosqlite.connect`. Cancelled, it waits for what it began, and closes that."""
+    connection = aiosqlite.connect(*place, **options)
+    connection._thread.daemon = True  # does not keep a process that could not drain in time
+    opening = asyncio.ensure_future(connection)
+    cancelled: asyncio.CancelledError | None = None
+    while not opening.done():
+        try:
+            await asyncio.wait([opening])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return opening.result()
+    if opening.exception() is None:
+        await connection.close()
+    raise cancelled
