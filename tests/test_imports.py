@@ -13,8 +13,8 @@ MODULES = sorted(OURS.rglob("*.py"))
 # What each part may import of this project, besides itself.
 MAY: dict[str, tuple[str, ...]] = {
     "wire": (),
-    "control": ("trunkline.wire", "trunkline.limits"),
-    "execution": ("trunkline.wire", "trunkline.limits"),
+    "control": ("trunkline.wire", "trunkline.limits", "trunkline.addresses"),
+    "execution": ("trunkline.wire", "trunkline.limits", "trunkline.addresses"),
     "client": ("trunkline.wire", "trunkline.limits"),
 }
 # Which library may be imported only below these folders.

@@ -1,5 +1,6 @@
 """`trunkline node --wire yeaft` on a server as it is deployed, with rules of its own."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -77,6 +78,7 @@ async def test_the_end_of_a_turn_that_a_death_cut_off_reaches_the_pages(
     await opened(server, "c-3")
     await server.chat("c-3", "Work.")
     await server.until(lambda: "Half" in answer(server, "c-3"), "text")
+    await node.has_delivered()  # what is under way comes again, a new beginning too
     await node.kill()
     gate.open()
     await node.start(*YEAFT, "--server", server.url)
@@ -150,7 +152,8 @@ async def test_a_page_can_ask_how_a_conversation_is(desk: Place[DeployedYeaft]) 
 
 
 async def test_a_superseded_machine_says_so_and_ends(tmp_path: Path) -> None:
-    async with place(DeployedYeaft(), tmp_path, *YEAFT) as made:
+    async with asyncio.timeout(BOUND_S), place(DeployedYeaft(), tmp_path, *YEAFT) as made:
+        await made.server.until(lambda: made.server.is_ready, "sync")
         await made.server.close(1008, "Superseded by a newer Agent connection")
         assert await made.node.process.wait() == 1
         assert "(1008): Superseded by a newer Agent connection" in made.node.log

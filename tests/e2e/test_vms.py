@@ -53,7 +53,7 @@ async def say(client: Client, session_id: str, text: str) -> list[str]:
                 found.append(event.type)
             if event.ends_turn:
                 break
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
     return found
 
 

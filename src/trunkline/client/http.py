@@ -3,6 +3,7 @@
 Redirects are not followed, so that the token goes nowhere but to the address that was given.
 """
 
+import os
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -99,7 +100,8 @@ async def checked(answer: aiohttp.ClientResponse) -> bytes:
 def reason(error: Exception) -> str:
     """Why a connection failed, in a few words."""
     if isinstance(error, aiohttp.ClientConnectorError) and error.strerror:
-        return error.strerror.lower()
+        number = error.errno or 0  # below 0: a name that is not found, which says it better
+        return (os.strerror(number) if number > 0 else error.strerror).lower()
     return str(error) or type(error).__name__
 
 

@@ -1,11 +1,12 @@
 """A session's events, live: taken up again after a break, with nothing lost and nothing twice.
 
 The position is the last id seen, sent as `Last-Event-ID`. The server's wish when to come back
-(`retry`) is kept; else the wait grows with each attempt that brings nothing.
+(`retry`) is kept; else the wait grows with each attempt that brings nothing. What the server has
+no longer at hand (`resync`) is read from the log.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import aiohttp
@@ -14,6 +15,7 @@ import msgspec
 from trunkline import limits
 from trunkline.client.errors import ApiError, StreamBroken, Unreachable
 from trunkline.client.http import Http, checked, reason
+from trunkline.client.log import logged
 from trunkline.client.models import RESYNC, Event
 from trunkline.client.sse import Frame, SseParser
 
@@ -24,7 +26,10 @@ _READ_BYTES = 256 * 1024
 
 
 class Stream:
-    """`async for event in Stream(http, session_id, after=0)`; ends only with an error."""
+    """`async for event in Stream(http, session_id, after=0)`; ends only with an error.
+
+    Whoever leaves the loop and lives on closes it: `async with aclosing(aiter(stream)) as events`.
+    """
 
     def __init__(
         self,
@@ -45,13 +50,17 @@ class Stream:
         self._was_alive = False
         """Whether the last connection brought anything, if only a heartbeat."""
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
+    async def __aiter__(self) -> AsyncGenerator[Event, None]:
         failures = 0
         while True:
             problem = "the server ended the stream"
             try:
                 async for event in self._connection():
                     yield event
+                    if event is RESYNC:
+                        async for missed in logged(self._http, self._session_id, self.position):
+                            self.position = max(self.position, missed.id or 0)
+                            yield missed
             except ApiError as error:
                 if not error.is_passing:
                     raise
@@ -67,7 +76,7 @@ class Stream:
             wait_s = _WAITS_S[min(failures, len(_WAITS_S)) - 1]
             await self._sleep(max(wait_s, self._retry_s or 0.0))
 
-    async def _connection(self) -> AsyncIterator[Event]:
+    async def _connection(self) -> AsyncGenerator[Event, None]:
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(self.position)}
         timeout = aiohttp.ClientTimeout(
             total=None,

@@ -47,7 +47,24 @@ _NEEDED = {
     "agp": ("control_plane_url",),
     "yeaft": ("control_plane_url", "machine_id", "token"),
 }
-_FLAGS = {"control_plane_url": "--server", "machine_id": "--id", "token": "--token or --secret"}
+_FLAGS = {
+    "control_plane_url": "--server",
+    "machine_id": "--id",
+    "token": "--token or --secret",
+    "user_id": "--user-id",
+    "ticket": "--ticket",
+    "name": "--name",
+    "agent_file": "--agent",
+    "model": "--model",
+    "confirm": "--confirm",
+    "sessions_max": "--max-sessions",
+}
+_NOT_FOR = {
+    "semibot": ("machine_id", "name", "agent_file", "model", "confirm"),
+    "agp": ("ticket", "name"),
+    "yeaft": ("ticket", "user_id"),
+}
+"""Flags that would do nothing: whoever gives one means something else."""
 # Keys of the machine's own user; those of `init` win.
 _KEYS = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
 _KEYS |= {"TAVILY_API_KEY": "tavily", "BRAVE_API_KEY": "brave"}
@@ -104,6 +121,9 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         wire = str((flags or {}).get("wire") or env.get("TRUNKLINE_WIRE") or "semibot")
         if wire not in _NEEDED:
             raise SettingsError(f"--wire must be one of {', '.join(_NEEDED)}")
+        for field in _NOT_FOR[wire]:
+            if (flags or {}).get(field) is not None:
+                raise SettingsError(f"{_FLAGS[field]} means nothing with --wire {wire}")
         names = _NAMES if wire == "semibot" else _NAMES | {"ticket": ()} | _FOREIGN_NAMES
         values: dict[str, Any] = {}
         for field, variables in names.items():
@@ -129,7 +149,7 @@ def _checked(values: dict[str, Any]) -> NodeSettings:
     try:
         settings = msgspec.convert(values, NodeSettings, strict=False, dec_hook=_path)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"settings: {error}") from None  # the cause may show a secret
+        raise SettingsError(_told(str(error))) from None  # the cause may show a secret
     home = settings.home.expanduser()
     if not home.is_absolute():
         home = Path.cwd() / home
@@ -138,6 +158,13 @@ def _checked(values: dict[str, Any]) -> NodeSettings:
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingsError("log_level must be debug, info, warning or error")
     return msgspec.structs.replace(settings, home=home)
+
+
+def _told(problem: str) -> str:
+    """In the names that people gave it by."""
+    what, _, where = problem.partition(" - at `$.")
+    field = where.rstrip("`")
+    return f"{_FLAGS.get(field) or field or 'settings'}: {what}"
 
 
 def _path(kind: type[Any], value: Any) -> Any:

@@ -10,6 +10,7 @@ import msgspec
 from trunkline import limits
 from trunkline.execution.files import read_head
 from trunkline.execution.home import Home
+from trunkline.execution.orchestrator.settings import read_settings
 from trunkline.execution.settings import NodeSettings, SettingsError
 from trunkline.execution.wires.agp_line import AgpClient
 from trunkline.execution.wires.machine_line import MachineLine
@@ -65,9 +66,18 @@ def agent_of(settings: NodeSettings) -> Json:
     SettingsError."""
     config: Json = {"confirm": _CAREFUL}
     if settings.agent_file is not None:
-        config |= _read(settings.agent_file)
+        config |= _checked(settings.agent_file)
     given = {"model": settings.model, "confirm": settings.confirm}
     return config | {name: value for name, value in given.items() if value}
+
+
+def _checked(path: Path) -> Json:
+    """A session takes the default for what it cannot read, which for tools is to ask nobody."""
+    given = {name: value for name, value in _read(path).items() if value is not None}
+    _, problems = read_settings(given, {})
+    if problems:
+        raise SettingsError(f"the agent's file {path}: {'; '.join(problems)}")
+    return given
 
 
 def _read(path: Path) -> Json:

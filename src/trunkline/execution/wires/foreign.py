@@ -180,6 +180,11 @@ class ForeignClient(Wire, ABC):
         """Whether the server lets so much wait that nothing more may be promised to it."""
         return self._owed.is_full(promised=self.prompts.count)
 
+    @property
+    def unended(self) -> set[str]:
+        """Sessions of whose turns an end is owed."""
+        return {name.rpartition("/")[0] for name in self._owed.ends}
+
     def reply(self, body: bytes) -> None:
         """To something that needs no turn: it arrives like what is owed, while there is room."""
         self._tell(body, is_kept=True, is_promised=False)

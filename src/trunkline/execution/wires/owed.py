@@ -7,6 +7,7 @@ of sockets.
 """
 
 from collections import deque
+from collections.abc import Set
 from itertools import chain
 
 import msgspec
@@ -75,8 +76,12 @@ class Owed:
         """The number of the newest message that was sent and may not have arrived; 0: none."""
         return self._sent[-1].seq if self._sent else 0
 
+    @property
+    def ends(self) -> Set[str]:
+        """The turns that end with one of them."""
+        return self._ends
+
     def has_end(self, turn_id: str) -> bool:
-        """Whether the end of that turn is among them."""
         return turn_id in self._ends
 
     def is_full(self, promised: int = 0) -> bool:

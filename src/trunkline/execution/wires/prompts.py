@@ -5,6 +5,7 @@ line must know which of the two it is. Pure.
 """
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from trunkline import limits
@@ -37,6 +38,9 @@ class Prompts:
 
     def __contains__(self, session_id: object) -> bool:
         return session_id in self._sessions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sessions)
 
     def __len__(self) -> int:
         """The sessions at work."""

@@ -1,6 +1,7 @@
 """How an agent introduces itself to a Yeaft server (WIRE-NOTES, "Agent handshake")."""
 
 import sys
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
@@ -13,11 +14,13 @@ from trunkline.execution.wires.socket import Socket
 from trunkline.execution.ws.line import NoLine
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec
-from trunkline.wire.yeaft.messages import Auth, AuthRequired, Registered
+from trunkline.wire.yeaft.messages import Auth, AuthRequired
 
 _log = structlog.get_logger(__name__)
 
 CAPABILITIES = ["chat", "ask_user", "cancel", "resume", "attachments"]
+_SPOKEN = [*CAPABILITIES, "ping_session", "plaintext-ok"]
+"""With what a deployed server must know: without the last one it encrypts what it sends."""
 
 
 class Introduction(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +43,7 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
             instanceId=str(uuid5(NAMESPACE_URL, f"{self.id}/{self.work_dir}")),
             workDir=self.work_dir,
             platform=sys.platform,
-            capabilities=",".join(CAPABILITIES),
+            capabilities=",".join(_SPOKEN),
         )
 
     async def greet(self, socket: Socket) -> None:
@@ -51,7 +54,7 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
                 if kind == "auth_required":
                     await socket.send(codec.encode(self._auth(codec.read(text, AuthRequired))))
                 elif kind == "registered":
-                    _check(codec.read(text, Registered))
+                    _check(codec.fields(text))
                     return
                 else:
                     _log.info("a message before the handshake is over; ignored", type=kind[:100])
@@ -63,12 +66,13 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
         return Auth(
             temp_id=asked.temp_id,
             secret=self.secret,
-            capabilities=CAPABILITIES,
+            capabilities=_SPOKEN,
             version=__version__,
             platform=sys.platform,
         )
 
 
-def _check(registered: Registered) -> None:
-    if registered.session_key is not None and not registered.accept_plaintext:
+def _check(registered: dict[str, Any]) -> None:
+    """A server with a key that does not say that plain text will do, encrypts."""
+    if registered.get("sessionKey") and registered.get("acceptPlaintext") is not True:
         raise Refused("the server wants encrypted messages inside of TLS, which is not spoken here")

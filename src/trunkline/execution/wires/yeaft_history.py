@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from trunkline import limits
-from trunkline.execution.files import read_head
+from trunkline.execution.files import read_head, read_tail
 from trunkline.execution.home import Home
 from trunkline.execution.memory import conversation
 
@@ -12,15 +12,40 @@ Json = dict[str, Any]
 
 _CONVERSATION = "memory/conversation.md"
 _HEAD_BYTES = 8 * 1024
+_SHOWN = ("user", "assistant")
 
 
 def sessions(home: Home) -> list[Json]:
     """Those that can be resumed. Reads files: not for the event loop."""
     found = [(_changed_ms(path), path) for path in _folders(home)]
     found.sort(key=lambda one: one[0], reverse=True)
+    work_dir = str(home.workspace)
     return [
-        {"sessionId": path.name, "title": _title(path), "lastModified": changed_ms}
+        {
+            "sessionId": path.name,
+            "title": _title(path),
+            "workDir": work_dir,
+            "lastModified": changed_ms,
+        }
         for changed_ms, path in found[: limits.WIRE_HISTORY_SESSIONS_MAX]
+    ]
+
+
+def messages(home: Home, session_id: str) -> list[Json]:
+    """What was said in a session, the newest part of it, in the shape of `data`."""
+    try:
+        tail, _ = read_tail(home.session(session_id) / _CONVERSATION, limits.WIRE_HISTORY_BYTES_MAX)
+    except (OSError, ValueError):
+        return []
+    text = conversation.from_first_heading(tail.decode("utf-8", "replace"))
+    return [
+        {
+            "type": one.role,
+            "message": {"role": one.role, "content": [{"type": "text", "text": one.content}]},
+            "timestamp": one.at,
+        }
+        for one in conversation.parse(text)
+        if one.role in _SHOWN
     ]
 
 

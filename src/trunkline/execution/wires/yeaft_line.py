@@ -4,10 +4,9 @@ Each conversation is a session. It is spoken in the dialect that the server uses
 (`send_message` … `result`), or deployed (`execute` … `turn_completed`).
 """
 
-import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import structlog
@@ -21,6 +20,7 @@ from trunkline.execution.wires.socket import Socket
 from trunkline.execution.wires.streams import Streams
 from trunkline.execution.wires.yeaft_answers import Asked, answer_of
 from trunkline.execution.wires.yeaft_greeting import CAPABILITIES, Introduction
+from trunkline.execution.wires.yeaft_queries import Queries, back
 from trunkline.wire.agp.repeats import Repeats
 from trunkline.wire.errors import Malformed
 from trunkline.wire.events import SessionEvent, text_of
@@ -35,6 +35,16 @@ Json = dict[str, Any]
 _PROVIDER = "trunkline"
 _DEPLOYED_ONLY = ("userId", "username", "providerOptions", "disallowedTools")
 _DEPLOYED_TALK = ("execute", "transfer_files")
+_WHOSE = ("userId", "username")
+
+
+class _Awaited(NamedTuple):
+    """A start that somebody waits for."""
+
+    whose: Json
+    """Echoed: a server may know by this alone who is to see the conversation."""
+    history: list[Json] | None = None
+    """What was said before, where a conversation is taken up again."""
 
 
 class YeaftClient(ForeignClient):
@@ -58,11 +68,13 @@ class YeaftClient(ForeignClient):
         self._deployed_mark = folder / "deployed"
         """There while the server speaks that dialect: turns may end before it says so again."""
         self._streams = Streams(self._stream, self.prompts)
-        self._awaited: dict[str, bool] = {}
-        """Sessions whose start somebody waits for; True for one that is resumed."""
+        self._model = text_of(agent_config.get("model")) or "default"
+        self._awaited: dict[str, _Awaited] = {}
+        self._listed: set[str] = set()
+        """Sessions that the server was told of on this line: it drops what others say."""
         self._questions: dict[str, Asked] = {}
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
-        self._looking: set[asyncio.Task[None]] = set()
+        self._queries = Queries(home, self._model, self.say_now)
         self._take: dict[str, Callable[[Request], None]] = {
             "create_conversation": self._create,
             "resume_conversation": self._resume,
@@ -73,9 +85,11 @@ class YeaftClient(ForeignClient):
             "transfer_files": self._message,
             "cancel_execution": self._cancel,
             "ask_user_answer": self._answer,
-            "list_history_sessions": self._list_history,
-            "list_folders": self._list_folders,
             "yeaft_session_chat": self._no_groups,
+            "get_conversations": lambda _request: self._list(),
+            "refresh_conversation": self._refresh,
+            "ping_session": self._ping,
+            **self._queries.takes,
         }
 
     # --- The line -------------------------------------------------------------------------------
@@ -84,11 +98,7 @@ class YeaftClient(ForeignClient):
         await self._introduction.greet(socket)
 
     def opening(self) -> list[bytes]:
-        conversations = [
-            {"conversationId": self.names.foreign(one), "processing": one in self.prompts}
-            for one in self.active_sessions()
-        ]
-        return [self.beat(), envelope("conversation_list", conversations=conversations)]
+        return [self.beat(), self._conversations()]
 
     def caught_up(self) -> list[bytes]:
         return [envelope("agent_sync_complete")]
@@ -124,9 +134,11 @@ class YeaftClient(ForeignClient):
     def _create(self, request: Request) -> None:
         request.fields.setdefault("conversationId", str(uuid4()))
         session_id = self._session_of(request)
-        is_deployed = any(name in request.fields for name in _DEPLOYED_ONLY)
-        self._speak(session_id, is_deployed=is_deployed and "options" not in request.fields)
-        self._await_start(session_id, is_resumed=False)
+        if "options" in request.fields:
+            self._speak(session_id, is_deployed=False)
+        elif any(name in request.fields for name in _DEPLOYED_ONLY):
+            self._speak(session_id, is_deployed=True)
+        self._await_start(session_id, _Awaited(_whose(request)))
 
     def _resume(self, request: Request) -> None:
         """A session of the list goes on, under the name that the server gives it."""
@@ -138,7 +150,11 @@ class YeaftClient(ForeignClient):
         session_id = self._session_of(request)
         if request.get("claudeSessionId") is not None:
             self._speak(session_id, is_deployed=True)
-        self._await_start(session_id, is_resumed=True)
+        whose = _whose(request)
+        self._queries.look(
+            lambda: {"said": yeaft_history.messages(self._home, session_id)},
+            lambda found: self._await_start(session_id, _Awaited(whose, found.get("said", []))),
+        )
 
     def _is_here(self, session_id: str) -> bool:
         try:
@@ -153,28 +169,60 @@ class YeaftClient(ForeignClient):
         self.names.forget(conversation_id)
         self.reply(envelope("conversation_deleted", conversationId=conversation_id))
 
-    def _await_start(self, session_id: str, *, is_resumed: bool) -> None:
-        self._awaited[session_id] = is_resumed
+    def _await_start(self, session_id: str, awaited: _Awaited) -> None:
+        self._awaited[session_id] = awaited
         self.start(session_id)
 
     def started(self, session_id: str) -> None:
-        is_resumed = self._awaited.pop(session_id, None)
-        if is_resumed is None or session_id not in self.active_sessions():
+        awaited = self._awaited.pop(session_id, None)
+        if awaited is None or session_id not in self.active_sessions():
             return  # nobody waits, or it was told why there is no session
         stream = self._streams.of(session_id)
         ready = {
             "session_id": session_id,
             "capabilities": CAPABILITIES,
-            "model_info": {"model": self._agent_config.get("model") or "default"},
+            "model_info": {"model": self._model},
             "provider": _PROVIDER,
             "work_dir": str(self._home.workspace),
         }
-        history: Json = {"history": []} if is_resumed and stream.deployed else {}
+        more = awaited.whose
+        if stream.deployed and awaited.history is not None:
+            more = {**more, "history": [], "historyMessages": awaited.history}
+        self._listed.add(session_id)
         self.reply(
             session_ready(
-                stream.conversation_id, stream.agent_id, ready, deployed=stream.deployed, **history
+                stream.conversation_id, stream.agent_id, ready, deployed=stream.deployed, **more
             )
         )
+
+    def _conversations(self, *speaking: str) -> bytes:
+        """Those that run, and those of which the server has not heard the end yet."""
+        busy = {*self.prompts, *self.unended, *speaking}
+        named = dict.fromkeys((*self.active_sessions(), *busy))
+        self._listed = set(named)
+        listed = [{**self._state(one), "processing": one in busy} for one in named]
+        return envelope("conversation_list", conversations=listed)
+
+    def _state(self, session_id: str) -> Json:
+        where = {"workDir": str(self._home.workspace), "claudeSessionId": session_id}
+        return {"id": self.names.foreign(session_id), **where}
+
+    def _list(self, *speaking: str) -> None:
+        self.say_now(self._conversations(*speaking))
+
+    def _refresh(self, request: Request) -> None:
+        session_id = self._session_of(request)
+        if self._is_here(session_id):
+            shown = {**self._state(session_id), "isProcessing": session_id in self.prompts}
+        else:
+            shown = {"error": "Conversation not found"}
+        self.say_now(envelope("conversation_refresh", **back(request), **shown))
+
+    def _ping(self, request: Request) -> None:
+        session_id = self._session_of(request)
+        status = "ok" if self._is_here(session_id) else "session-lost"
+        shown = {"status": status, "isProcessing": session_id in self.prompts}
+        self.say_now(envelope("pong_session", **back(request), **shown))
 
     # --- Turns ----------------------------------------------------------------------------------
 
@@ -193,8 +241,17 @@ class YeaftClient(ForeignClient):
             raise Malformed(f"{request.name} needs text")
         if files:
             data["metadata"] = {"attachments": files}
+        if data["message"] and self._streams.of(session_id).deployed:
+            self._echo(session_id, data["message"], said)
         if self.prompt(session_id, Prompt(data["turn_id"], data)) and name:
             self._repeats.is_new(name)  # one that was refused may come again, mended or later
+
+    def _echo(self, session_id: str, text: str, said: str | None) -> None:
+        """Deployed servers keep, and show on a person's other pages, what an agent repeats."""
+        data: Json = {"type": "user", "message": {"role": "user", "content": text}}
+        if said is not None:
+            data["clientMessageId"] = said
+        self.owe(self._streams.of(session_id).own.data(data), is_kept=False)
 
     def begin(self, session_id: str, prompt: Prompt) -> None:
         began = SessionEvent("user_message", turn_id=prompt.turn_id)
@@ -232,6 +289,8 @@ class YeaftClient(ForeignClient):
             self._questions.pop(event.question_id, None)
         elif event.type == "session_status" and '"problems"' not in line:
             return []  # a server knows better than we do whether we are there
+        if session_id not in self._listed:
+            self._list(session_id)
         return [out.body for out in from_events(self._streams.of(session_id), event_id, line)]
 
     def _stream(self, session_id: str) -> Outward:
@@ -258,25 +317,6 @@ class YeaftClient(ForeignClient):
         why = "this agent runs no groups; send_message talks to it alone"
         self._refuse(request, "NOT_SUPPORTED", why)
 
-    # --- Lists ----------------------------------------------------------------------------------
 
-    def _list_history(self, request: Request) -> None:
-        self._look(request, "history_sessions_list", "sessions", yeaft_history.sessions)
-
-    def _list_folders(self, request: Request) -> None:
-        self._look(request, "folders_list", "folders", yeaft_history.folders)
-
-    def _look(
-        self, request: Request, kind: str, name: str, find: Callable[[Home], list[Json]]
-    ) -> None:
-        """Files are read beside the event loop."""
-
-        async def look() -> None:
-            found = await asyncio.to_thread(find, self._home)
-            asked: Json = {one: request.fields.get(one) for one in ("provider", "workDir")}
-            self.say_now(envelope(kind, **asked, **request.correlation, **{name: found}))
-
-        if len(self._looking) < limits.SESSION_REQUESTS_MAX:
-            task = asyncio.create_task(look(), name=text_of(kind))
-            self._looking.add(task)
-            task.add_done_callback(self._looking.discard)
+def _whose(request: Request) -> Json:
+    return {name: request.fields[name] for name in _WHOSE if name in request.fields}

@@ -91,6 +91,48 @@ def test_an_agents_file_that_is_none_is_refused_with_its_name(
         agent_of(settings("agp", agent_file=file))
 
 
+@pytest.mark.parametrize(
+    "text", ['confirm = "sometimes"', "confirm = false", "tools = 7", "temperature = 9"]
+)
+def test_a_value_that_no_agent_can_have_is_refused_before_any_session_starts(
+    tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=f"agent.toml: {text.split()[0]}"):
+        agent_of(settings("agp", agent_file=file))
+
+
+def test_a_file_that_leaves_open_which_tools_need_a_yes_leaves_it_careful(tmp_path: Path) -> None:
+    file = tmp_path / "agent.json"
+    file.write_text('{"confirm": null, "model": "demo"}')
+    assert agent_of(settings("agp", agent_file=file)) == {"confirm": "dangerous", "model": "demo"}
+
+
+@pytest.mark.parametrize(
+    ("wire", "flag", "told"),
+    [
+        ("semibot", "confirm", "--confirm means nothing with --wire semibot"),
+        ("semibot", "machine_id", "--id"),
+        ("agp", "ticket", "--ticket"),
+        ("agp", "name", "--name"),
+        ("yeaft", "user_id", "--user-id"),
+    ],
+)
+def test_a_flag_that_would_do_nothing_is_refused(wire: str, flag: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        settings(wire, **{flag: "x"})
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "told"),
+    [("confirm", "maybe", "--confirm: .*'maybe'"), ("machine_id", "g" * 500, "--id: .*128")],
+)
+def test_a_bad_value_is_told_by_its_flag(flag: str, value: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{told}"):
+        settings("agp", **{flag: value})
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="missing"):
         agent_of(settings("agp", agent_file=tmp_path / "no.toml"))

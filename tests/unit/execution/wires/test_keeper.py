@@ -14,6 +14,7 @@ class _Enough(Exception):
     """The test has seen what it wanted."""
 
 
+@pytest.mark.proves("notes-4-reconnect-delays")
 async def test_each_pause_is_half_as_long_again_up_to_the_most_and_short_after_a_line() -> None:
     pauses: list[float] = []
     lines = 0

@@ -4,6 +4,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
+from trunkline import limits
 from trunkline.execution.wires.owed import Owed
 from trunkline.execution.ws.journal import Journal
 
@@ -52,7 +55,9 @@ def test_another_process_owes_what_the_last_one_did(tmp_path: Path) -> None:
     assert taken(owed(tmp_path)) == taken(second) == [1, 2, 3]
 
 
+@pytest.mark.proves("notes-3-agents-buffer")
 def test_when_there_is_too_much_the_oldest_that_nobody_waits_for_goes(tmp_path: Path) -> None:
+    assert (limits.WIRE_OWED_MAX, limits.WIRE_OWED_BYTES_MAX) == (5_000, 8 * 1024 * 1024)
     box = owed(tmp_path, count_max=10)
     add(box, 0, is_kept=True)
     for number in range(1, 12):

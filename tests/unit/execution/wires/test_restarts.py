@@ -109,6 +109,7 @@ async def test_an_end_that_was_told_and_not_noted_before_a_restart_is_the_same_e
         assert len(server.answers(prompt_id)) == 1
 
 
+@pytest.mark.proves("notes-4-echo")
 async def test_a_prompt_that_was_cut_off_is_answered_to_whom_it_named(
     server: AgpServer, tmp_path: Path
 ) -> None:

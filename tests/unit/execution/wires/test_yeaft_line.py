@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
@@ -133,7 +133,30 @@ async def test_it_says_whether_it_is_busy_and_what_it_has(
     server.cut()
     assert (await server.first("agent_status", count=2))["state"] == "busy"
     listed = await server.first("conversation_list", count=2)
-    assert listed["conversations"] == [{"conversationId": "c", "processing": True}]
+    [listed_one] = listed["conversations"]
+    assert (listed_one["id"], listed_one["processing"]) == ("c", True)
+
+
+async def test_a_turn_whose_end_the_server_has_not_heard_is_listed_as_running(
+    server: YeaftServer, machine: Machine
+) -> None:
+    await server.say("execute", conversationId="c", prompt="Go.")
+    told = await machine.until_told("user_message")
+    server.cut()
+    machine.running.remove("c")
+    machine.end("c", told["turn_id"])
+    [listed] = (await server.first("conversation_list", count=2))["conversations"]
+    assert (listed["id"], listed["processing"]) == ("c", True)
+    await server.first("turn_completed", "c")
+
+
+async def test_a_server_hears_of_a_conversation_before_anything_is_said_in_it(
+    server: YeaftServer, machine: Machine
+) -> None:
+    machine.event("left", "execution_error", turn_id="t", error="restarted", code="X")
+    await server.result("left")
+    kinds = [one["type"] for one in server.received if "left" in json.dumps(one)]
+    assert kinds[:2] == ["conversation_list", "claude_output"]
 
 
 async def test_a_cancel_of_nothing_is_answered_where_somebody_waits_for_the_word(
@@ -163,14 +186,22 @@ async def test_a_turn_that_a_restart_ended_is_told_in_the_dialect_that_was_spoke
 
 
 class _Encrypting(YeaftServer):
+    key: ClassVar[dict[str, Any]] = {"sessionKey": "abc", "acceptPlaintext": False}
+
     async def let_in(self, line: web.WebSocketResponse) -> bool:
-        key: dict[str, Any] = {"sessionKey": "abc", "acceptPlaintext": False}
-        await line.send_str(json.dumps({"type": "registered", "agentId": "a", **key}))
+        await line.send_str(json.dumps({"type": "registered", "agentId": "a", **self.key}))
         return True
 
 
+class _Older(_Encrypting):
+    """From before plain text could be agreed on."""
+
+    key: ClassVar[dict[str, Any]] = {"sessionKey": "abc"}
+
+
 @pytest.mark.parametrize(
-    ("made", "wanted"), [(YeaftServer, "wrong secret"), (_Encrypting, "encrypted")]
+    ("made", "wanted"),
+    [(YeaftServer, "wrong secret"), (_Encrypting, "encrypted"), (_Older, "encrypted")],
 )
 async def test_a_server_that_cannot_be_worked_for_is_not_asked_again(
     tmp_path: Path, made: type[YeaftServer], wanted: str

@@ -1,0 +1,85 @@
+"""What a Yeaft server asks of a machine beside its conversations: lists, settings, upgrades.
+
+People wait for these answers on a page, so each has one, if only that it cannot be done from there.
+What conversations are is the line's; this knows the machine's files and what it says of itself.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from trunkline import __version__, limits
+from trunkline.execution.home import Home
+from trunkline.execution.wires import yeaft_history
+from trunkline.wire.yeaft.outward_frames import envelope
+from trunkline.wire.yeaft.web import Request
+
+Json = dict[str, Any]
+
+_THERE = "this machine is set up where it runs, not from here"
+_ASKED = ("requestId", "clientMessageId", "conversationId", "clientId")
+_FOR = ("_requestClientId", "_requestUserId")
+"""By these a server finds the person who asked; without them it may tell everybody."""
+
+
+def back(request: Request) -> Json:
+    """What goes back with an answer, as it came."""
+    return {name: request.fields[name] for name in (*_ASKED, *_FOR) if name in request.fields}
+
+
+class Queries:
+    """`say` sends what is of use now, or not at all."""
+
+    def __init__(self, home: Home, model: str, say: Callable[[bytes], None]) -> None:
+        self._home = home
+        self._say = say
+        self._looking: set[asyncio.Task[None]] = set()
+        refused: Json = {"error": _THERE}
+        model_config = {"providers": [], "primaryModel": model, "needsSetup": False}
+        self.takes: dict[str, Callable[[Request], None]] = {
+            "list_history_sessions": self._list_history,
+            "list_folders": self._list_folders,
+            "list_models": self._answer("models_list", models=[]),
+            "get_llm_config": self._answer("llm_config", **model_config),
+            "update_llm_config": self._answer("llm_config_updated", **model_config, **refused),
+            "get_mcp_servers": self._answer("mcp_servers_list", servers=[]),
+            "update_mcp_config": self._answer("mcp_config_updated", servers=[], **refused),
+            "get_yeaft_settings": self._answer("yeaft_settings", **refused),
+            "update_yeaft_settings": self._answer("yeaft_settings_updated", **refused),
+            "restart_agent": self._answer("restart_agent_ack", success=False, **refused),
+            "upgrade_agent": self._answer(
+                "upgrade_agent_ack", success=False, version=__version__, **refused
+            ),
+            "btw_question": self._answer("btw_error", **refused),
+        }
+
+    def look(self, find: Callable[[], Json], then: Callable[[Json], None]) -> None:
+        """Files are read beside the event loop; where too many are read, nothing is found."""
+
+        async def looked() -> None:
+            then(await asyncio.to_thread(find))
+
+        if len(self._looking) < limits.SESSION_REQUESTS_MAX:
+            task = asyncio.create_task(looked(), name="looking")
+            self._looking.add(task)
+            task.add_done_callback(self._looking.discard)
+        else:
+            then({})
+
+    def _answer(self, kind: str, **fields: Any) -> Callable[[Request], None]:
+        return lambda request: self._say(envelope(kind, **back(request), **fields))
+
+    def _list_history(self, request: Request) -> None:
+        self._list(request, "history_sessions_list", "sessions", yeaft_history.sessions)
+
+    def _list_folders(self, request: Request) -> None:
+        self._list(request, "folders_list", "folders", yeaft_history.folders)
+
+    def _list(
+        self, request: Request, kind: str, name: str, find: Callable[[Home], list[Json]]
+    ) -> None:
+        asked: Json = {one: request.fields.get(one) for one in ("provider", "workDir")}
+        self.look(
+            lambda: {name: find(self._home)},
+            lambda found: self._say(envelope(kind, **asked, **back(request), **found)),
+        )
