@@ -30,7 +30,7 @@ from bench.generator.client import GeneratorClient
 from bench.processes import Server, free_port
 from bench.sides.base import envelope
 from bench.sides.rest import Rest
-from bench.sides.wires import SEMIBOT, AgpWire, Wire, YeaftWire
+from bench.sides.wires import SEMIBOT, YEAFT_FULL, AgpWire, Wire, YeaftWire
 
 _PROGRAM = Path(sys.executable).parent / "trunkline"
 
@@ -111,6 +111,7 @@ class Trunkline:
         return [
             SemibotWire(self),
             YeaftWire(self._port, rest, user_id),
+            YeaftWire(self._port, rest, user_id, YEAFT_FULL),
             AgpWire(self._port, rest, user_id),
         ]
 

@@ -26,7 +26,23 @@ from bench.sides.rest import Rest
 
 SEMIBOT = "Semibot"
 YEAFT = "Yeaft"
+YEAFT_FULL = "Yeaft, all of Claude's fields"
 AGP = "AGP"
+
+
+_CLAUDE_MESSAGE: dict[str, Any] = {
+    "id": "msg_0123456789abcdefghijklmn",
+    "type": "message",
+    "model": "claude-sonnet",
+    "stop_reason": None,
+    "stop_sequence": None,
+    "usage": {"input_tokens": 12, "output_tokens": 3},
+}
+_CLAUDE_DATA: dict[str, Any] = {
+    "parent_tool_use_id": None,
+    "session_id": "00000000-0000-4000-8000-000000000000",
+    "uuid": "00000000-0000-4000-8000-000000000001",
+}
 
 
 class Wire(Protocol):
@@ -45,6 +61,7 @@ class YeaftWire:
     rest: Rest
     user_id: str
     name: str = YEAFT
+    """`YEAFT_FULL`: with the fields that Claude Code writes beside those of the document."""
 
     def open(self, generator: GeneratorClient, sessions: int) -> None:
         agent = self.rest.new_yeaft_agent(self.user_id)
@@ -55,7 +72,8 @@ class YeaftWire:
             self.rest.send(token, session_id, "hello")
         generator.ask(Exchange(0, [_session_ready(one) for one in ids]), Done)
         generator.ask(Exchange(0, [_told(one) for one in ids]), Done)
-        streams = [_yeaft_stream(one, token) for one in ids]
+        full = self.name == YEAFT_FULL
+        streams = [_yeaft_stream(one, token, full=full) for one in ids]
         generator.ask(OpenStreams(self.port, streams, 1), Done)
 
 
@@ -105,18 +123,14 @@ def _told(session_id: str) -> Step:
     return Step(awaits=f'"send_message"[^{{]*"conversationId":"{session_id}"')
 
 
-def _yeaft_stream(session_id: str, token: str) -> StreamSpec:
+def _yeaft_stream(session_id: str, token: str, *, full: bool) -> StreamSpec:
+    message = {"role": "assistant", "content": [{"type": "text", "text": CONTENT}]}
+    data = {"type": "assistant", "message": {**_CLAUDE_MESSAGE, **message} if full else message}
     head, tail = _split(
         {
             "type": "claude_output",
             "conversationId": session_id,
-            "data": {
-                "type": "assistant",
-                "message": {
-                    "role": "assistant",
-                    "content": [{"type": "text", "text": CONTENT}],
-                },
-            },
+            "data": {**data, **_CLAUDE_DATA} if full else data,
         }
     )
     return StreamSpec(

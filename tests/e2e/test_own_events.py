@@ -38,8 +38,13 @@ async def kinds_of(user: TestUser, session: str) -> list[str]:
         lambda event: json.dumps(event, separators=(",", ":")),
         lambda event: json.dumps(dict(reversed(event.items()))),
         lambda event: event,
+        lambda event: json.dumps(event).replace('{"type"', '{"type": "text_chunk", "type"', 1),
+        lambda event: json.dumps(event).replace("_", "\\u005f"),
+        lambda event: json.dumps(event).replace(
+            '{"type"', '{"type": "text_chunk", "typ\\u0065"', 1
+        ),
     ],
-    ids=["spaced", "compact", "type last", "an object"],
+    ids=["spaced", "compact", "type last", "an object", "two types", "escaped", "both"],
 )
 async def test_what_only_the_control_plane_says_is_dropped_and_logged(
     user: TestUser, vm: ScriptedVm, event: dict[str, Any], written: Any
@@ -75,3 +80,28 @@ async def test_a_machine_that_counts_has_the_dropped_one_acknowledged(
     await counting.event(session, seq=3, type="text_chunk", content="hello")
     await counting.expect("ack", lambda one: one["acked"].get(session) == 3)
     assert await kinds_of(user, session) == ["text_chunk"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"type":"text_chunk","type":"execution_complete","content":"said","turn_id":"TURN"}',
+        '{"type":"text_chunk","typ\\u0065":"execution\\u005fcomplete","turn_id":"TURN"}',
+    ],
+    ids=["two types", "escaped"],
+)
+async def test_an_end_in_disguise_is_the_turns_one_end(
+    user: TestUser, vm: ScriptedVm, written: str
+) -> None:
+    """However a machine writes it, what readers take for the end is one to us too."""
+    session = await user.session()
+    async with user.reader(session) as reader:
+        turn = await user.say(session, "go")
+        await vm.expect("user_message", lambda one: one["session_id"] == session)
+        data = written.replace("TURN", turn)
+        await vm.send({"type": "sse_event", "session_id": session, "data": data})
+        await vm.event(session, type="execution_complete", content="a second", turn_id=turn)
+        await vm.text(session, "after")
+        await reader.until_type("text_chunk")
+    ends = [one for one in await kinds_of(user, session) if one.startswith("execution_")]
+    assert ends == ["execution_complete"]

@@ -56,7 +56,8 @@ class Lifecycle:
     # --- Events -------------------------------------------------------------------------------
 
     def write(self, machine: Machine, log: SessionLog, line: str) -> None:
-        """Logs any event of a machine; those that may mean more than their text are looked at."""
+        """Logs any event that an edge made of a machine's words; those that may mean more than
+        their text are looked at."""
         if line.startswith(events.STREAMED) or not events.may_matter(line):
             self._log.append(log, line)
         else:

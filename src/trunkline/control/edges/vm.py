@@ -106,7 +106,8 @@ class VmLine(Socket):
             super().take_all(texts)
             return
         logs, append, starting = self._logs, self._log.append, self._starting
-        streamed = events.STREAMED
+        streamed, escaped = events.STREAMED, events.ESCAPED
+        another_type, behind = events.ANOTHER_TYPE
         plain = 0
         for text in texts:
             try:
@@ -124,6 +125,8 @@ class VmLine(Socket):
                     or starting
                     or type(data) is not str
                     or not data.startswith(streamed)
+                    or data.find(another_type, behind) >= 0
+                    or escaped in data
                 ):
                     self._event(message)
                 elif log.pending:
@@ -201,7 +204,7 @@ class VmLine(Socket):
         data = event.data
         if not isinstance(data, str):
             data = events.to_text(data)
-        if not data.startswith(events.STREAMED) and events.may_matter(data):
+        if events.may_matter(data):
             self._host.watched(self, log, data)
         else:
             self._log.append(log, data)
