@@ -139,7 +139,91 @@ def test_the_end_of_a_long_stream_is_remembered_piece_by_piece() -> None:
     assert not state.has_said(end, TURN, answer + "!")
 
 
+# --- In forms of an agent's own ------------------------------------------------------------------
+
+
+def spoken() -> Inward:
+    state = conversation()
+    state.spoke()
+    return state
+
+
+@given(
+    text=TEXTS,
+    ascii_only=st.booleans(),
+    spaced=st.booleans(),
+    beside=st.sampled_from([{}, {"uuid": "u", "parent_tool_use_id": None}]),
+    within=st.sampled_from(
+        [{}, {"id": "msg_1", "usage": {"input_tokens": 3}, "stop_reason": None}]
+    ),
+)
+def test_a_piece_in_any_form_becomes_what_the_general_way_makes_of_it(
+    text: str, ascii_only: bool, spaced: bool, beside: dict[str, Any], within: dict[str, Any]
+) -> None:
+    message = {**within, "role": "assistant", "content": [{"type": "text", "text": text}]}
+    data = {"type": "assistant", "message": message, **beside}
+    whole = {"conversationId": ID, "data": data, "type": "claude_output"}
+    separators = (", ", ": ") if spaced else (",", ":")
+    sent = json.dumps(whole, ensure_ascii=ascii_only, separators=separators)
+    piece = plain.read(sent)
+    assert piece is not None
+    assert piece.conversation_id == ID
+    fast, general = spoken(), spoken()
+    line = plain.to_whole_line(fast, piece, sent)
+    assert [line] == to_events(general, codec.decode(sent), sent, 7)
+    assert fast.answer.text == general.answer.text == text
+    # The first piece of a turn teaches how its lines end, and goes the general way itself.
+    outward = Outward(ID, relays=True)
+    assert plain.from_lines(outward, [line]) == []
+    assert plain.from_lines(outward, [line, line]) == [sent.encode()] * 2
+    # What a machine of another protocol calls an envelope is shown to nobody.
+    assert plain.from_lines(Outward(ID), [line, line]) == []
+
+
+BLOCK = {"type": "text", "text": "hi"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "content"),
+    [
+        ("claude_output", "assistant", [BLOCK, BLOCK]),
+        ("claude_output", "assistant", []),
+        ("claude_output", "assistant", "hi"),
+        ("claude_output", "assistant", [{"type": "text", "text": ""}]),
+        ("claude_output", "assistant", [{"type": "thinking", "thinking": "hm", "text": "hi"}]),
+        ("claude_output", "assistant", [{"type": "tool_use", "id": "t", "name": "x", "input": {}}]),
+        ("claude_output", "assistant", [{"type": "text", "text": "x" * 5000}]),
+        ("claude_output", "user", [BLOCK]),
+        ("yeaft_output", "assistant", [BLOCK]),
+    ],
+    ids=str,
+)
+def test_what_is_not_one_piece_of_text_is_left_to_the_general_way(
+    name: str, kind: str, content: Any
+) -> None:
+    data = {"type": kind, "message": {"role": kind, "content": content}}
+    assert plain.read(json.dumps({"type": name, "conversationId": ID, "data": data})) is None
+
+
+@pytest.mark.parametrize("message", ['{"type":', "{}}", '{"a":"\n"}', "", "nothing"])
+def test_an_original_that_is_no_json_is_not_passed_on(message: str) -> None:
+    """The log of a session that was moved here holds what another machine wrote."""
+    good = f'{{"type":"text_chunk","content":"hi","turn_id":"{TURN}"{plain.RAW}{{}}}}}}'
+    bad = f'{{"type":"text_chunk","content":"hi","turn_id":"{TURN}"{plain.RAW}{message}}}}}'
+    outward = Outward(ID, relays=True)
+    plain.from_lines(outward, [good])
+    assert plain.from_lines(outward, [good, bad, good]) == [b"{}"]
+
+
 TURNS = (TURN, TURN[:-1] + "7")
+BESIDE: list[dict[str, Any]] = [
+    {"ts": 7},
+    {"person": {"id": "p", "name": "P"}},
+    {"raw": {"protocol": "yeaft", "message": {"type": "claude_output", "x": "é"}}},
+    {"raw": {"protocol": "yeaft", "message": {"type": "claude_output", "x": ',"raw":{'}}},
+    {"raw": {"protocol": "agp", "message": {"x": 1}}},
+    {"raw": {"protocol": "yeaft"}},
+]
 LINES = st.lists(
     st.one_of(
         st.builds(
@@ -148,7 +232,7 @@ LINES = st.lists(
             ),
             st.text(st.characters(codec="utf-8"), max_size=500),
             st.sampled_from(TURNS),
-            st.sampled_from([{}, {}, {}, {"ts": 7}, {"person": {"id": "p", "name": "P"}}]),
+            st.sampled_from([{}, {}, {}, *BESIDE]),
         ),
         st.builds(
             lambda turn_id: events.line(
@@ -162,10 +246,10 @@ LINES = st.lists(
 )
 
 
-@given(lines=LINES, said=st.text(max_size=8))
-def test_many_events_come_out_as_one_by_one(lines: list[str], said: str) -> None:
+@given(lines=LINES, said=st.text(max_size=8), relays=st.booleans())
+def test_many_events_come_out_as_one_by_one(lines: list[str], said: str, relays: bool) -> None:
     """Whichever of them are plain: the same messages, and the same is remembered."""
-    fast, general = Outward(ID), Outward(ID)
+    fast, general = Outward(ID, relays=relays), Outward(ID, relays=relays)
     made: list[list[bytes]] = []
     while len(made) < len(lines):
         made += [[body] for body in plain.from_lines(fast, lines, len(made))]

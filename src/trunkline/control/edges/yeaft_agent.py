@@ -139,10 +139,27 @@ class YeaftAgentLine(Socket):
                 else:
                     append(log, line)
                 continue
+            if self._take_piece(self.agent, text):
+                count += 1
+                continue
             super().take_all([text])
             if not self.is_open:
                 break
         self._core.metrics.events_received += count
+
+    def _take_piece(self, agent: Agent, text: str) -> bool:
+        """A piece of text in a form of the agent's own. False: it is anything else."""
+        piece = plain.read(text)
+        if piece is None:
+            return False
+        state, log = (
+            agent.stream(piece.conversation_id),
+            agent.machine.logs.get(piece.conversation_id),
+        )
+        if state is None or state.is_watched or log is None:
+            return False
+        self._core.log.append(log, plain.to_whole_line(state, piece, text))
+        return True
 
     def go_live(self, agent: Agent) -> None:
         """The machine is attached to this line already."""

@@ -122,6 +122,11 @@ class Agent:
             self.by_head[found.inward.plain_head] = found.inward
         return found
 
+    def stream(self, session_id: str) -> Inward | None:
+        """What is remembered of it while the agent streams, if the two have talked of it."""
+        found = self._conversations.get(session_id)
+        return found.inward if found is not None else None
+
     def hold(self, one: Say | Forward) -> bool:
         """Keeps the place of what came while its conversation cannot be talked to; False if there
         is no room. Messages that open turns are kept by `prompts`."""

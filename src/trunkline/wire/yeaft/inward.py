@@ -28,7 +28,6 @@ from trunkline.wire.yeaft.output import Block, Output, shown
 from trunkline.wire.yeaft.questions import asked
 from trunkline.wire.yeaft.stream import READY, Doubt, Inward
 
-_RAW = ',"raw":{"protocol":"yeaft","message":'
 _RAW_BEFORE = ',"raw":{"protocol":"yeaft"}}'
 
 
@@ -54,7 +53,7 @@ def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str
     elif was_there and envelope.type == "conversation_resumed":
         return lines  # the answer to us, with a history that everybody has
     first, *others = lines
-    return [f"{first[:-1]}{_RAW}{text}}}}}", *(line[:-1] + _RAW_BEFORE for line in others)]
+    return [f"{first[:-1]}{plain.RAW}{text}}}}}", *(line[:-1] + _RAW_BEFORE for line in others)]
 
 
 def settle(state: Inward, ts: int) -> list[str]:

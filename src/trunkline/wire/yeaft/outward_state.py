@@ -62,7 +62,7 @@ class Outward:
         """What its machine calls it."""
         self.own = Frame(conversation_id)
         self.text_head = self.own.text_head
-        self.plain_turn, self.plain_tail = "", "\n"
+        self.plain_turn, self.plain_tail = "", "\n\n"
         """The turn of the newest plain piece of text, and how its lines end: see `plain`."""
         self.calls: dict[str, str] = {}
         """Tools that run: id to name."""
