@@ -2,8 +2,9 @@
 
 What it does beyond document 002, seen in its public source: it encrypts what it sends to agents
 that do not say `plaintext-ok`; it drops what an agent says of conversations that the agent has
-neither made nor listed since it connected, and ends of turns that it does not know to run; it
-keeps what a person said only when the agent repeats it.
+neither made nor listed since it connected, and a `turn_completed` of a conversation that it does
+not know to be at work; after one it takes it to be, only if `hasQueuedFollowUp` says so, and never
+after `execution_cancelled`; it keeps what a person said only when the agent repeats it.
 """
 
 import json
@@ -14,7 +15,6 @@ from aiohttp import web
 from tests.support.foreign_servers import Json, YeaftServer
 
 _OPENS = ("conversation_created", "conversation_resumed")
-_ENDS = ("turn_completed", "execution_cancelled")
 _KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 
@@ -61,11 +61,15 @@ class DeployedYeaft(YeaftServer):
             self.is_ready = True
         elif conversation_id is not None and conversation_id not in self.conversations:
             return
-        elif name in _ENDS:
+        elif name == "turn_completed":
             conversation = self.conversations[message["conversationId"]]
             if not conversation["processing"]:
                 return
-            conversation["processing"] = False
+            conversation["processing"] = message.get("hasQueuedFollowUp") is True
+        elif name == "execution_cancelled":
+            self.conversations[message["conversationId"]]["processing"] = False
+        elif name == "conversation_deleted":
+            del self.conversations[message["conversationId"]]
         elif name == "claude_output":
             self._keep(message["conversationId"], message["data"])
         self.shown.append(message)

@@ -57,7 +57,7 @@ class Peer:
                 max_msg_size=0,
                 autoping=False,
             )
-        except aiohttp.ClientError:
+        except BaseException:
             await self._http.close()
             raise
         self._reading = asyncio.create_task(self._read())
@@ -69,7 +69,11 @@ class Peer:
     async def __aenter__(self) -> Self:
         if self._reading is None:
             await self.connect()
-            await self._greet()
+            try:
+                await self._greet()
+            except BaseException:  # nobody leaves what was not entered
+                await self.drop()
+                raise
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -1,4 +1,7 @@
-"""A TCP proxy on loopback whose connections can be cut: a line breaks, both its ends live on."""
+"""A TCP proxy on loopback whose connections can be cut: a line breaks, both its ends live on.
+
+It can also lose just an answer: the request arrives, and who sent it does not learn that.
+"""
 
 import asyncio
 import contextlib
@@ -16,11 +19,13 @@ class CuttableProxy:
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_cut = False
+        self._loses_answer = False
         self.port = 0
         self.connections = 0
         """How many got through so far."""
         self.refused = 0
         """How many did not, because it was cut."""
+        self.answers_lost = 0
 
     async def __aenter__(self) -> "CuttableProxy":
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -45,6 +50,10 @@ class CuttableProxy:
     def mend(self) -> None:
         self._is_cut = False
 
+    def lose_answer(self) -> None:
+        """The next thing that the target says is lost, and its line with it."""
+        self._loses_answer = True
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
             self.refused += 1
@@ -57,14 +66,21 @@ class CuttableProxy:
             return
         self.connections += 1
         self._open |= {writer, back}
-        for source, sink in ((reader, back), (there, writer)):
-            task = asyncio.create_task(self._pump(source, sink))
+        for pump in (self._pump(reader, back), self._pump(there, writer, is_answer=True)):
+            task = asyncio.create_task(pump)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, is_answer: bool = False
+    ) -> None:
         with contextlib.suppress(OSError):
             while piece := await source.read(_PIECE_BYTES):
+                if is_answer and self._loses_answer:
+                    self._loses_answer = False
+                    self.answers_lost += 1
+                    sink.transport.abort()
+                    break
                 sink.write(piece)
                 await sink.drain()
         self._open.discard(sink)

@@ -82,7 +82,12 @@ class WireNode:
     async def stop(self) -> int:
         if self.process.returncode is None:
             self.process.send_signal(signal.SIGTERM)
-        return await self.process.wait()
+        try:
+            async with asyncio.timeout(BOUND_S):
+                return await self.process.wait()
+        except TimeoutError:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            return await self.process.wait()
 
 
 class Place(Generic[Server]):

@@ -37,6 +37,9 @@ class Wire(Protocol):
     def beat(self) -> bytes:
         """A sign of life."""
 
+    def outgoing(self, body: bytes) -> bytes:
+        """A message in the words of the moment in which it is sent."""
+
     def take(self, text: str) -> None:
         """A message of the server. Raises Malformed."""
 
@@ -137,7 +140,7 @@ class Courier:
         while True:
             self._work.clear()
             while (body := self._next()) is not None:
-                await socket.send(body)
+                await socket.send(self._wire.outgoing(body))
             self._sent.set()
             if not is_caught_up:
                 is_caught_up = True

@@ -89,6 +89,9 @@ class ForeignClient(Wire, ABC):
     def begin(self, session_id: str, prompt: Prompt) -> None:
         """It is worked on from now on."""
 
+    def outgoing(self, body: bytes) -> bytes:
+        return body
+
     # --- The line's life ------------------------------------------------------------------------
 
     @property
@@ -182,8 +185,9 @@ class ForeignClient(Wire, ABC):
 
     @property
     def unended(self) -> set[str]:
-        """Sessions of whose turns an end is owed."""
-        return {name.rpartition("/")[0] for name in self._owed.ends}
+        """Sessions of whose turns an end is yet to be sent: on a new line, every one that is not
+        known to have arrived."""
+        return {name.rpartition("/")[0] for name in self._owed.ends_waiting}
 
     def reply(self, body: bytes) -> None:
         """To something that needs no turn: it arrives like what is owed, while there is room."""
@@ -207,8 +211,9 @@ class ForeignClient(Wire, ABC):
 
     # --- Down: what the wires call --------------------------------------------------------------
 
-    def prompt(self, session_id: str, prompt: Prompt) -> bool:
-        """Somebody said something: it is worked on when its turn comes. False: it was refused."""
+    def prompt(self, session_id: str, prompt: Prompt, echo: bytes | None = None) -> bool:
+        """Somebody said something: it is worked on when its turn comes. False: it was refused.
+        `echo` is owed before the turn speaks."""
         if self.is_full:
             self._refuse_prompt(session_id, prompt, "MACHINE_BUSY", _FULL)
             return False
@@ -217,6 +222,8 @@ class ForeignClient(Wire, ABC):
         except OverflowError as error:
             self._refuse_prompt(session_id, prompt, "SESSION_BUSY", str(error))
             return False
+        if echo is not None:
+            self.owe(echo, is_kept=False)
         if is_next:
             self._work_on(session_id, prompt)
         return True

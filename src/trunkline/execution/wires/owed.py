@@ -7,7 +7,6 @@ of sockets.
 """
 
 from collections import deque
-from collections.abc import Set
 from itertools import chain
 
 import msgspec
@@ -77,9 +76,9 @@ class Owed:
         return self._sent[-1].seq if self._sent else 0
 
     @property
-    def ends(self) -> Set[str]:
-        """The turns that end with one of them."""
-        return self._ends
+    def ends_waiting(self) -> set[str]:
+        """The turns that end with one that is yet to be sent."""
+        return {message.ends for message in self._waiting if message.ends}
 
     def has_end(self, turn_id: str) -> bool:
         return turn_id in self._ends

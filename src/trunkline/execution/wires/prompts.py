@@ -65,6 +65,13 @@ class Prompts:
     def has(self, session_id: str, turn_id: str) -> bool:
         return any(one.turn_id == turn_id for one in self._sessions.get(session_id, ()))
 
+    def has_other(self, session_id: str, turn_id: str | None) -> bool:
+        """Whether there is more to do when that turn ends (None: the one at work)."""
+        waiting = self._sessions.get(session_id, deque())
+        if turn_id is None:
+            return len(waiting) > 1
+        return any(one.turn_id != turn_id for one in waiting)
+
     def ended(self, session_id: str, turn_id: str | None) -> Prompt | None:
         """A turn has its end (None: the one at work). The one to be worked on next."""
         waiting = self._sessions.get(session_id)

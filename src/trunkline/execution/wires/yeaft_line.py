@@ -19,11 +19,12 @@ from trunkline.execution.wires.prompts import Prompt
 from trunkline.execution.wires.socket import Socket
 from trunkline.execution.wires.streams import Streams
 from trunkline.execution.wires.yeaft_answers import Asked, answer_of
+from trunkline.execution.wires.yeaft_conversations import LIST, Conversations
 from trunkline.execution.wires.yeaft_greeting import CAPABILITIES, Introduction
-from trunkline.execution.wires.yeaft_queries import Queries, back
+from trunkline.execution.wires.yeaft_queries import Queries
 from trunkline.wire.agp.repeats import Repeats
 from trunkline.wire.errors import Malformed
-from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.events import TERMINAL, SessionEvent, text_of
 from trunkline.wire.yeaft.outward_frames import envelope, session_ready
 from trunkline.wire.yeaft.translate import Outward, from_events
 from trunkline.wire.yeaft.web import Request
@@ -70,11 +71,14 @@ class YeaftClient(ForeignClient):
         self._streams = Streams(self._stream, self.prompts)
         self._model = text_of(agent_config.get("model")) or "default"
         self._awaited: dict[str, _Awaited] = {}
-        self._listed: set[str] = set()
-        """Sessions that the server was told of on this line: it drops what others say."""
+        self._taken_up: dict[str, Json] = {}
+        """Sessions whose history is being read before they start, and for whom."""
         self._questions: dict[str, Asked] = {}
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
         self._queries = Queries(home, self._model, self.say_now)
+        self._conversations = Conversations(
+            home, self.names, lambda: self.active_sessions(), self._at_work, self.say_now
+        )
         self._take: dict[str, Callable[[Request], None]] = {
             "create_conversation": self._create,
             "resume_conversation": self._resume,
@@ -86,9 +90,7 @@ class YeaftClient(ForeignClient):
             "cancel_execution": self._cancel,
             "ask_user_answer": self._answer,
             "yeaft_session_chat": self._no_groups,
-            "get_conversations": lambda _request: self._list(),
-            "refresh_conversation": self._refresh,
-            "ping_session": self._ping,
+            **self._conversations.takes,
             **self._queries.takes,
         }
 
@@ -98,13 +100,20 @@ class YeaftClient(ForeignClient):
         await self._introduction.greet(socket)
 
     def opening(self) -> list[bytes]:
-        return [self.beat(), self._conversations()]
+        return [self.beat(), self._conversations.listed()]
 
     def caught_up(self) -> list[bytes]:
         return [envelope("agent_sync_complete")]
 
     def beat(self) -> bytes:
         return envelope("agent_status", state="busy" if len(self.prompts) else "idle")
+
+    def outgoing(self, body: bytes) -> bytes:
+        return self._conversations.listed() if body == LIST else body
+
+    async def close(self) -> None:
+        await self._queries.close()
+        await super().close()
 
     def take(self, text: str) -> None:
         request = Request(text)
@@ -125,15 +134,9 @@ class YeaftClient(ForeignClient):
 
     # --- Conversations --------------------------------------------------------------------------
 
-    def _session_of(self, request: Request) -> str:
-        try:
-            return self.names.local(request.need("conversationId"))
-        except ValueError as error:
-            raise Malformed(str(error)) from error
-
     def _create(self, request: Request) -> None:
         request.fields.setdefault("conversationId", str(uuid4()))
-        session_id = self._session_of(request)
+        session_id = self._conversations.session_of(request)
         if "options" in request.fields:
             self._speak(session_id, is_deployed=False)
         elif any(name in request.fields for name in _DEPLOYED_ONLY):
@@ -144,32 +147,34 @@ class YeaftClient(ForeignClient):
         """A session of the list goes on, under the name that the server gives it."""
         conversation_id = request.need("conversationId")
         named = request.get("sessionId", "claudeSessionId")
-        if named is not None and named != conversation_id and self._is_here(named):
+        if named is not None and named != conversation_id and self._conversations.is_here(named):
             self.names.bind(conversation_id, named)
             self._streams.forget(named)
-        session_id = self._session_of(request)
+        session_id = self._conversations.session_of(request)
         if request.get("claudeSessionId") is not None:
             self._speak(session_id, is_deployed=True)
-        whose = _whose(request)
-        self._queries.look(
-            lambda: {"said": yeaft_history.messages(self._home, session_id)},
-            lambda found: self._await_start(session_id, _Awaited(whose, found.get("said", []))),
-        )
+        whose = self._taken_up[session_id] = _whose(request)
 
-    def _is_here(self, session_id: str) -> bool:
-        try:
-            return self._home.session(session_id).is_dir()
-        except ValueError:
-            return False
+        def go_on(found: Json) -> None:
+            if self._taken_up.get(session_id) is whose:  # not deleted, nor asked for again since
+                del self._taken_up[session_id]
+                self._await_start(session_id, _Awaited(whose, found.get("said", [])))
+
+        self._queries.look(lambda: {"said": yeaft_history.messages(self._home, session_id)}, go_on)
 
     def _delete(self, request: Request) -> None:
-        conversation_id, session_id = request.need("conversationId"), self._session_of(request)
+        conversation_id = request.need("conversationId")
+        session_id = self._conversations.session_of(request)
+        self._taken_up.pop(session_id, None)
+        self._awaited.pop(session_id, None)
         self.stop(session_id)
+        self._conversations.delete(session_id)
         self._streams.forget(session_id)
         self.names.forget(conversation_id)
         self.reply(envelope("conversation_deleted", conversationId=conversation_id))
 
     def _await_start(self, session_id: str, awaited: _Awaited) -> None:
+        self._conversations.want(session_id)
         self._awaited[session_id] = awaited
         self.start(session_id)
 
@@ -188,46 +193,22 @@ class YeaftClient(ForeignClient):
         more = awaited.whose
         if stream.deployed and awaited.history is not None:
             more = {**more, "history": [], "historyMessages": awaited.history}
-        self._listed.add(session_id)
+        self._conversations.opened(session_id)
         self.reply(
             session_ready(
                 stream.conversation_id, stream.agent_id, ready, deployed=stream.deployed, **more
             )
         )
+        if stream.deployed and session_id in self.prompts:
+            self.reply(LIST)  # it takes a conversation that was opened to be idle
 
-    def _conversations(self, *speaking: str) -> bytes:
-        """Those that run, and those of which the server has not heard the end yet."""
-        busy = {*self.prompts, *self.unended, *speaking}
-        named = dict.fromkeys((*self.active_sessions(), *busy))
-        self._listed = set(named)
-        listed = [{**self._state(one), "processing": one in busy} for one in named]
-        return envelope("conversation_list", conversations=listed)
-
-    def _state(self, session_id: str) -> Json:
-        where = {"workDir": str(self._home.workspace), "claudeSessionId": session_id}
-        return {"id": self.names.foreign(session_id), **where}
-
-    def _list(self, *speaking: str) -> None:
-        self.say_now(self._conversations(*speaking))
-
-    def _refresh(self, request: Request) -> None:
-        session_id = self._session_of(request)
-        if self._is_here(session_id):
-            shown = {**self._state(session_id), "isProcessing": session_id in self.prompts}
-        else:
-            shown = {"error": "Conversation not found"}
-        self.say_now(envelope("conversation_refresh", **back(request), **shown))
-
-    def _ping(self, request: Request) -> None:
-        session_id = self._session_of(request)
-        status = "ok" if self._is_here(session_id) else "session-lost"
-        shown = {"status": status, "isProcessing": session_id in self.prompts}
-        self.say_now(envelope("pong_session", **back(request), **shown))
+    def _at_work(self) -> set[str]:
+        return {*self.prompts, *self.unended}
 
     # --- Turns ----------------------------------------------------------------------------------
 
     def _message(self, request: Request) -> None:
-        session_id = self._session_of(request)
+        session_id = self._conversations.session_of(request)
         said = request.get("clientMessageId")
         name = f"{session_id}/{said[:200]}" if said is not None else ""
         if name in self._repeats:
@@ -241,24 +222,28 @@ class YeaftClient(ForeignClient):
             raise Malformed(f"{request.name} needs text")
         if files:
             data["metadata"] = {"attachments": files}
-        if data["message"] and self._streams.of(session_id).deployed:
-            self._echo(session_id, data["message"], said)
-        if self.prompt(session_id, Prompt(data["turn_id"], data)) and name:
+        self._conversations.want(session_id)
+        echo = self._echo(session_id, data["message"], said)
+        if self.prompt(session_id, Prompt(data["turn_id"], data), echo) and name:
             self._repeats.is_new(name)  # one that was refused may come again, mended or later
 
-    def _echo(self, session_id: str, text: str, said: str | None) -> None:
+    def _echo(self, session_id: str, text: str, said: str | None) -> bytes | None:
         """Deployed servers keep, and show on a person's other pages, what an agent repeats."""
+        stream = self._streams.of(session_id)
+        if not text or not stream.deployed:
+            return None
+        self._conversations.make_known(session_id)
         data: Json = {"type": "user", "message": {"role": "user", "content": text}}
         if said is not None:
             data["clientMessageId"] = said
-        self.owe(self._streams.of(session_id).own.data(data), is_kept=False)
+        return stream.own.data(data)
 
     def begin(self, session_id: str, prompt: Prompt) -> None:
         began = SessionEvent("user_message", turn_id=prompt.turn_id)
         self._streams.of(session_id).turn(began).started_ms = int(self._clock() * 1000)
 
     def _cancel(self, request: Request) -> None:
-        session_id = self._session_of(request)
+        session_id = self._conversations.session_of(request)
         current = self.prompts.current(session_id)
         if current is not None:
             self.cancel(session_id, current.turn_id)
@@ -281,6 +266,8 @@ class YeaftClient(ForeignClient):
         self.deliver(asked.session_id, "approval_response", data)
 
     def said(self, session_id: str, event_id: int, event: SessionEvent, line: str) -> list[bytes]:
+        if self._conversations.is_deleted(session_id):
+            return []
         if event.type == "approval_request":
             self._questions[event.question_id] = Asked.of(session_id, event)
             while len(self._questions) > limits.WIRE_QUESTIONS_MAX:
@@ -289,9 +276,19 @@ class YeaftClient(ForeignClient):
             self._questions.pop(event.question_id, None)
         elif event.type == "session_status" and '"problems"' not in line:
             return []  # a server knows better than we do whether we are there
-        if session_id not in self._listed:
-            self._list(session_id)
-        return [out.body for out in from_events(self._streams.of(session_id), event_id, line)]
+        self._conversations.make_known(session_id)
+        stream = self._streams.of(session_id)
+        bodies = [out.body for out in from_events(stream, event_id, line)]
+        if not (bodies and stream.deployed and event.type in TERMINAL):
+            return bodies
+        turn_id = event.turn_id if isinstance(event.turn_id, str) else None
+        if not self.prompts.has_other(session_id, turn_id):
+            return bodies
+        # The server takes this end for the last one, and drops the next, unless it is told.
+        if event.cancelled is True:
+            return [*bodies, LIST]
+        more = {"conversationId": stream.conversation_id, "hasQueuedFollowUp": True}
+        return [*bodies[:-1], envelope("turn_completed", **more)]
 
     def _stream(self, session_id: str) -> Outward:
         stream = Outward(

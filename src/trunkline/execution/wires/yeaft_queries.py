@@ -34,6 +34,7 @@ class Queries:
         self._home = home
         self._say = say
         self._looking: set[asyncio.Task[None]] = set()
+        self._is_closed = False
         refused: Json = {"error": _THERE}
         model_config = {"providers": [], "primaryModel": model, "needsSetup": False}
         self.takes: dict[str, Callable[[Request], None]] = {
@@ -59,12 +60,21 @@ class Queries:
         async def looked() -> None:
             then(await asyncio.to_thread(find))
 
+        if self._is_closed:
+            return
         if len(self._looking) < limits.SESSION_REQUESTS_MAX:
             task = asyncio.create_task(looked(), name="looking")
             self._looking.add(task)
             task.add_done_callback(self._looking.discard)
         else:
             then({})
+
+    async def close(self) -> None:
+        """What was not found yet is not waited for any more."""
+        self._is_closed = True
+        for task in self._looking:
+            task.cancel()
+        await asyncio.gather(*self._looking, return_exceptions=True)
 
     def _answer(self, kind: str, **fields: Any) -> Callable[[Request], None]:
         return lambda request: self._say(envelope(kind, **back(request), **fields))

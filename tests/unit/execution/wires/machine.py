@@ -71,6 +71,14 @@ class Machine:
 
         await eventually(is_online)
 
+    async def has_delivered(self) -> None:
+        """It knows that all that it sent has arrived."""
+
+        async def is_clear() -> bool:
+            return self.client._owed.is_empty
+
+        await eventually(is_clear)
+
     async def until_told(self, kind: str, count: int = 1) -> Json:
         async def seen() -> list[Json]:
             return self.all(kind)

@@ -129,6 +129,16 @@ def test_a_turn_has_its_end_here_until_that_arrived(tmp_path: Path) -> None:
     assert box.has_end("turn-1")
 
 
+def test_an_end_waits_until_it_is_sent_and_again_after_a_break(tmp_path: Path) -> None:
+    box = owed(tmp_path)
+    add(box, 0, is_kept=True, ends="turn-0")
+    add(box, 1, is_kept=True, ends="turn-1")
+    box.take()
+    assert box.ends_waiting == {"turn-1"}
+    box.rewind()
+    assert box.ends_waiting == {"turn-0", "turn-1"}
+
+
 def test_a_mark_that_was_never_sent_confirms_nothing_that_waits(tmp_path: Path) -> None:
     box = owed(tmp_path)
     add(box, 0)

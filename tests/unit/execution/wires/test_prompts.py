@@ -30,6 +30,18 @@ def test_an_end_of_one_that_waits_takes_it_back_and_nothing_else() -> None:
     assert prompts.ended("s", "a") == prompt("c")
 
 
+def test_it_is_known_whether_anything_is_left_when_a_turn_ends() -> None:
+    prompts = Prompts()
+    assert not prompts.has_other("s", None)
+    prompts.add("s", prompt("a"))
+    assert not prompts.has_other("s", "a")
+    assert not prompts.has_other("s", None)
+    assert prompts.has_other("s", "refused")
+    prompts.add("s", prompt("b"))
+    assert prompts.has_other("s", "a")
+    assert prompts.has_other("s", None)
+
+
 def test_the_one_at_work_cannot_be_taken_back() -> None:
     prompts = Prompts()
     prompts.add("s", prompt("a"))
