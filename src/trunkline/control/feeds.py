@@ -5,7 +5,7 @@ that comes back is given what it missed by a translation of its own, and joins w
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -101,7 +101,7 @@ class Feeds:
     async def _prime(self, translate: Translate, log: SessionLog, position: int) -> None:
         """Shows a translation what came before: all of the turn that is under way."""
         start = await self._turn_start(log, position)
-        async for page in self._pages(log, start, position):
+        async for page in self._log.pages(log, start, position):
             await _translated(translate, page)
 
     async def _turn_start(self, log: SessionLog, position: int) -> int:
@@ -114,20 +114,10 @@ class Feeds:
             and size < limits.FEED_PRIME_BYTES_MAX
         ):
             upto, start = start, max(0, start - limits.RING_EVENTS)
-            async for page in self._pages(log, start, upto):
+            async for page in self._log.pages(log, start, upto):
                 size += sum(len(line) for _, line in page)
                 is_found = is_found or any(_TURN_START in line for _, line in page)
         return start
-
-    async def _pages(
-        self, log: SessionLog, after: int, upto: int
-    ) -> AsyncIterator[list[tuple[int, str]]]:
-        while after < upto:
-            page = await self._log.read(log, after, min(upto - after, limits.RING_EVENTS))
-            if not page:
-                break  # the session was deleted meanwhile
-            after = page[-1][0]
-            yield page
 
     async def _replay(
         self, translate: Translate, log: SessionLog, position: int, follower: Follower

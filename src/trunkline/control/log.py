@@ -7,7 +7,7 @@ disk is busy become one transaction; readers and machines hear of an event after
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -271,7 +271,7 @@ class Log:
                 # Not all in memory (after a restart): take the older part from disk, and look
                 # again, because the log went on meanwhile.
                 if not is_filled:
-                    await self._fill_ring(session)
+                    await self._fill_ring(session, position)
                     is_filled = True
                     continue
                 reader.resync()  # not there, or too large for the ring
@@ -284,23 +284,49 @@ class Log:
     def in_ring(self, session: SessionLog, position: int) -> bool:
         return session.last_id - limits.RING_EVENTS <= position <= session.last_id
 
-    async def _fill_ring(self, session: SessionLog) -> None:
+    async def _fill_ring(self, session: SessionLog, position: int) -> None:
+        """Takes in what came after that position, if all of it has room."""
         upto = session.last_id - len(session.ring)
-        wanted = limits.RING_EVENTS - len(session.ring)
-        older = await self._store.read(session.session_id, max(0, upto - wanted), wanted)
-        if session.last_id - len(session.ring) != upto:
-            return  # another reader filled it, or it has moved on
-        lines = [line for event_id, line in older if event_id <= upto]
-        session.ring = deque([*lines, *session.ring], maxlen=limits.RING_EVENTS)
+        older: list[str] = []
+        async for page in self.pages(session, position, upto):
+            older += [line for _, line in page]
+            if sum(map(len, older)) > limits.RING_BYTES_MAX:
+                return
+        if len(older) != upto - position or session.last_id - len(session.ring) != upto:
+            return  # the session was deleted, another reader filled it, or it has moved on
+        session.ring = deque([*older, *session.ring], maxlen=limits.RING_EVENTS)
         _trim(session.ring)
 
     async def read(self, session: SessionLog, after: int, limit: int) -> list[tuple[int, str]]:
-        """Committed events after that id, from memory or disk, however old."""
+        """Committed events after that id, from memory or disk, however old. Up to `limit`; fewer
+        where they are large, so a short page is not the last one."""
         after = max(0, after)
         lines = session.after(after) if after <= session.last_id else []
         if lines is not None:
             return list(enumerate(lines[:limit], after + 1))
         return await self._store.read(session.session_id, after, limit)
+
+    async def pages(
+        self, session: SessionLog, after: int, upto: int
+    ) -> AsyncIterator[list[tuple[int, str]]]:
+        """All events after one id up to another, however large."""
+        while after < upto:
+            page = await self.read(session, after, min(upto - after, limits.EVENTS_PAGE_MAX))
+            if not page:
+                break  # the session was deleted meanwhile
+            after = page[-1][0]
+            yield page
+
+    async def newest(self, session: SessionLog, upto: int, count: int) -> list[tuple[int, str]]:
+        """The last events up to an id: that many, or those that fit into a page."""
+        events: deque[tuple[int, str]] = deque()
+        size = 0
+        async for page in self.pages(session, max(0, upto - count), upto):
+            events.extend(page)
+            size += sum(len(line) for _, line in page)
+            while size > limits.EVENTS_PAGE_BYTES_MAX and len(events) > 1:
+                size -= len(events.popleft()[1])
+        return list(events)
 
 
 def _trim(ring: deque[str]) -> None:

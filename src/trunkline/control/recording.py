@@ -29,14 +29,18 @@ class Recording:
         self._tasks = tasks
         self._newest: dict[str, _Newest] = {}
 
-    def add(self, machine: Machine, session_id: str, work: Work) -> None:
+    def add(self, machine: Machine, session_id: str, work: Work) -> Task:
+        """After what was handed in before. The task is done when the work is."""
         before = self._newest.get(session_id)
         task = self._tasks.spawn(_after(before and before.task, work), "session record")
         self._newest[session_id] = _Newest(machine, task)
-        task.add_done_callback(lambda _: self._forget(session_id, task))
+        task.add_done_callback(lambda _: self._ended(session_id, task, work))
+        return task
 
-    def _forget(self, session_id: str, task: Task) -> None:
-        if self._newest[session_id].task is task:
+    def _ended(self, session_id: str, task: Task, work: Work) -> None:
+        work.close()  # of a shutdown that comes before its turn: nobody else would
+        newest = self._newest.get(session_id)  # in a shutdown the newest may end first
+        if newest is not None and newest.task is task:
             del self._newest[session_id]
 
     async def done(self, session_id: str) -> None:
@@ -56,12 +60,9 @@ class Recording:
 
 
 async def _after(before: Task | None, work: Work) -> None:
-    try:
-        if before is not None:
-            await asyncio.wait([before])  # whatever became of it
-        await work
-    finally:
-        work.close()  # of a shutdown that comes before its turn: nobody else would
+    if before is not None:
+        await asyncio.wait([before])  # whatever became of it
+    await work
 
 
 async def _wait(tasks: list[Task]) -> None:

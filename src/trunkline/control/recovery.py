@@ -43,8 +43,13 @@ class Recovery:
         """Applies the ends and questions that were committed just before a crash, and whose
         record was not written any more."""
         session_id = log.session_id
-        recent = await self._log.read(log, max(0, log.last_id - _CATCH_UP_EVENTS), _CATCH_UP_EVENTS)
-        watched = [(event, line) for _, line in recent if (event := events.look(line)) is not None]
+        after = max(0, log.last_id - _CATCH_UP_EVENTS)
+        watched = [
+            (event, line)
+            async for page in self._log.pages(log, after, log.last_id)
+            for _, line in page
+            if (event := events.look(line)) is not None
+        ]
         said = [event.turn for event, _ in watched if event.type == "user_message"]
         waiting = [turn for turn in open_turns if turn not in said]
         asked = [event.request for event, _ in watched if event.type == "approval_request"]

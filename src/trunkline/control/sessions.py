@@ -177,14 +177,16 @@ class Sessions:
 
     async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
         """A user's message. Committed to the log first, then on its way to the machine."""
-        session, machine = await self._running(who, session_id)
+        session = await self.get(who, session_id)
+        name = new.client_message_id
+        if name is not None and (known := await self._turns.named(session_id, name)) is not None:
+            return known.id  # whatever became of the session since
+        machine = await self._machine_of(session)
         # All that may fail comes first: a turn that is recorded is a turn that is sent.
         history = history_of(await self._turns.recent(session_id))
         self._machines.check_room(machine, size_of([new, history]))
         log = await self._log.open(session_id)
-        turn, is_new = await self._turns.open(
-            session_id, new.message, new.metadata or {}, new.client_message_id
-        )
+        turn, is_new = await self._turns.open(session_id, new.message, new.metadata or {}, name)
         if not is_new:
             return turn.id
         said = events.make(
@@ -210,18 +212,26 @@ class Sessions:
 
     async def _running(self, who: Principal, session_id: str) -> tuple[Session, Machine]:
         session = await self.get(who, session_id)
+        return session, await self._machine_of(session)
+
+    async def _machine_of(self, session: Session) -> Machine:
+        """The one that runs it; a session that nothing runs any more is refused."""
         if session.status != "active":
             raise Conflict("this session is closed", code="SESSION_CLOSED")
         if session.machine_id is None:
             raise Unavailable("this session's machine was removed", code="MACHINE_OFFLINE")
-        return session, await self._machines.get(session.machine_id)
+        return await self._machines.get(session.machine_id)
 
-    async def cancel(self, who: Principal, session_id: str, reason: str) -> None:
-        """Stops the running turn. On a session that runs nothing, nothing happens (000 §5.6)."""
+    async def cancel(self, who: Principal, session_id: str, reason: str) -> bool:
+        """Stops the running turn. On a session that runs nothing, nothing happens (000 §5.6), and
+        this is False: no turn's end will follow."""
         if (await self.get(who, session_id)).status != "active":
-            return
+            return False
         session, machine = await self._running(who, session_id)
-        open_turns = await self._turns.open_of([session_id])
+        recorded = await self._turns.open_of([session_id])
+        open_turns = [turn for turn in recorded if not machine.ends.has_ended(turn.id)]
+        # One may have reached the machine since the records were read.
+        is_running = bool(open_turns or machine.ends.given(session_id))
         # What has ended here it is told to cancel when it returns.
         ends_here = machine.kind == "agp" and machine.line is None
         for turn in open_turns:
@@ -240,6 +250,7 @@ class Sessions:
             user_id=who.user_id,
             session_id=session_id,
         )
+        return is_running
 
     async def configure(self, who: Principal, session_id: str, patch: Json) -> None:
         """New parameters, now and for every later start (000 §5.7)."""
@@ -288,9 +299,7 @@ class Sessions:
         session = await self.get(who, session_id)
         log = await self._log.open(session_id)
         position = log.last_id
-        recent = await self._log.read(
-            log, max(0, position - limits.RING_EVENTS), limits.RING_EVENTS
-        )
+        recent = await self._log.newest(log, position, limits.RING_EVENTS)
         turns = await self._turns.recent(session_id, limits.PAGE_MAX)
         pending = await self._approvals.page(who, session_id=session_id, limit=limits.PAGE_MAX)
         online = session.machine_id is not None and self._machines.is_online(session.machine_id)
@@ -299,7 +308,7 @@ class Sessions:
             "last_event_id": position,
             "messages": messages_of(turns),
             "turns": turns,
-            "events": [LoggedEvent(*event) for event in recent if event[0] <= position],
+            "events": [LoggedEvent(*event) for event in recent],
             "approvals": pending,
             "machine": {"id": session.machine_id, "online": online},
         }

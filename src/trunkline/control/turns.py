@@ -48,35 +48,27 @@ class Turns:
             async with self._store.write() as connection:
                 await connection.execute(insert(schema.turns).values(row))
         except IntegrityError:
-            if client_id is None:
+            known = None if client_id is None else await self.named(session_id, client_id)
+            if known is None:
                 raise
-            return await self._by_client_id(session_id, client_id), False
+            return known, False
         return turn, True
 
-    async def _by_client_id(self, session_id: str, client_id: str) -> Turn:
-        table = schema.turns
-        async with self._store.read() as connection:
-            row = (
-                await connection.execute(
-                    select(*_COLUMNS).where(
-                        and_(
-                            table.c.session_id == session_id,
-                            table.c.client_message_id == client_id,
-                        )
-                    )
-                )
-            ).one()
-        return Turn(*row)
-
-    async def is_known(self, session_id: str, client_id: str) -> bool:
-        """Whether a message of that name has opened a turn already."""
+    async def named(self, session_id: str, client_id: str) -> Turn | None:
+        """The turn that a client's message of that name has opened already."""
         table = schema.turns
         wanted = and_(table.c.session_id == session_id, table.c.client_message_id == client_id)
         async with self._store.read() as connection:
-            return await connection.scalar(select(table.c.id).where(wanted)) is not None
+            row = (await connection.execute(select(*_COLUMNS).where(wanted))).one_or_none()
+        return None if row is None else Turn(*row)
 
-    async def sent(self, session_id: str, turn_id: str) -> None:
-        """The machine has it (unless it finished in the same moment), and so owes no older end."""
+    async def is_known(self, session_id: str, client_id: str) -> bool:
+        """Whether a message of that name has opened a turn already."""
+        return await self.named(session_id, client_id) is not None
+
+    async def sent(self, session_id: str, turn_id: str, *, settles: bool = True) -> None:
+        """The machine has it (unless it finished in the same moment). `settles`: an end without a
+        name is this turn's from now on, so no older one is owed."""
         table = schema.turns
         older = and_(table.c.session_id == session_id, table.c.id != turn_id, table.c.owed)
         async with self._store.write() as connection:
@@ -85,7 +77,8 @@ class Turns:
                 .where(and_(table.c.id == turn_id, table.c.state == "queued"))
                 .values(state="sent")
             )
-            await connection.execute(update(table).where(older).values(owed=False))
+            if settles:
+                await connection.execute(update(table).where(older).values(owed=False))
 
     async def finish(
         self, turn_id: str, state: str, answer: str | None, *, owed: bool = False

@@ -1,7 +1,10 @@
 """The record store's connections: each one that was opened is closed, whatever happens between."""
 
 import asyncio
+import gc
+import sqlite3
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from alembic.util import CommandError
 from sqlalchemy import text
 
 from tests.support.eventually import eventually
+from trunkline.control.store.connect import connect
 from trunkline.control.store.engine import Store, sqlite_url
 
 
@@ -106,4 +110,28 @@ async def test_a_database_that_cannot_be_migrated_is_closed_again(path: Path) ->
     await store.close()
     with pytest.raises(CommandError, match="from the future"):
         await Store.open(sqlite_url(path))
+    assert not _is_open(path)
+
+
+def test_a_connect_that_the_end_of_the_event_loop_cuts_off_ends_before_the_loop(
+    path: Path,
+) -> None:
+    begun = threading.Event()
+
+    class Slow(sqlite3.Connection):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            begun.set()
+            time.sleep(0.05)  # still at it when everything in the loop is cancelled
+            super().__init__(*arguments, **options)
+
+    async def leave_behind() -> asyncio.Task[Any]:
+        connecting = asyncio.create_task(connect(path, factory=Slow))
+        await asyncio.to_thread(begun.wait)
+        return connecting
+
+    before = set(threading.enumerate())
+    connecting = asyncio.run(leave_behind())
+    assert connecting.cancelled()
+    assert set(threading.enumerate()) <= before
+    gc.collect()  # nobody has it; SQLite's module closes what is collected
     assert not _is_open(path)

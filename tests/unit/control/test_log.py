@@ -199,6 +199,41 @@ async def test_a_ring_of_large_events_is_bounded_in_bytes(
     assert (far.events, far.resyncs) == ([], 1)
 
 
+async def test_large_events_come_back_from_disk_under_their_own_ids(
+    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 3_000)
+    before = Log(disk, now_ms)
+    session = await before.open("s1")
+    events = [(number, f"{number} {'x' * 1000}") for number in range(1, 31)]
+    for _, line in events:
+        await before.append_and_wait(session, line)
+    log = Log(disk, now_ms)
+    session, reader = await log.open("s1"), Collector()
+    await log.follow(session, reader, 10)
+    assert (reader.events, reader.resyncs) == (events[10:], 0)
+    monkeypatch.setattr(limits, "RING_BYTES_MAX", 5_000)
+    log = Log(disk, now_ms)
+    session, far = await log.open("s1"), Collector()
+    await log.follow(session, far, 10)
+    assert (far.events, far.resyncs) == ([], 1)
+
+
+async def test_the_newest_events_are_the_newest_and_a_range_is_whole_however_large_they_are(
+    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 3_500)
+    monkeypatch.setattr(limits, "RING_BYTES_MAX", 1_500)
+    log = Log(disk, now_ms)
+    session = await log.open("s1")
+    for _ in range(20):
+        await log.append_and_wait(session, "x" * 1000)
+    found = [event_id async for page in log.pages(session, 4, 18) for event_id, _ in page]
+    assert found == list(range(5, 19))
+    assert [event_id for event_id, _ in await log.newest(session, 20, 10)] == [18, 19, 20]
+    assert [event_id for event_id, _ in await log.newest(session, 18, 2)] == [17, 18]
+
+
 async def test_waiting_for_an_event_gives_the_id_that_readers_see(disk: SqliteSegments) -> None:
     log = Log(disk, now_ms)
     session = await log.open("s1")

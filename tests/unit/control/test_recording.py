@@ -1,6 +1,7 @@
 """Records follow events: in order within a session, and nobody waits for what is not theirs."""
 
 import asyncio
+import inspect
 
 import pytest
 
@@ -96,3 +97,40 @@ async def test_what_is_never_done_is_not_waited_for_without_end(
     assert desk.done == []
     desk.gate.set()
     await desk.tasks.settle(60)
+
+
+async def test_a_record_that_ends_before_the_one_it_waits_for_is_no_fault() -> None:
+    """A shutdown ends all of them at once; one at work may take a moment longer."""
+    desk = Desk()
+    faults: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: faults.append(str(context)))
+    begun = asyncio.Event()
+
+    async def take_a_moment() -> None:
+        begun.set()
+        try:
+            await desk.gate.wait()
+        finally:
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+    desk.recording.add(Machine("m", "ann", "org", "vm"), "s", take_a_moment())
+    desk.add("ann", "s", "waits")
+    await begun.wait()
+    await desk.tasks.cancel()
+    await desk.recording.done("s")
+    assert (faults, desk.done) == ([], [])
+
+
+async def test_a_record_that_a_shutdown_keeps_from_its_first_step_is_put_away() -> None:
+    """Work that nobody waits for would be a warning, and that is an error here."""
+    desk = Desk()
+
+    async def record() -> None:
+        desk.done.append("written")
+
+    work = record()
+    desk.recording.add(Machine("m", "ann", "org", "vm"), "s", work)
+    await desk.tasks.cancel()
+    assert (inspect.getcoroutinestate(work), desk.done) == (inspect.CORO_CLOSED, [])

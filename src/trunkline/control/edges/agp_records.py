@@ -52,15 +52,16 @@ class AgpRecords:
 
     async def _recall(self, device: AgpDevice, session_id: str) -> None:
         """The newest of what the device said in a session."""
-        log, newest = device.machine.logs[session_id], limits.AGP_LOADED_EVENTS_MAX
-        after = max(0, log.last_id - newest)
+        log = device.machine.logs[session_id]
+        after = max(0, log.last_id - limits.AGP_LOADED_EVENTS_MAX)
         if after == 0:
             device.recall_whole(session_id)
-        for _, line in await self._core.log.read(log, after, newest):
-            if (event := read_logged(line)) is not None:
-                device.recall(session_id, event)
-            elif (said := events.look(line)) is not None and said.type == "user_message":
-                device.recall_whole(session_id, said.turn)
+        async for page in self._core.log.pages(log, after, log.last_id):
+            for _, line in page:
+                if (event := read_logged(line)) is not None:
+                    device.recall(session_id, event)
+                elif (said := events.look(line)) is not None and said.type == "user_message":
+                    device.recall_whole(session_id, said.turn)
 
     async def _owed(self, machine: Machine) -> list[Any]:
         """The newest turns that ended here, and not on the device, oldest first. In sessions that

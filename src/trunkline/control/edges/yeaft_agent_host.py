@@ -164,10 +164,11 @@ class YeaftAgentHost:
             inward.owe(Doubt.WORDS)
         log = agent.machine.logs[turn.session_id]
         first = max(0, log.last_id - _RECALLED_EVENTS)
-        for _, line in await self.core.log.read(log, first, _RECALLED_EVENTS):
-            event = events.read(line)
-            if event is not None and event.turn_id == turn.id:
-                inward.recall(event)
+        async for page in self.core.log.pages(log, first, log.last_id):
+            for _, line in page:
+                event = events.read(line)
+                if event is not None and event.turn_id == turn.id:
+                    inward.recall(event)
 
     async def _cancels(self, machine: Machine) -> dict[str, int]:
         """When each session was last told to stop its turn, as far as the newest entries say."""
@@ -187,6 +188,8 @@ class YeaftAgentHost:
 
     def synced(self, line: YeaftAgentLine, agent: Agent) -> None:
         """The agent has sent what it had kept: what it knows nothing of goes out again."""
+        for at_work in agent.prompts.at_work():
+            agent.conversation(at_work.session_id).inward.came_back()
         self.core.machines.delivery.resumed(agent.machine, line)
         self.core.tasks.spawn(self._redeliver(line, agent), "yeaft agent synced")
 
@@ -209,11 +212,13 @@ class YeaftAgentHost:
         self.core.tasks.spawn(self._end_lost(line, agent), "yeaft agent listed")
 
     async def _end_lost(self, line: YeaftAgentLine, agent: Agent) -> None:
-        """What the agent had begun and is not at any more was lost with its program."""
+        """What the agent had begun and is not at any more was lost with its program. It is at what
+        it speaks of on this line, whether its list says so or not."""
         begun, line.begun = line.begun, []
         for turn in begun:
             inward = agent.conversation(turn.session_id).inward
-            if inward.turn_id == turn.id and turn.session_id not in line.processing:
+            is_silent = inward.turn_id == turn.id and inward.is_silent
+            if is_silent and turn.session_id not in line.processing:
                 await self._lost(agent, turn, is_cancelled=inward.is_cancelling)
 
     async def _lost(self, agent: Agent, turn: Turn, *, is_cancelled: bool) -> None:

@@ -20,7 +20,7 @@ _log = structlog.get_logger(__name__)
 
 _NICENESS = 10
 _PAGE_BYTES = 4096
-_PAGES_PER_COMMIT = 3  # of the table and its index; a large body has pages of its own
+_PAGES_PER_ROW = 3  # its leaf, and its share of those that are split; a large body has its own
 
 
 class Checkpointer:
@@ -33,25 +33,22 @@ class Checkpointer:
         )
         self._moving: Future[None] | None = None
         self._pages = 0  # that the log had when the thread last looked
-        self._commits = 0  # since it was last told to look
+        self._rows = 0  # since it was last told to look
         self._bytes = 0
 
-    def committed(self, writer: sqlite3.Connection, size_bytes: int) -> None:
+    def committed(self, writer: sqlite3.Connection, *, rows: int, size_bytes: int) -> None:
         """After each commit, on the writer's thread. The commit stands, whatever happens here."""
-        self._commits += 1
+        self._rows += rows
         self._bytes += size_bytes
-        since = self._commits * _PAGES_PER_COMMIT + self._bytes // _PAGE_BYTES
+        since = self._rows * _PAGES_PER_ROW + self._bytes // _PAGE_BYTES
         if self._pages + since > limits.LOG_WAL_PAGES_MAX:
             # While commits never pause, SQLite cannot start its log anew beside them.
             if self._moving is not None and not self._moving.cancel():
                 wait([self._moving])
-            self._pages = self._commits = self._bytes = 0
+            self._pages = self._rows = self._bytes = 0
             _tried(writer)
-        elif (self._moving is None or self._moving.done()) and (
-            self._commits >= limits.LOG_CHECKPOINT_COMMITS
-            or self._bytes >= limits.LOG_CHECKPOINT_BYTES
-        ):
-            self._commits = self._bytes = 0
+        elif since >= limits.LOG_CHECKPOINT_PAGES and (self._moving is None or self._moving.done()):
+            self._rows = self._bytes = 0
             self._moving = self._thread.submit(self._run)
 
     def _run(self) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import aiosqlite
 
+_REPORT_S = 2.0
+
 
 async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
     """As `aiosqlite.connect`. Cancelled, it waits for what it began, and closes that."""
@@ -21,8 +23,13 @@ async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
             await asyncio.wait([opening])
         except asyncio.CancelledError as error:
             cancelled = error
-    if cancelled is None:
-        return opening.result()
-    if opening.exception() is None:
+    if opening.cancelled():
+        # The loop itself is ending, and has cancelled all that runs in it: it stays until the
+        # thread has reported, but not for ever.
+        if connection._thread.is_alive():
+            connection._thread.join(_REPORT_S)
+    elif cancelled is not None and opening.exception() is None:
         await connection.close()
-    raise cancelled
+    if cancelled is not None:
+        raise cancelled
+    return opening.result()

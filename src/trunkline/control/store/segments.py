@@ -65,7 +65,7 @@ class SegmentStore(Protocol):
     async def heads(self, session_ids: list[str]) -> dict[str, Head]: ...
 
     async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Up to `limit` events with their ids, in order."""
+        """Up to `limit` events with their ids, in order; fewer where they are large."""
 
     async def delete(self, session_id: str) -> None: ...
 
@@ -149,7 +149,9 @@ class SqliteSegments:
             if connection.in_transaction:  # a full disk may have ended it already
                 connection.execute("ROLLBACK")
             raise
-        self._checkpointer.committed(connection, sum(len(row[-1]) for row in rows))
+        self._checkpointer.committed(
+            connection, rows=len(segments), size_bytes=sum(len(row[-1]) for row in rows)
+        )
 
     def _heads(self, session_ids: list[str]) -> dict[str, Head]:
         found: dict[str, Head] = {}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.control.api.conftest import Api
+from trunkline import limits
 from trunkline.control.api.events import read_events
 from trunkline.control.session_records import LoggedEvent
 
@@ -50,6 +51,19 @@ async def test_the_same_client_message_twice_has_one_effect(api: Api) -> None:
     assert [event["content"] for event in said] == ["hello"]
 
 
+async def test_a_message_that_was_accepted_has_its_answer_after_the_session_was_closed_too(
+    api: Api,
+) -> None:
+    ann, session_id = api.people.ann, await new_session(api)
+    path = f"/sessions/{session_id}/messages"
+    body = {"message": "hello", "client_message_id": "m-1"}
+    accepted = await api.call(ann, "POST", path, body)
+    await api.call(ann, "DELETE", f"/sessions/{session_id}")
+    assert await api.call(ann, "POST", path, body) == accepted
+    assert (await api.call(ann, "POST", path, {**body, "client_message_id": "m-2"}))[0] == 409
+    assert (await api.call(api.people.bob, "POST", path, body))[0] == 404
+
+
 async def test_the_log_is_read_page_by_page(api: Api) -> None:
     ann, session_id = api.people.ann, await new_session(api)
     for number in range(5):
@@ -63,6 +77,28 @@ async def test_the_log_is_read_page_by_page(api: Api) -> None:
         after = page["next_after"]
     assert seen == sorted(set(seen))
     assert len(seen) >= 5
+
+
+async def test_a_page_that_large_events_make_short_is_not_taken_for_the_last_one(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 1_000)
+    monkeypatch.setattr(limits, "RING_BYTES_MAX", 1_000)
+    ann, session_id = api.people.ann, await new_session(api)
+    for _ in range(5):
+        body = {"message": "x" * 700}
+        await api.call(ann, "POST", f"/sessions/{session_id}/messages", body)
+    _, snapshot = await api.call(ann, "GET", f"/sessions/{session_id}/snapshot")
+    last_id = snapshot["last_event_id"]
+    assert snapshot["events"][-1]["id"] == last_id
+    seen: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        _, page = await api.call(ann, "GET", f"/sessions/{session_id}/events?after={after}")
+        assert page["items"]
+        seen += [item["id"] for item in page["items"]]
+        after = page["next_after"]
+    assert seen == list(range(1, last_id + 1))
 
 
 @pytest.mark.parametrize(

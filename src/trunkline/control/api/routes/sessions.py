@@ -156,10 +156,14 @@ async def configure_session(
 
 @routes.get("/sessions/{session_id}/events")
 async def list_events(core: Core, who: Principal, session_id: str, query: EventQuery) -> EventPage:
-    """Read a session's log as JSON, oldest first."""
-    found = await core.sessions.events(who, session_id, query.after, query.limit + 1)
-    items = read_events(found[: query.limit])
-    return EventPage(items=items, next_after=items[-1].id if len(found) > query.limit else None)
+    """Read a session's log as JSON, oldest first.
+
+    Where events are large, a page has fewer than `limit`: `next_after` says whether there are more.
+    """
+    log = await core.sessions.readable(who, session_id)
+    items = read_events(await core.sessions.events(who, session_id, query.after, query.limit))
+    last = items[-1].id if items else log.last_id
+    return EventPage(items=items, next_after=last if last < log.last_id else None)
 
 
 @routes.get("/sessions/{session_id}/snapshot")
