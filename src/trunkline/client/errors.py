@@ -6,6 +6,9 @@ ClientError
 └── StreamBroken   a stream could not be taken up again
 """
 
+BAD_GATEWAY = "BAD_GATEWAY"
+"""The code of a failure that is not told in this API's words: a proxy may have made it."""
+
 
 class ClientError(Exception):
     """Base of the family; its text is for people."""
@@ -24,6 +27,11 @@ class ApiError(ClientError):
     def is_passing(self) -> bool:
         """Whether the same request may work a little later."""
         return self.status in (429, 502, 503, 504)
+
+    @property
+    def is_of_gateway(self) -> bool:
+        """Whether the server itself may not have said it: what became of the request is open."""
+        return self.code == BAD_GATEWAY
 
 
 class Unreachable(ClientError):

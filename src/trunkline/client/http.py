@@ -13,7 +13,7 @@ import msgspec
 from yarl import URL
 
 from trunkline import limits
-from trunkline.client.errors import ApiError, Unreachable
+from trunkline.client.errors import BAD_GATEWAY, ApiError, Unreachable
 from trunkline.client.models import refusal
 
 T = TypeVar("T")
@@ -32,10 +32,7 @@ class Http:
     @property
     def session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession(
-                headers=self._headers,
-                timeout=aiohttp.ClientTimeout(total=limits.CLIENT_TIMEOUT_S),
-            )
+            self._session = aiohttp.ClientSession(headers=self._headers)
         return self._session
 
     async def close(self) -> None:
@@ -55,6 +52,7 @@ class Http:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         upload: bytes | None = None,
+        timeout_s: float = limits.CLIENT_TIMEOUT_S,
     ) -> bytes:
         """The body of a successful answer; ApiError or Unreachable otherwise."""
         data, kind = upload, "application/zip"
@@ -69,6 +67,7 @@ class Http:
                 params=params,
                 data=data,
                 headers=headers,
+                timeout=aiohttp.ClientTimeout(total=max(timeout_s, 0.001)),  # 0 would be for ever
                 allow_redirects=False,
             ) as answer:
                 return await checked(answer)
@@ -92,7 +91,7 @@ async def checked(answer: aiohttp.ClientResponse) -> bytes:
     found = refusal(raw)
     if found is None:
         if answer.status >= 500:
-            raise ApiError(answer.status, "BAD_GATEWAY", f"the server answered {answer.status}")
+            raise ApiError(answer.status, BAD_GATEWAY, f"the server answered {answer.status}")
         raise Unreachable(f"{answer.url.origin()} answered {answer.status}, and not as Trunkline")
     raise ApiError(answer.status, *found)
 

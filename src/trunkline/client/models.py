@@ -76,7 +76,9 @@ class EventPage(msgspec.Struct):
     next_after: int | None = None
 
 
-class _Turn(msgspec.Struct):
+class AcceptedMessage(msgspec.Struct):
+    """The turn that a message opened."""
+
     turn_id: str
 
 
@@ -87,10 +89,6 @@ class _ErrorBody(msgspec.Struct):
 
 class _Refusal(msgspec.Struct):
     error: _ErrorBody
-
-
-def turn_id(body: bytes) -> str:
-    return msgspec.json.decode(body, type=_Turn).turn_id
 
 
 def refusal(body: bytes) -> tuple[str, str] | None:

@@ -1,19 +1,16 @@
 """Sessions: make them, talk to them, follow them, answer what they ask."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator
+from typing import Any
 from uuid import uuid4
 
-from trunkline.client.errors import ClientError, Unreachable
+from trunkline import limits
+from trunkline.client.errors import ApiError, Unreachable
 from trunkline.client.http import Http
 from trunkline.client.log import logged
-from trunkline.client.models import Approval, Event, Json, Page, Session, turn_id
-from trunkline.client.stream import Sleep, Stream
-
-T = TypeVar("T")
-
-_WAITS_S = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+from trunkline.client.models import AcceptedMessage, Approval, Event, Json, Page, Session
+from trunkline.client.stream import WAITS_S, Sleep, Stream
 
 
 class Sessions:
@@ -47,16 +44,27 @@ class Sessions:
         metadata: Json | None = None,
         client_message_id: str | None = None,
     ) -> str:
-        """The id of the turn. A message whose answer was lost goes again: with the same
-        `client_message_id`, that has no effect."""
+        """The id of the turn. A message whose answer was lost goes again for some seconds: with
+        the same `client_message_id`, that has no effect."""
         body: Json = {"message": message, "client_message_id": client_message_id or str(uuid4())}
         if metadata is not None:
             body["metadata"] = metadata
-
-        async def call() -> bytes:
-            return await self._http.call("POST", "sessions", session_id, "messages", body=body)
-
-        return turn_id(await _patiently(call, lambda error: isinstance(error, Unreachable)))
+        path = ("sessions", session_id, "messages")
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + limits.CLIENT_TIMEOUT_S  # for all attempts together
+        waits = iter(WAITS_S)
+        while True:
+            try:
+                accepted = await self._http.fetch(
+                    AcceptedMessage, "POST", *path, body=body, timeout_s=deadline - clock()
+                )
+                return accepted.turn_id
+            except (Unreachable, ApiError) as error:
+                is_open = isinstance(error, Unreachable) or error.is_of_gateway
+                wait_s = next(waits, None)
+                if not is_open or wait_s is None or clock() + wait_s >= deadline:
+                    raise
+            await asyncio.sleep(wait_s)
 
     async def cancel(self, session_id: str, reason: str | None = None) -> None:
         body = {} if reason is None else {"reason": reason}
@@ -65,10 +73,9 @@ class Sessions:
     async def configure(self, session_id: str, **changes: Any) -> None:
         await self._http.call("PATCH", "sessions", session_id, "config", body=changes)
 
-    async def events(self, session_id: str, after: int = 0) -> AsyncIterator[Event]:
+    def events(self, session_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
         """The log up to now, page by page."""
-        async for event in logged(self._http, session_id, after):
-            yield event
+        return logged(self._http, session_id, after)
 
     async def snapshot(self, session_id: str) -> Json:
         """The full state, as a reader needs it after `resync`."""
@@ -93,25 +100,6 @@ class Sessions:
     async def answer(
         self, approval_id: str, confirmed: bool, answer: Any = None, session_id: str | None = None
     ) -> Approval:
-        """By the approval's id, or, with its session, by the id that the machine gave it: the
-        event that has it may be here a moment before its record."""
+        """By the approval's id, or, with its session, by the id that the machine gave it."""
         body = {"confirmed": confirmed, "answer": answer, "session_id": session_id}
-
-        async def call() -> Approval:
-            return await self._http.fetch(Approval, "POST", "approvals", approval_id, body=body)
-
-        return await _patiently(
-            call, lambda error: session_id is not None and getattr(error, "status", 0) == 404
-        )
-
-
-async def _patiently(call: Callable[[], Awaitable[T]], passes: Callable[[ClientError], bool]) -> T:
-    """Again after what passes by itself, for some seconds."""
-    for wait_s in _WAITS_S:
-        try:
-            return await call()
-        except ClientError as error:
-            if not passes(error):
-                raise
-        await asyncio.sleep(wait_s)
-    return await call()
+        return await self._http.fetch(Approval, "POST", "approvals", approval_id, body=body)

@@ -2,11 +2,13 @@
 
 The position is the last id seen, sent as `Last-Event-ID`. The server's wish when to come back
 (`retry`) is kept; else the wait grows with each attempt that brings nothing. What the server has
-no longer at hand (`resync`) is read from the log.
+no longer at hand (`resync`) is read from the log. A position beyond the log's end is one of another
+log (a backup was restored): this one is read from its beginning.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import aiohttp
@@ -16,12 +18,13 @@ from trunkline import limits
 from trunkline.client.errors import ApiError, StreamBroken, Unreachable
 from trunkline.client.http import Http, checked, reason
 from trunkline.client.log import logged
-from trunkline.client.models import RESYNC, Event
+from trunkline.client.models import RESYNC, Event, Session
 from trunkline.client.sse import Frame, SseParser
 
 Sleep = Callable[[float], Awaitable[Any]]
 
-_WAITS_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+WAITS_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Before the next attempt, after one that failed, after two…"""
 _READ_BYTES = 256 * 1024
 
 
@@ -48,19 +51,17 @@ class Stream:
         self._sleep = sleep
         self._retry_s: float | None = None
         self._was_alive = False
-        """Whether the last connection brought anything, if only a heartbeat."""
+        """Whether the last connection brought anything, if only a heartbeat. A `resync` is nothing
+        yet: what it stands for must also be there to read."""
 
     async def __aiter__(self) -> AsyncGenerator[Event, None]:
         failures = 0
         while True:
             problem = "the server ended the stream"
             try:
-                async for event in self._connection():
-                    yield event
-                    if event is RESYNC:
-                        async for missed in logged(self._http, self._session_id, self.position):
-                            self.position = max(self.position, missed.id or 0)
-                            yield missed
+                async with aclosing(self._connection()) as events:
+                    async for event in events:
+                        yield event
             except ApiError as error:
                 if not error.is_passing:
                     raise
@@ -73,7 +74,7 @@ class Stream:
                     f"the stream of session {self._session_id} broke after event"
                     f" {self.position} and {failures} attempts: {problem}"
                 )
-            wait_s = _WAITS_S[min(failures, len(_WAITS_S)) - 1]
+            wait_s = WAITS_S[min(failures, len(WAITS_S)) - 1]
             await self._sleep(max(wait_s, self._retry_s or 0.0))
 
     async def _connection(self) -> AsyncGenerator[Event, None]:
@@ -95,16 +96,31 @@ class Stream:
             while piece := await answer.content.read(_READ_BYTES):
                 self._was_alive = True
                 for frame in parser.feed(piece):
-                    event = self._taken(frame)
-                    if event is not None:
-                        yield event
+                    if frame.event == "resync":
+                        async with aclosing(self._missed()) as missed:
+                            async for event in missed:
+                                yield event
+                    elif (taken := self._taken(frame)) is not None:
+                        yield taken
                 if parser.retry_ms is not None:
-                    self._retry_s = min(parser.retry_ms / 1000, _WAITS_S[-1])
+                    self._retry_s = min(parser.retry_ms / 1000, WAITS_S[-1])
+
+    async def _missed(self) -> AsyncGenerator[Event, None]:
+        """What a `resync` stands for, from the log."""
+        self._was_alive = False
+        session = await self._http.fetch(Session, "GET", "sessions", self._session_id)
+        if self.position > session.last_event_id:
+            self.position = 0
+        yield RESYNC
+        async with aclosing(logged(self._http, self._session_id, self.position)) as events:
+            async for event in events:
+                self._was_alive = True
+                self.position = max(self.position, event.id or 0)
+                yield event
+        self._was_alive = True
 
     def _taken(self, frame: Frame) -> Event | None:
-        if frame.event == "resync":
-            return RESYNC
-        number = int(frame.id) if frame.id and frame.id.isascii() and frame.id.isdigit() else None
+        number = _number(frame.id or "")
         if frame.event != "message" or number is None or number <= self.position:
             return None
         self.position = number
@@ -115,3 +131,7 @@ class Stream:
         if not isinstance(data, dict):
             data = {"type": "", "raw": frame.data}
         return Event(number, data)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None

@@ -1,5 +1,6 @@
 """Requests: where they go, what they carry, what comes of the answers."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -7,18 +8,22 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from trunkline.client import ApiError, Client, ClientError, Unreachable
+from trunkline import limits
+from trunkline.client import ApiError, Client, ClientError, Unreachable, sessions
 
 
 class Server:
     def __init__(self) -> None:
         self.seen: list[tuple[str, str, bytes, dict[str, str]]] = []
         self.answers: list[web.Response] = []
+        self.is_silent = False
         self.url = ""
 
     async def take(self, request: web.Request) -> web.Response:
         body = await request.read()
         self.seen.append((request.method, request.raw_path, body, dict(request.headers)))
+        if self.is_silent:
+            await asyncio.Event().wait()
         return self.answers.pop(0)
 
     def answer(self, value: Any, status: int = 200) -> None:
@@ -116,6 +121,74 @@ async def test_a_message_carries_its_own_id_and_returns_its_turn(server: Server)
         turn = await client.sessions.send("s", "hi", client_message_id="m-1")
     assert turn == "t-1"
     assert json.loads(server.seen[0][2]) == {"message": "hi", "client_message_id": "m-1"}
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "WAITS_S", (0.0, 0.0, 0.0))
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("status", [200, 502, 503, 504])
+async def test_a_message_that_a_proxy_answers_goes_again_under_the_same_id(
+    server: Server, status: int
+) -> None:
+    server.answers.append(web.Response(body=b"<html>", status=status))
+    server.answer({"turn_id": "t-1"}, 202)
+    async with Client(server.url) as client:
+        assert await client.sessions.send("s", "hi") == "t-1"
+    first, second = (json.loads(body) for _, _, body, _ in server.seen)
+    assert first == second
+    assert first["client_message_id"]
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b"\xff"])
+async def test_a_message_that_is_never_answered_by_trunkline_is_one_clear_error(
+    server: Server, body: bytes
+) -> None:
+    server.answers += [web.Response(body=body) for _ in range(4)]
+    async with Client(server.url) as client:
+        with pytest.raises(Unreachable, match="no Trunkline server"):
+            await client.sessions.send("s", "hi")
+    assert not server.answers
+
+
+@pytest.mark.parametrize("status", [404, 409, 429, 503])
+async def test_a_message_that_the_server_refuses_is_not_repeated(
+    server: Server, status: int
+) -> None:
+    server.answer({"error": {"code": "MACHINE_OFFLINE", "message": "it is away"}}, status)
+    async with Client(server.url) as client:
+        with pytest.raises(ApiError, match="it is away"):
+            await client.sessions.send("s", "hi")
+    assert len(server.seen) == 1
+
+
+async def test_one_deadline_holds_for_all_attempts_of_a_message(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CLIENT_TIMEOUT_S", 0.2)
+    server.is_silent = True
+    async with Client(server.url) as client:
+        with pytest.raises(Unreachable, match="does not answer"):
+            await client.sessions.send("s", "hi")
+    assert len(server.seen) == 1
+
+
+async def test_a_request_that_has_no_time_left_does_not_wait_for_ever(server: Server) -> None:
+    server.is_silent = True
+    async with asyncio.timeout(60), Client(server.url) as client:
+        with pytest.raises(Unreachable, match="does not answer"):
+            await client.http.call("GET", "me", timeout_s=0)
+
+
+async def test_an_answer_to_an_unknown_question_is_refused_at_once(server: Server) -> None:
+    server.answer({"error": {"code": "APPROVAL_NOT_FOUND", "message": "no such question"}}, 404)
+    async with Client(server.url) as client:
+        with pytest.raises(ApiError, match="no such question"):
+            await client.sessions.answer("q-1", True, session_id="s")
+    assert len(server.seen) == 1
 
 
 async def test_an_upload_is_the_body_itself(server: Server) -> None:

@@ -1,6 +1,8 @@
 """A stream goes on after every break, from where it was, and gives up with a clear word."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 import pytest
 from aiohttp import web
@@ -17,6 +19,10 @@ class Server:
         self.script: list[bytes | int] = []
         self.log: list[int] = []
         """What pages of the log hold, two at a time."""
+        self.log_fails_after: int | None = None
+        """The position from which on the log cannot be read."""
+        self.may_break = asyncio.Event()
+        self.may_break.set()
         self.url = ""
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
@@ -29,12 +35,21 @@ class Server:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(answer)
+        await self.may_break.wait()
         assert request.transport is not None
         request.transport.abort()  # the connection breaks, in the middle of whatever it was
         return response
 
+    async def session(self, _request: web.Request) -> web.Response:
+        who = {"id": "s-1", "status": "active", "runtime_type": "chat", "user_id": "u"}
+        return web.json_response({**who, "last_event_id": max(self.log, default=0)})
+
     async def events(self, request: web.Request) -> web.Response:
-        ids = [number for number in self.log if number > int(request.query["after"])]
+        after = int(request.query["after"])
+        if self.log_fails_after is not None and after >= self.log_fails_after:
+            body = {"error": {"code": "UNAVAILABLE", "message": "the log cannot be read"}}
+            return web.json_response(body, status=503)
+        ids = [number for number in self.log if number > after]
         items = [{"id": one, "event": {"type": "text_chunk", "n": one}} for one in ids[:2]]
         return web.json_response({"items": items, "next_after": ids[1] if len(ids) > 2 else None})
 
@@ -45,11 +60,13 @@ async def server() -> AsyncIterator[Server]:
     app = web.Application()
     app.router.add_get("/api/v1/sessions/s-1/stream", server.stream)
     app.router.add_get("/api/v1/sessions/s-1/events", server.events)
+    app.router.add_get("/api/v1/sessions/s-1", server.session)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     server.url = "http://{}:{}".format(*runner.addresses[0][:2])
     yield server
+    server.may_break.set()
     await runner.cleanup()
 
 
@@ -64,7 +81,7 @@ class Pauses:
 async def read(server: Server, count: int, after: int = 0) -> tuple[list[Event], Pauses]:
     pauses = Pauses()
     found: list[Event] = []
-    async with Client(server.url, "tl_test") as client:
+    async with asyncio.timeout(30), Client(server.url, "tl_test") as client:
         stream = aiter(client.sessions.stream("s-1", after, sleep=pauses))
         async for event in stream:
             found.append(event)
@@ -101,8 +118,58 @@ async def test_what_a_resync_skips_is_read_from_the_log(server: Server) -> None:
     assert server.positions == ["0", "5"]
 
 
+async def test_a_log_that_stays_unreadable_ends_the_stream(server: Server) -> None:
+    server.log, server.log_fails_after = [1, 2, 3, 4], 2
+    server.script = [sse.RESYNC]
+    with pytest.raises(StreamBroken, match=r"after event 2 .* the log cannot be read"):
+        await read(server, 1000)
+
+
+async def test_a_log_that_is_readable_again_is_read_from_where_it_was_left(server: Server) -> None:
+    server.log, server.log_fails_after = [1, 2, 3, 4], 2
+    server.script = [sse.RESYNC]
+    found: list[Event] = []
+
+    async def repair(_seconds: float) -> None:
+        server.log_fails_after = None
+
+    async with (
+        Client(server.url, "tl_test") as client,
+        aclosing(aiter(client.sessions.stream("s-1", sleep=repair))) as stream,
+    ):
+        async for event in stream:
+            found.append(event)
+            if event.id == 4:
+                break
+    assert [event.id for event in found if event.type != "resync"] == [1, 2, 3, 4]
+
+
+async def test_a_position_of_another_log_starts_this_one_from_its_beginning(server: Server) -> None:
+    server.log = [1, 2, 3]
+    server.script = [sse.RESYNC + events(4, 2), events(6, 1)]
+    found, _ = await read(server, 7, after=500)
+    assert [event.id for event in found] == [None, 1, 2, 3, 4, 5, 6]
+    assert server.positions == ["500", "5"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3], ids=["live", "at a resync", "in the log"])
+async def test_a_stream_that_is_closed_leaves_no_connection_open(
+    server: Server, count: int
+) -> None:
+    server.log = [1, 2, 3]
+    server.may_break.clear()
+    server.script = [events(1, 1) + sse.RESYNC]
+    async with Client(server.url, "tl_test") as client:
+        async with aclosing(aiter(client.sessions.stream("s-1"))) as stream:
+            for _ in range(count):
+                await anext(stream)
+        assert client.http.session.connector is not None
+        assert not client.http.session.connector._acquired
+
+
 async def test_what_is_no_event_of_ours_does_no_harm(server: Server) -> None:
     odd = b"data: no id\n\nid: x\ndata: {}\n\nevent: other\nid: 2\ndata: {}\n\n"
+    odd += b"id: " + b"9" * 5000 + b"\ndata: {}\n\n"
     server.script = [odd + b"id: 3\ndata: not json\n\nid: 4\ndata: [1]\n\n"]
     found, _ = await read(server, 2)
     assert [(event.id, event.data["raw"]) for event in found] == [(3, "not json"), (4, "[1]")]
