@@ -42,6 +42,37 @@ async def test_a_session_of_the_agents_own_comes_with_what_was_said_in_it(user: 
         assert since["messages"] == synced["messages"]
 
 
+@pytest.mark.parametrize(
+    "size", [{}, {"turns": 5}, {"limit": 7}], ids=["as given", "turns", "rows"]
+)
+async def test_a_long_history_of_the_agents_own_is_paged_to_its_beginning(
+    user: TestUser, size: dict[str, int]
+) -> None:
+    said, answered = HISTORY
+    async with await new_agent(user, DEPLOYED, answers=False) as agent, web_of(user) as web:
+        await web.ask("get_agents", "agent_list")
+        chosen = {"agentId": agent.id, "claudeSessionId": OWN, "workDir": "/srv/project"}
+        await web.send("resume_conversation", **chosen)
+        session = (await agent.expect("resume_conversation"))["conversationId"]
+        messages = [one for _ in range(75) for one in (said, answered)]
+        answer = {"type": "conversation_resumed", "conversationId": session}
+        await agent.send({**answer, "claudeSessionId": OWN, "historyMessages": messages})
+        shown = (await web.expect("conversation_resumed"))["dbMessages"]
+        assert len(shown) == 150
+        asked = ("sync_messages", "sync_messages_result")
+        page = await web.ask(*asked, conversationId=session, **size)
+        found = page["messages"]
+        while page["hasMore"]:
+            before = found[0]["id"]
+            page = await web.ask(*asked, conversationId=session, beforeId=before, **size)
+            assert page["messages"], "a page that is not the last has rows"
+            found = [*page["messages"], *found]
+        assert found == shown
+        last = shown[99]["id"]
+        since = await web.ask(*asked, conversationId=session, afterMessageId=last)
+        assert (since["messages"], since["afterMessageId"]) == (shown[100:], last)
+
+
 async def test_a_page_does_not_begin_anew_when_its_agent_takes_the_conversation_up_again(
     user: TestUser,
 ) -> None:

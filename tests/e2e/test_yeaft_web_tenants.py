@@ -1,5 +1,6 @@
 """Every id that a Yeaft web client can name: somebody else's is not found, and that is audited."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -27,14 +28,15 @@ async def web(eve: TestUser) -> AsyncIterator[ScriptedWeb]:
         yield live
 
 
-async def _noted(eve: TestUser, kind: str) -> set[str]:
+async def _noted(eve: TestUser, kind: str) -> Counter[str]:
+    """What of that kind was refused, and how often."""
     entries = (await eve.ok("GET", "/audit?limit=200"))["items"]
-    return {
+    return Counter(
         one["details"]["id"]
         for one in entries
         if one["event"] == "access.refused"
         and (one["details"]["kind"], one["details"]["wire"]) == (kind, "yeaft")
-    }
+    )
 
 
 NAMING_A_CONVERSATION: list[tuple[str, dict[str, Any]]] = [
@@ -111,9 +113,8 @@ async def test_somebody_elses_question_cannot_be_answered(
         refused = await web.ask("ask_user_answer", "error", answer="yes", **fields)
         assert refused["code"] == "APPROVAL_NOT_FOUND"
     assert len((await user.ok("GET", "/approvals"))["items"]) == 1
-    assert {"q-own", approval["id"]} <= await eventually(
-        lambda: _noted(eve, "approval"), lambda found: len(found) >= 2
-    )
+    noted = await eventually(lambda: _noted(eve, "approval"), lambda found: len(found) >= 2)
+    assert {"q-own", approval["id"]} <= set(noted)
 
 
 async def test_somebody_elses_group_is_not_found(
@@ -127,11 +128,22 @@ async def test_somebody_elses_group_is_not_found(
     session = await user.session(machine_id=group["id"])
     refused = await web.ask("yeaft_session_chat", "error", text="hi", conversationId=session)
     assert refused["code"] == "SESSION_NOT_FOUND"
-    assert session in await eventually(
-        lambda: _noted(eve, "session"), lambda found: session in found
-    )
-    assert group["id"] in await eventually(lambda: _noted(eve, "group"))
+    sessions = await eventually(lambda: _noted(eve, "session"), lambda found: session in found)
+    groups = await eventually(lambda: _noted(eve, "group"), lambda found: found[group["id"]] >= 2)
+    assert (sessions[session], groups[group["id"]]) == (1, 2), "once for each time it was named"
     assert (await user.ok("GET", f"/sessions/{session}/events"))["items"] == []
+
+
+async def test_both_are_noted_where_a_message_names_two_things_of_somebody_else(
+    user: TestUser, eve: TestUser, web: ScriptedWeb
+) -> None:
+    person = await user.ok("POST", "/persons", {"name": "carol"})
+    group = await user.ok("POST", "/groups", {"name": "trio", "person_ids": [person["id"]]})
+    session = await user.session(machine_id=group["id"])
+    named = {"groupId": group["id"], "conversationId": session}
+    await web.ask("yeaft_session_chat", "error", text="hi", **named)
+    await eventually(lambda: _noted(eve, "session"), lambda found: session in found)
+    await eventually(lambda: _noted(eve, "group"), lambda found: group["id"] in found)
 
 
 async def test_what_exists_nowhere_leaves_no_trace(eve: TestUser, web: ScriptedWeb) -> None:

@@ -154,3 +154,90 @@ def test_so_many_of_the_newest_rows_are_kept_whatever_makes_none() -> None:
         history.keep_rows(count)
         assert [row["content"] for row in history.rows()] == everything[max(0, 4 - count) :]
         assert history.is_cut is (count < 4)
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": text}}
+
+
+def _answered(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"role": "assistant", "content": list(blocks)}}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _adopted(*messages: dict[str, Any]) -> str:
+    """The history that a deployed agent sends with a session of its own."""
+    own = {"type": "conversation_resumed", "conversationId": CONVERSATION}
+    envelope = json.dumps({**own, "historyMessages": messages})
+    return relayed("session_status", envelope, machine="online", ready={"provider": "x"})
+
+
+def test_messages_that_were_said_elsewhere_stay_as_many_as_they_were() -> None:
+    one, two = _answered(_text("one")), _answered(_text("two"))
+    history = _history(
+        _adopted(_said("q"), one, two), line("text_chunk", content="live"), *_turn(2)
+    )
+    assert [row["content"] for row in history.rows()] == ["q", "one", "two", "live", "q2", "ok"]
+    assert _texts_of_answers(history) == ["one", "two", "live", "ok"]
+
+
+def _texts_of_answers(history: History) -> list[str]:
+    answers = [one for one in history.messages() if one["type"] == "assistant"]
+    return [one["message"]["content"][0]["text"] for one in answers]
+
+
+def _long() -> list[str]:
+    """Rows of one event, of messages with one row, with many and with none, between turns."""
+    many = _answered(*(_text(f"b{number}") for number in range(7)))
+    told = [one for number in range(4) for one in (_said(f"old{number}"), many, {"type": "result"})]
+    return [*_turn(1), _adopted(*told), *_turn(2)]
+
+
+def _between(after: float | None = None, before: float | None = None) -> History:
+    history = History(CONVERSATION, 100_000, relays=True, after=after, before=before)
+    for number, one in enumerate(_long(), 1):
+        history.add(number, one)
+    return history
+
+
+def test_rows_keep_their_ids_wherever_a_page_begins() -> None:
+    every = _between().rows()
+    assert len(every) == 2 + 4 * 8 + 2
+    for at, row in enumerate(every):
+        assert _between(before=row["id"]).rows() == every[:at]
+        assert _between(after=row["id"]).rows() == every[at + 1 :]
+
+
+def test_pages_of_any_size_show_every_row_once() -> None:
+    every = _between().rows()
+    for size in range(1, len(every) + 1):
+        found: list[dict[str, Any]] = []
+        is_cut = True
+        while is_cut:
+            page = _between(before=found[0]["id"] if found else None)
+            page.keep_rows(size)
+            assert 0 < len(page.rows()) <= size
+            found, is_cut = [*page.rows(), *found], page.is_cut
+        assert found == every
+
+
+def test_pages_of_turns_show_every_row_once() -> None:
+    found: list[dict[str, Any]] = []
+    is_cut = True
+    while is_cut:
+        page = _between(before=found[0]["id"] if found else None)
+        page.keep_turns(1)
+        assert [row["role"] for row in page.rows()].count("user") == 1
+        found, is_cut = [*page.rows(), *found], page.is_cut
+    assert found == _between().rows()
+
+
+def test_pieces_behind_a_row_do_not_bring_it_again() -> None:
+    history = History(CONVERSATION, 100_000, after=2)
+    for number, piece in enumerate("abcd", 1):
+        history.add(number, line("text_chunk", content=piece, turn_id="t"))
+    assert [row["content"] for row in history.rows()] == ["cd"]
+    assert history.is_cut

@@ -7,11 +7,48 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.wire.yeaft import names
+from trunkline.wire.yeaft import names, web
 
 LINES = (Path(__file__).parent / "released_names.txt").read_text(encoding="utf-8").splitlines()
 RELEASED = {line for line in LINES if "=" not in line}
 ALIASES = dict(line.split(" = ") for line in LINES if "=" in line)
+
+TO_AGENTS = {
+    *names.FROM_CLIENTS,
+    "client_hello",
+    "chat",
+    "execute",
+    "transfer_files",
+    "get_agents",
+    "get_conversations",
+    "list_agents",
+    "list_conversations",
+    "ping",
+    "ping_session",
+    "refresh_conversation",
+    "select_agent",
+    "select_conversation",
+    "sync_messages",
+    "update_conversation_settings",
+}
+"""What clients say, and the server to agents for them."""
+OF_AGENTS = {
+    *names.FROM_AGENTS,
+    "auth",
+    "agent_sync_complete",
+    "conversation_list",
+    "conversation_created",
+    "conversation_resumed",
+    "conversation_closed",
+    "conversation_deleted",
+    "session_id_update",
+    "turn_completed",
+    "execution_cancelled",
+    "history_sessions_list",
+    "folders_list",
+    "error",
+}
+"""What agents say."""
 
 
 @pytest.mark.proves("002-13-names-never-change")
@@ -50,3 +87,8 @@ def test_unify_is_the_old_word_for_yeaft(name: str, meant: str) -> None:
 def test_output_is_known_under_all_its_names() -> None:
     assert {"claude_output", "yeaft_output", "unify_output"} <= names.OUTPUT
     assert {names.canonical(one) for one in names.OUTPUT} == {"claude_output", "yeaft_output"}
+
+
+def test_whatever_neither_clients_nor_agents_say_is_the_servers_alone() -> None:
+    """Whoever adds a name decides whose it is: an agent's is passed on to clients."""
+    assert {*names.RELEASED, *web.ADDED} - TO_AGENTS - OF_AGENTS == names.SERVERS

@@ -153,12 +153,25 @@ def test_any_object_with_a_type_can_be_read(fields: dict[str, Any]) -> None:
     [
         (5, 5),
         ("5", 5),
-        (5.000001, 5),
+        (5.000001, 5.000001),
+        ("5.000001", 5.000001),
         (None, None),
         ("1731668400123k3jx9a2bq", None),
         ("5_tool_0", None),
+        ("5.", None),
+        ("1e3", None),
     ],
-    ids=["number", "text", "further row", "none", "of a live message", "of a tool"],
+    ids=[
+        "number",
+        "text",
+        "further row",
+        "further row as text",
+        "none",
+        "of a live message",
+        "of a tool",
+        "half a number",
+        "another form",
+    ],
 )
 def test_ids_that_deployed_clients_make_up_are_no_place_in_the_log(given: Any, row: Any) -> None:
     assert _request(afterMessageId=given).row("afterMessageId") == row

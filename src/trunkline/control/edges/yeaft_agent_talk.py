@@ -133,7 +133,9 @@ class AgentTalk:
             conversation = self._agent.conversation(command.session_id)
             say = self._next(command.session_id)
             waits = say is not None and not self._is_sent(say)
-            if conversation.phase is not Phase.RESTING or waits:
+            if conversation.phase is Phase.READY:
+                self._go_on(conversation)  # what waits goes first
+            elif conversation.phase is not Phase.RESTING or waits:
                 if not self._agent.hold(command):
                     self._not_passed_on(conversation, "too much waits for the agent")
                 self._go_on(conversation)

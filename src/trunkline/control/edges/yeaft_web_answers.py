@@ -7,6 +7,7 @@ from typing import Any
 
 from trunkline.control.errors import InvalidRequest
 from trunkline.wire.answers import answer_of as meaning_of
+from trunkline.wire.answers import kind_of
 
 _WITH_WORDS = ("input", "select")
 
@@ -20,7 +21,7 @@ def answer_of(question: Json, fields: Json) -> tuple[bool, Any]:
         given = fields.get("answers")
         if given is not None and not isinstance(given, dict):
             raise InvalidRequest("answers must be an object of question and answer")
-    kind = question.get("kind")
+    kind = kind_of(question.get("kind"), question.get("options"))
     if kind in _WITH_WORDS and _is_yeafts(question):
         return given is not None, given
     only = _only(given)

@@ -1,5 +1,6 @@
 """A conversation's life on a Yeaft web client: create, resume, select, sync, delete (002)."""
 
+import math
 from typing import Any
 
 from trunkline import limits
@@ -115,7 +116,7 @@ async def resume(visit: Visit, request: Request) -> None:
         visit.send(_ready(visit, session, machine, lastEventId=position, **more))
     else:
         position = log.last_id
-        history = await _history(visit, log, machine, None, position)
+        history = await _history(visit, log, machine, position)
         more |= {"history": history.messages(), "hasMore": history.is_cut}
         if visit.reader.deployed:
             more |= {"dbMessages": history.rows(), "hasMoreMessages": history.is_cut}
@@ -154,12 +155,24 @@ async def _adopt(visit: Visit, request: Request) -> None:
 
 
 async def _history(
-    visit: Visit, log: SessionLog, machine: Machine | None, first: int | None, last: int
+    visit: Visit,
+    log: SessionLog,
+    machine: Machine | None,
+    last: int,
+    after_row: float | None = None,
+    before_row: float | None = None,
 ) -> History:
-    """The messages of the events up to `last`; after `first`, or the newest."""
-    after = max(0, last - limits.YEAFT_HISTORY_EVENTS) if first is None else first
-    relays = machine is not None and machine.kind == WIRE
-    history = History(log.session_id, limits.YEAFT_HISTORY_BYTES_MAX, relays=relays)
+    """The messages of the newest events up to `last`; between those rows, if they are given."""
+    after = max(0, last - limits.YEAFT_HISTORY_EVENTS)
+    if after_row is not None:
+        after = max(after, int(after_row) - 1)  # that row's event may have more of them
+    history = History(
+        log.session_id,
+        limits.YEAFT_HISTORY_BYTES_MAX,
+        relays=machine is not None and machine.kind == WIRE,
+        after=after_row,
+        before=before_row,
+    )
     history.is_cut = after > 0
     while after < last:
         page = await visit.core.log.read(log, after, limits.EVENTS_PAGE_MAX)
@@ -202,10 +215,12 @@ async def sync_messages(visit: Visit, request: Request) -> None:
     await visit.follow(session)
     log = await visit.core.sessions.readable(visit.who, session.id)
     before, after = request.row("beforeId"), request.row("afterMessageId")
-    last = log.last_id if not before else min(before - 1, log.last_id)
+    last = log.last_id if not before else min(math.ceil(before) - 1, log.last_id)
     if after is not None:
-        after = max(min(after, last), last - limits.YEAFT_HISTORY_EVENTS)
-    history = await _history(visit, log, await visit.machine_of(session), after, last)
+        after = after if after < log.last_id + 1 else log.last_id
+        after = max(after, last - limits.YEAFT_HISTORY_EVENTS)
+    machine = await visit.machine_of(session)
+    history = await _history(visit, log, machine, last, after, before or None)
     if request.fields.get("turns") is not None:
         history.keep_turns(request.count("turns", 5, limits.PAGE_MAX))
     else:

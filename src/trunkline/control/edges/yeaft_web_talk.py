@@ -97,7 +97,19 @@ async def answer(visit: Visit, request: Request) -> None:
 async def session_chat(visit: Visit, request: Request) -> None:
     """To a group of ours: into its conversation. A group that a Yeaft agent runs itself is that
     agent's business."""
-    group, session = await _group_of(visit, request)
+    unseen: dict[str, NotFound] = {}
+    try:
+        await _session_chat(visit, request, unseen)
+    except NotFound as error:
+        unseen.pop(error.name, None)  # it is noted where it is answered
+        raise
+    finally:
+        for one in unseen.values():
+            visit.core.refusals.note(visit.who, WIRE, one)
+
+
+async def _session_chat(visit: Visit, request: Request, unseen: dict[str, NotFound]) -> None:
+    group, session = await _group_of(visit, request, unseen)
     if group is None:
         machine, session = await visit.agent_for(request)
         if machine is None or machine.kind != WIRE:
@@ -133,15 +145,18 @@ async def _say_there(
     visit.core.log.append(log, line)
 
 
-async def _group_of(visit: Visit, request: Request) -> tuple[Machine | None, Session | None]:
-    """Our group that the message is for, and its conversation if that is named."""
+async def _group_of(
+    visit: Visit, request: Request, unseen: dict[str, NotFound]
+) -> tuple[Machine | None, Session | None]:
+    """Our group that the message is for, and its conversation if that is named. `unseen`: gets what
+    it names that this person may not see."""
     named = request.get("conversationId")
     session: Session | None = None
     if named is not None:
         try:
             session = await visit.core.sessions.get(visit.who, named)
         except NotFound as error:  # deployed clients make such ids up
-            visit.core.refusals.note(visit.who, WIRE, error)
+            unseen[named] = error
     machine = None if session is None else await visit.machine_of(session)
     if machine is not None and machine.kind == "group":
         return machine, session
@@ -151,7 +166,7 @@ async def _group_of(visit: Visit, request: Request) -> tuple[Machine | None, Ses
     try:
         machine = await visit.machine(group_id)
     except NotFound:
-        visit.core.refusals.note(visit.who, WIRE, NotFound("group", group_id))
+        unseen[group_id] = NotFound("group", group_id)
         return None, None
     return (machine, None) if machine.kind == "group" else (None, None)
 

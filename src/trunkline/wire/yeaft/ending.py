@@ -102,6 +102,7 @@ def result(state: Inward, output: Output, person: Person | None, ts: int) -> lis
         _paid(state)
     elif state.dialect == DEPLOYED:
         state.result = output
+        state.is_silent = False
     else:
         lines.append(_end(state, _end_of(state, output), ts))
     return lines

@@ -4,7 +4,6 @@ An envelope becomes entries: one for its `data`, or one for each message of the 
 deployed agent sends with a session of its own. Used for live streams and for what is read again.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,20 +28,31 @@ _envelope = msgspec.json.Decoder(_Envelope)
 
 
 class Entry:
-    """One message, with the id of the last event that is in it."""
+    """One message, with the id of the last event that is in it, and which of that event's rows its
+    first one is."""
 
-    __slots__ = ("data", "event_id", "pieces", "size", "ts", "vp_id", "vp_name")
+    __slots__ = ("data", "event_id", "first_row", "pieces", "size", "ts", "vp_id", "vp_name")
 
     def __init__(
-        self, event_id: int, ts: Any, data: Json, size: int, vp_id: Any = None, vp_name: Any = None
+        self,
+        event_id: int,
+        ts: Any,
+        data: Json,
+        size: int,
+        vp_id: Any = None,
+        vp_name: Any = None,
+        *,
+        first_row: int = 0,
+        is_piece: bool = True,
     ) -> None:
         self.event_id = event_id
+        self.first_row = first_row
         self.ts = ts if isinstance(ts, int) else 0
         self.data = data
         self.vp_id = vp_id
         self.vp_name = vp_name
         self.size = size
-        text = _only_text(data)
+        text = _only_text(data) if is_piece else None
         self.pieces = [] if text is None else [text]
 
     def takes(self, other: "Entry") -> bool:
@@ -51,6 +61,7 @@ class Entry:
 
     def join(self, other: "Entry") -> None:
         self.event_id = other.event_id
+        self.first_row = other.first_row
         self.size += len(other.pieces[0])
         self.pieces += other.pieces
 
@@ -73,45 +84,59 @@ class Entry:
             block.get("type") == "text" for block in self.content
         )
 
+    @property
+    def row_blocks(self) -> list[Json]:
+        """The blocks that people see."""
+        texts = self.data.get("type") in ("user", "assistant")
+        shown = ("text", "tool_use") if texts else ("tool_use",)
+        return [block for block in self.content if block.get("type") in shown]
 
-def entries_of(event_id: int, ts: Any, body: bytes) -> list[Entry]:
-    """The messages that an envelope holds."""
+    @property
+    def next_row(self) -> int:
+        """Which of its event's rows comes behind it."""
+        return self.first_row + len(self.row_blocks)
+
+    def row_id(self, number: int) -> float:
+        return self.event_id + number / _ROWS_MAX if number else self.event_id
+
+
+def entries_of(event_id: int, ts: Any, body: bytes, first_row: int = 0) -> list[Entry]:
+    """The messages that an envelope holds. `first_row`: the rows that its event has before it."""
     try:
         found = _envelope.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return []
     if _is_shown(found.data):
-        return [Entry(event_id, ts, found.data, len(body), found.vp_id, found.vp_name)]
+        person = found.vp_id, found.vp_name
+        return [Entry(event_id, ts, found.data, len(body), *person, first_row=first_row)]
     kept = found.history_messages if isinstance(found.history_messages, list) else []
     shown = [one for one in kept if _is_shown(one)]
-    return [Entry(event_id, ts, one, len(body) // len(shown)) for one in shown]
+    entries = []
+    for one in shown:
+        size = len(body) // len(shown)
+        entry = Entry(event_id, ts, one, size, first_row=first_row, is_piece=False)
+        entries.append(entry)
+        first_row = entry.next_row
+    return entries
 
 
 def rows_of(entries: Iterable[Entry]) -> list[Json]:
     """As deployed web clients keep them: one row for each block that people see. Its id is the
     event's; further rows of the same event have a fraction behind it, by which they sort."""
-    found: list[Json] = []
-    numbers: Counter[int] = Counter()
-    for entry in entries:
-        for block in entry.content:
-            row = _row(entry, block)
-            if row is not None:
-                number = numbers[entry.event_id]
-                numbers[entry.event_id] += 1
-                row_id = entry.event_id + number / _ROWS_MAX if number else entry.event_id
-                found.append({"id": row_id, "created_at": entry.ts, **row})
-    return found
+    return [
+        {"id": entry.row_id(number), "created_at": entry.ts, **_row(entry, block)}
+        for entry in entries
+        for number, block in enumerate(entry.row_blocks, entry.first_row)
+    ]
 
 
-def _row(entry: Entry, block: Json) -> Json | None:
-    kind = entry.data.get("type")
-    if block.get("type") == "text" and kind in ("user", "assistant"):
+def _row(entry: Entry, block: Json) -> Json:
+    if block.get("type") == "text":
+        kind = entry.data.get("type")
         said = entry.data.get("clientMessageId")
         metadata = None if said is None else msgspec.json.encode({"clientMessageId": said}).decode()
         text = block.get("text")
         return {"role": kind, "content": text, "message_type": kind, "metadata": metadata}
-    if block.get("type") != "tool_use":
-        return None
     given = msgspec.json.encode(block.get("input") or {}).decode()
     row = {"role": "assistant", "content": given, "message_type": "tool_use", "metadata": None}
     return {**row, "tool_name": block.get("name"), "tool_input": given}

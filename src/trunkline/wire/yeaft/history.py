@@ -4,6 +4,7 @@ Made by the same translation as the live stream; pieces of text that follow each
 message. Pure, bounded by the newest messages that fit.
 """
 
+import math
 from collections import deque
 from typing import Any
 
@@ -23,20 +24,42 @@ _stamp = msgspec.json.Decoder(_Stamp)
 
 
 class History:
-    """The newest messages of one conversation. Events are given in order."""
+    """The newest messages of one conversation. Events are given in order.
 
-    def __init__(self, conversation_id: str, bytes_max: int, *, relays: bool = False) -> None:
+    `after`, `before`: ids of rows; there are only those between them, and their messages.
+    """
+
+    def __init__(
+        self,
+        conversation_id: str,
+        bytes_max: int,
+        *,
+        relays: bool = False,
+        after: float | None = None,
+        before: float | None = None,
+    ) -> None:
         self._outward = Outward(conversation_id, relays=relays)
         self._bytes_max = bytes_max
+        self._after = -1.0 if after is None else after
+        self._before = math.inf if before is None else before
         self._size = 0
         self._entries: deque[Entry] = deque()
         self.is_cut = False
         """There is more before the first one."""
 
     def add(self, event_id: int, line: str) -> None:
+        row = 0
         for out in from_events(self._outward, event_id, line):
-            for entry in entries_of(event_id, _ts(line), out.body):
-                self._append(entry)
+            for entry in entries_of(event_id, _ts(line), out.body, row):
+                row = entry.next_row
+                self._add(entry)
+
+    def _add(self, entry: Entry) -> None:
+        last = max(entry.first_row, entry.next_row - 1)
+        if entry.row_id(last) <= self._after:
+            self.is_cut = True
+        elif entry.row_id(entry.first_row) < self._before:
+            self._append(entry)
 
     def _append(self, entry: Entry) -> None:
         last = self._entries[-1] if self._entries else None
@@ -63,10 +86,10 @@ class History:
 
     def keep_rows(self, count: int) -> None:
         """The newest rows; a message that makes none (a `result`, a thought) does not count."""
-        more = len(self.rows()) - count
-        while more > 0:
-            more -= len(rows_of([self._entries[0]]))
-            self._drop()
+        rows = self.rows()
+        if len(rows) > count:
+            self._after = rows[-count - 1]["id"]
+            self.is_cut = True
 
     def messages(self) -> list[Json]:
         """As `data` of `claude_output`, with the id of the last event in it, and the person."""
@@ -82,7 +105,8 @@ class History:
 
     def rows(self) -> list[Json]:
         """As deployed web clients keep them."""
-        return rows_of(self._entries)
+        rows = rows_of(self._entries)
+        return [row for row in rows if self._after < row["id"] < self._before]
 
 
 def _ts(line: str) -> Any:

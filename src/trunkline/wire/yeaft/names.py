@@ -71,13 +71,19 @@ SERVERS: Final = frozenset(
         "agents_list",
         "agent_list",
         "agent_selected",
+        "ask_user_answered",
         "conversation_pinned",
+        "conversation_refresh",
         "conversation_selected",
+        "conversations_list",
         "event_position",
+        "pong",
+        "pong_session",
+        "sync_messages_result",
     )
 )
-"""What only the server says, to agents or to clients, whatever the conversation: an agent that says
-one of these would speak in the server's name, and is not passed on."""
+"""What only the server says here, to agents or to clients, whatever the conversation: an agent that
+says one of these would speak in the server's name, and is not passed on."""
 
 OURS: Final = ("list_agents", "agents_list", "list_conversations", "conversations_list")
 """Trunkline's additions: a name may be added, none may be changed. `conversations_list` is not

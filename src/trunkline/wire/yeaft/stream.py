@@ -86,6 +86,8 @@ class Inward:
         """What the turn was opened with: deployed agents repeat it first."""
         self.has_spoken = False
         """Whether the agent has shown that it is at this turn."""
+        self.is_silent = False
+        """Whether it has still to show that on the line that it came back on."""
         self.doubt = Doubt.NOTHING
         self.pending: Pending | None = None
         self.is_watched = False
@@ -121,6 +123,7 @@ class Inward:
         self.done = {}
         self.prompt = ""
         self.has_spoken = False
+        self.is_silent = False
         self.pending = None
         self._watch()
 
@@ -133,8 +136,14 @@ class Inward:
         if not self.has_spoken:
             self.result = None
         self.has_spoken = self.turn_id is not None
+        self.is_silent = False
         self.doubt = Doubt.NOTHING
         self.pending = None
+        self._watch()
+
+    def came_back(self) -> None:
+        """The agent has a new line, and has said on it what it had kept."""
+        self.is_silent = self.turn_id is not None
         self._watch()
 
     def owe(self, doubt: Doubt) -> None:
@@ -175,8 +184,8 @@ class Inward:
             self.spoke()
 
     def _watch(self) -> None:
-        is_at_work = self.turn_id is not None and (not self.has_spoken or self.pending is not None)
-        self.is_watched = is_at_work or self.doubt is Doubt.WORDS
+        is_open = not self.has_spoken or self.is_silent or self.pending is not None
+        self.is_watched = (self.turn_id is not None and is_open) or self.doubt is Doubt.WORDS
 
     # --- Who says what ----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ A client's message is read once, field by field; what the hub does not know of i
 Pure: the edge says what a message means, this says what is in it.
 """
 
+import re
 from typing import Any, Final
 
 from trunkline.wire.errors import Malformed
@@ -47,6 +48,7 @@ CORRELATION: Final = ("requestId", "clientMessageId")
 """What a client may give a message to know the answer by."""
 
 _EVENTS_MAX = 2**53
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
 _ROUTING = frozenset(("type", "agentId", "conversationId", *CORRELATION))
 ATTACHMENT: Final = ("name", "mime", "base64")
 _ATTACHMENT_NAMES = (("mime", "mimeType"), ("base64", "data"))
@@ -97,24 +99,29 @@ class Request:
 
     def position(self, name: str) -> int | None:
         """An event's id, as a number or as text; None where there is none."""
+        found = self._id(name)
+        return None if found is None else int(found)  # a further row of an event has a fraction
+
+    def _id(self, name: str) -> float | None:
         value = self.fields.get(name)
         if value is None:
             return None
-        if isinstance(value, str) and _is_number(value):
-            value = int(value)
+        if isinstance(value, str) and _NUMBER.fullmatch(value):
+            value = float(value) if "." in value else int(value)
         if isinstance(value, float) and 0 <= value < _EVENTS_MAX:
-            value = int(value)  # of a row that is not its event's first
+            return value
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise Malformed(f"{name} must be an event's id")
         return value
 
-    def row(self, name: str) -> int | None:
-        """The event of a row that a client keeps. Deployed clients make up ids for what they saw
-        live: those are no place in the log, and are as good as none."""
+    def row(self, name: str) -> float | None:
+        """The id of a row that a client keeps: its event's, with a fraction if it is not the first.
+        Deployed clients make up ids for what they saw live: those are no place in the log, and are
+        as good as none."""
         value = self.fields.get(name)
-        if isinstance(value, str) and not _is_number(value):
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
             return None
-        return self.position(name)
+        return self._id(name)
 
     def texts(self, name: str, most: int) -> list[str] | None:
         value = self.fields.get(name)
@@ -153,10 +160,6 @@ class Request:
     def correlation(self) -> Json:
         """Goes back with every answer, as it came."""
         return {name: self.fields[name] for name in CORRELATION if name in self.fields}
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def _attachment(given: Json) -> Json:

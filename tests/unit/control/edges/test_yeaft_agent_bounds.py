@@ -60,6 +60,17 @@ async def test_what_waits_in_all_conversations_of_an_agent_is_bounded_together(
     assert len(await _problems(here, second)) == 1
 
 
+async def test_a_conversation_that_can_be_talked_to_does_not_wait_for_another(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "YEAFT_FORWARDS_CHARS_MAX", 200)
+    starting, ready = await here.session(ready=False), await here.session()
+    _forward(here, starting, 1)
+    sent = [_forward(here, ready, 2), _forward(here, ready, 3, chars=1_000)]
+    assert [text for text in here.line.texts if '"custom"' in text] == sent
+    assert await _problems(here, ready) == []
+
+
 async def test_messages_for_a_conversation_that_does_not_start_are_told_as_lost(
     here: World,
 ) -> None:

@@ -169,7 +169,9 @@ async def test_messages_that_pass_do_not_overtake_those_that_wait(here: World) -
 # --- An agent whose list comes late ---------------------------------------------------------------
 
 
-async def _lists_late(here: World, session: str, *, processing: bool | None) -> None:
+async def _lists_late(
+    here: World, session: str, *said_first: Json, processing: bool | None
+) -> None:
     back = await here.again()
     back.hear({"type": "agent_sync_complete"})
 
@@ -177,6 +179,7 @@ async def _lists_late(here: World, session: str, *, processing: bool | None) -> 
         return len(back.begun)
 
     await eventually(begun, lambda count: count == 1)
+    back.take_all([json.dumps(one, separators=(",", ":")) for one in said_first])
     listed = [] if processing is None else [{"id": session, "processing": processing}]
     back.hear({"type": "conversation_list", "conversations": listed})
 
@@ -200,3 +203,44 @@ async def test_a_turn_that_a_late_list_has_goes_on(here: World) -> None:
     here.line.hear({"type": "claude_output", "conversationId": session, "data": {"type": "result"}})
     (end,) = await eventually(lambda: ends(here, session))
     assert (end["type"], end["content"]) == ("execution_complete", "begun")
+
+
+@pytest.mark.parametrize("processing", [None, False], ids=["unlisted", "at rest"])
+async def test_a_turn_that_speaks_on_the_same_line_outlives_a_late_list(
+    here: World, processing: bool | None
+) -> None:
+    session = await here.turn()
+    here.line.hear(said(session, "begun, "))
+    more = said(session, "still here, ")
+    await _lists_late(here, session, more, processing=processing)
+    await here.core.tasks.done()
+    here.line.hear(said(session, "done"))
+    here.line.hear({"type": "claude_output", "conversationId": session, "data": {"type": "result"}})
+    (end,) = await eventually(lambda: ends(here, session))
+    assert (end["type"], end["content"]) == ("execution_complete", "begun, still here, done")
+
+
+async def test_an_end_in_two_parts_is_not_cut_by_a_list_between_them(here: World) -> None:
+    session = await here.session(ready=False)
+    here.line.hear({"type": "conversation_created", "conversationId": session})
+    await here.say(session, "go")
+    await here.line.until("execute")
+    here.line.hear(said(session, "all of it"))
+    result = {"type": "claude_output", "conversationId": session, "data": {"type": "result"}}
+    await _lists_late(here, session, result, processing=False)
+    await here.core.tasks.done()
+    here.line.hear({"type": "turn_completed", "conversationId": session})
+    (end,) = await eventually(lambda: ends(here, session))
+    assert (end["type"], end["content"]) == ("execution_complete", "all of it")
+
+
+async def test_what_others_say_in_between_does_not_keep_a_lost_turn_alive(here: World) -> None:
+    session = await here.turn()
+    here.line.hear(said(session, "begun"))
+    back = await here.again()
+    back.hear(said(session, " and kept"))  # it was said before the agent's program was lost
+    back.hear({"type": "agent_sync_complete"})
+    await here.say(session, "next")
+    back.hear({"type": "conversation_list", "conversations": []})
+    (end,) = await eventually(lambda: ends(here, session))
+    assert (end["type"], end["code"]) == ("execution_error", "MACHINE_RESTARTED")

@@ -46,6 +46,7 @@ def test_a_choice_is_what_was_chosen_even_if_it_is_called_no() -> None:
     assert answer_of(SELECT, {"answers": {"Which?": ["A", "B"]}}) == (True, ["A", "B"])
     assert answer_of(SELECT, {"answers": {"Which?": ["A"]}}) == (True, "A")
     assert answer_of(SELECT, {}) == (False, None)
+    assert answer_of({"options": ["A", "B"]}, {"answer": "B"}) == (True, "B"), "a choice as well"
 
 
 def test_answers_to_a_yeaft_agents_question_go_back_as_they_came() -> None:
