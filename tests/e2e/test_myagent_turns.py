@@ -183,37 +183,6 @@ async def test_a_message_that_is_sent_again_under_its_name_has_one_effect(
     assert client.of_event("agent.error") == []
 
 
-@pytest.mark.proves(
-    "001-3.1-cancel",
-    "001-3.2-interrupted",
-)
-async def test_cancel_ends_in_interrupted(client: MyAgentClient, vm: ScriptedVm) -> None:
-    session = await begin(client, vm)
-    await client.cancel(session)
-    await vm.expect("cancel", lambda one: one["session_id"] == session)
-    await vm.event(session, type="execution_complete", cancelled=True, content="")
-    assert (await client.expect("agent.interrupted"))["session_id"] == session
-    assert client.of_event("agent.final_answer") == []
-
-
-async def test_cancel_is_answered_where_nothing_runs_too(
-    client: MyAgentClient, user: TestUser, vm: ScriptedVm
-) -> None:
-    """A page that shows work, and is wrong, waits for it."""
-    session = await begin(client, vm)
-    await vm.event(session, type="execution_complete", content="done")
-    await client.expect("agent.final_answer")
-    await client.cancel(session)
-    told = await client.expect("agent.interrupted")
-    assert (told["session_id"], told["metadata"]["reason"]) == (session, "idle")
-    await user.ok("DELETE", f"/sessions/{session}")
-    await client.expect("agent.session_end")
-    seen = len(client.received)
-    await client.cancel(session)
-    await client.expect("agent.interrupted", after=seen)
-    assert (await user.ok("GET", f"/sessions/{session}"))["status"] == "closed"
-
-
 async def test_an_error_names_the_message_that_it_answers_and_a_failed_turn_none(
     client: MyAgentClient, vm: ScriptedVm
 ) -> None:
@@ -307,6 +276,15 @@ async def test_a_session_is_made_as_the_client_wants_it(
     assert start["data"]["agent_config"]["temperature"] == 0.5
     record = await user.ok("GET", f"/sessions/{session}")
     assert (record["title"], record["machine_id"]) == ("odes", machine)
+
+
+async def test_a_session_with_a_group_has_the_groups_name(
+    client: MyAgentClient, user: TestUser
+) -> None:
+    group = await user.ok("POST", "/groups", {"name": "band", "person_ids": []})
+    session = await client.create_session({"machine_id": group["id"], "title": "rehearsal"})
+    (created,) = client.of_event("agent.session_created", session)
+    assert created["metadata"]["agent_name"] == "band"
 
 
 @pytest.mark.parametrize("content", [None, "create_session", {}, {"machine_id": None}, [], 7])

@@ -52,6 +52,8 @@ class NotFound(TrunklineError):
     def __init__(self, kind: str, name: str) -> None:
         self.kind = kind
         self.name = name
+        self.asked = name
+        """What whoever asks said, for the audit; `name` is what that stands for here."""
         code = f"{kind.upper().replace(' ', '_')}_NOT_FOUND"
         super().__init__(f"{kind} {name[:200]!r} not found", code=code)
 

@@ -3,6 +3,7 @@
 The machine edges report here; it writes turns and the control plane's own events.
 """
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -134,7 +135,10 @@ class Lifecycle:
             self._append_end(machine, log, named, line)
 
     def _after_commit(self, machine: Machine, log: SessionLog, work: Work) -> None:
-        log.marks.append(lambda: self._recording.add(machine, log.session_id, work))
+        def record() -> None:
+            self._recording.add(machine, log.session_id, work)
+
+        log.marks.append(record)
 
     # --- Ends that come from here -------------------------------------------------------------
 
@@ -156,8 +160,17 @@ class Lifecycle:
         if owed:
             machine.ends.owe(session_id, turn_id)
         kind = "execution_error" if state == "failed" else "execution_complete"
-        line = events.make(kind, self._clock(), turn_id=turn_id, **fields)
-        await self._log.append_and_wait(log, line)
+        self._log.append(log, events.make(kind, self._clock(), turn_id=turn_id, **fields))
+        committed = asyncio.Event()
+        log.marks.append(committed.set)
+        # In its place from now on: that the end is paid may be heard before this one is written.
+        work = self._record_finish(committed, turn_id, state, owed)
+        await self._recording.add(machine, session_id, work)
+
+    async def _record_finish(
+        self, committed: asyncio.Event, turn_id: str, state: str, owed: bool
+    ) -> None:
+        await committed.wait()
         await self._turns.finish(turn_id, state, None, owed=owed)
 
     async def end_turns(self, machine: Machine, session_id: str, why: str, code: str) -> None:
@@ -201,7 +214,9 @@ class Lifecycle:
 
     async def _record_sent(self, machine: Machine, message: Say) -> None:
         try:
-            await self._turns.sent(message.session_id, message.turn_id)
+            # A device names what it ends, and is told to end a turn until it has answered.
+            settles = machine.kind != "agp"
+            await self._turns.sent(message.session_id, message.turn_id, settles=settles)
         finally:
             machine.turns_unrecorded.discard(message.turn_id)
 

@@ -67,7 +67,7 @@ class Refusals:
     async def _note(self, who: Principal, wire: str, error: NotFound) -> None:
         if not await self._exists(error.kind, error.name):
             return
-        await self._append(who, wire, error.kind, error.name)
+        await self._append(who, wire, error.kind, error.asked)
 
     async def _append(self, who: Principal, wire: str, kind: str, name: str) -> None:
         _log.warning("access refused", user=who.user_id, kind=kind, wire=wire)

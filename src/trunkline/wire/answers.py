@@ -24,6 +24,14 @@ class Answer(NamedTuple):
     answer: Any = None
 
 
+def kind_of(kind: Any, options: Any) -> str:
+    """What a question asks for, by these fields of it: `approve` (yes or no), `select` or `input`.
+    Options of a question that does not say so are a choice."""
+    if kind in ("approve", "select", "input"):
+        return str(kind)
+    return "select" if isinstance(options, list) and options else "approve"
+
+
 def answer_of(content: Any, kind: str) -> Answer | None:
     """The answer to a question of that kind (`approve`, `select`, `input`); None: no answer."""
     if isinstance(content, dict):

@@ -124,7 +124,10 @@ async def test_an_owed_end_is_owed_until_it_comes_or_a_message_goes_out(
     assert (await loaded(store, session)).late(session, None) is None
     await turns.finish(second, "failed", None, owed=True)
     assert (await loaded(store, session)).late(session, None) == second
-    await turns.sent(session, await opened(turns, session, "c"))
+    third = await opened(turns, session, "c")
+    await turns.sent(session, third, settles=False)
+    assert (await loaded(store, session)).late(session, None) == second
+    await turns.sent(session, third)
     assert (await loaded(store, session)).late(session, None) is None
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.wire.myagent.talk import END, SAID, SESSION, Json, names, outward, shown
-from trunkline.wire.answers import Answer, answer_of
+from trunkline.wire.answers import Answer, answer_of, kind_of
 from trunkline.wire.myagent.steps import call_step, confirm_id, confirm_id_of, confirm_step
 
 UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
@@ -107,6 +107,28 @@ def test_yes_and_no_are_understood(content: Any, confirmed: bool) -> None:
 )
 def test_what_is_neither_is_no_answer(content: Any) -> None:
     assert answer_of(content, "approve") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "meant"),
+    [
+        (None, None, "approve"),
+        (None, [], "approve"),
+        (None, ["a"], "select"),
+        ("", ["a"], "select"),
+        (None, "a", "approve"),
+        (None, {"a": 1}, "approve"),
+        ("approve", ["a"], "approve"),
+        ("input", ["a"], "input"),
+        ("select", None, "select"),
+        (["select"], None, "approve"),
+        ({}, ["a"], "select"),
+    ],
+)
+def test_a_question_that_does_not_say_its_kind_is_read_by_its_options(
+    kind: Any, options: Any, meant: str
+) -> None:
+    assert kind_of(kind, options) == meant
 
 
 @pytest.mark.parametrize("kind", ["input", "select"])

@@ -289,7 +289,7 @@ class AgpDevice:
             self._forget(current)
             self._tell_cancel(current)
         for unsent in dropped[1:]:
-            self._pay(unsent.turn_id)
+            self._pay(session_id, unsent.turn_id)
         self.apps.pop(session_id, None)
 
     # --- From one prompt to the next --------------------------------------------------------------
@@ -300,7 +300,7 @@ class AgpDevice:
     def _leave(self, say: Say) -> None:
         """A turn at work has ended here: the device may still be busy with it."""
         if say.session_id not in self._work:
-            self._pay(say.turn_id)
+            self._pay(say.session_id, say.turn_id)
         elif say.turn_id not in self._cancels:
             self._tell_cancel(say)
         self._go_on(say)
@@ -311,7 +311,7 @@ class AgpDevice:
         self._forget(ended)
         following = self._prompts.ended(session_id, ended.turn_id)
         while following is not None and self._is_over(following):
-            self._pay(following.turn_id)
+            self._pay(session_id, following.turn_id)
             following = self._prompts.ended(session_id, following.turn_id)
         if following is not None and self.line is not None:  # else it goes out on the next one
             self._at_work.begin(session_id, following.turn_id)
@@ -336,7 +336,7 @@ class AgpDevice:
         current = self._prompts.current(session_id)
         is_current = current is not None and current.turn_id == turn_id
         if self._cancels.pop(turn_id, None) is not None or is_current:
-            self._pay(turn_id)
+            self._pay(session_id, turn_id)
         if current is not None and is_current:
             self._go_on(current)
 
@@ -345,11 +345,11 @@ class AgpDevice:
         for turn_id, cancel in list(self._cancels.items()):
             if cancel.payload.session_id == session_id:
                 del self._cancels[turn_id]
-                self._pay(turn_id)
+                self._pay(session_id, turn_id)
 
-    def _pay(self, turn_id: str) -> None:
+    def _pay(self, session_id: str, turn_id: str) -> None:
         """No end is owed of this turn: it has come, or the device never had the prompt."""
-        self._core.tasks.spawn(self._core.turns.paid(turn_id), "turn paid")
+        self._core.recording.add(self.machine, session_id, self._core.turns.paid(turn_id))
 
     # --- Words ------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from trunkline.control.edges.myagent_returns import Returns
 from trunkline.control.edges.myagent_shared import Shared
 from trunkline.control.errors import Conflict, InvalidRequest
 from trunkline.control.sessions import NewMessage, NewSession, Session
-from trunkline.wire.answers import answer_of
+from trunkline.wire.answers import answer_of, kind_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Json, Uplink
 
@@ -68,20 +68,28 @@ class Commands:
         }
         self._out.check_room()
         session = await self._core.sessions.create(self._who, _convert(chosen, NewSession))
-        agent = session.agent_config
+        name = session.agent_config.get("name") or await self._group_name(session)
         self._out.say(
             Downlink(
                 names.SESSION_CREATED,
                 session_id=session.id,
                 content="The session is ready.",
                 metadata={
-                    "agent_name": agent.get("name") or session.title or session.runtime_type,
+                    "agent_name": name or session.title or session.runtime_type,
                     "agent_type": session.runtime_type,
                     "machine_id": session.machine_id,
                 },
             )
         )
         await self._follow(session.id, Place(0))
+
+    async def _group_name(self, session: Session) -> str | None:
+        """Of the group that one talks to, where it is one."""
+        assert session.machine_id is not None
+        machine = await self._core.machines.get(session.machine_id)
+        if machine.kind != "group":
+            return None
+        return (await self._core.groups.records.load(machine.id)).name
 
     async def _follow(self, session_id: str, place: Place) -> None:
         await self._out.follow(await self._core.log.open(session_id), place)
@@ -138,11 +146,11 @@ class Commands:
 
     async def _cancel(self, message: Uplink) -> None:
         session = await self._reached(message)
-        was_busy = await self._is_busy(session)
         given = message.content.get("reason") if isinstance(message.content, dict) else None
         reason = given if isinstance(given, str) and given else "user_cancelled"
-        await self._core.sessions.cancel(self._who, session.id, reason[: limits.NAME_CHARS_MAX])
-        if not was_busy:  # no turn's end will say so
+        reason = reason[: limits.NAME_CHARS_MAX]
+        if not await self._core.sessions.cancel(self._who, session.id, reason):
+            # No turn's end will say so.
             self._out.say(
                 Downlink(
                     names.INTERRUPTED,
@@ -159,7 +167,9 @@ class Commands:
             raise InvalidRequest("step_id is missing", code="MISSING_FIELD")
         session = await self._reached(message)
         approval = await find_question(self._core, self._who, session.id, message.step_id)
-        answer = answer_of(message.content, str(approval.request.get("kind") or "approve"))
+        asked = approval.request
+        kind = kind_of(asked.get("kind"), asked.get("options"))
+        answer = answer_of(message.content, kind)
         if answer is None:
             raise InvalidRequest("content is neither yes nor no, nor an answer")
         await self._core.sessions.answer(

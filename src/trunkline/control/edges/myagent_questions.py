@@ -19,11 +19,12 @@ _approvals = schema.approvals
 
 
 class QuestionNotFound(NotFound):
-    """Told by the step that the client named. `name`, for the audit, is the question's own id,
-    which is none of that client's business."""
+    """Told by the step that the client named, audited by the id in it. `name` is the question's
+    own id, which shows that there is one and is none of that client's business."""
 
-    def __init__(self, step_id: str, name: str) -> None:
+    def __init__(self, step_id: str, asked: str, name: str) -> None:
         super().__init__("approval", step_id)
+        self.asked = asked
         self.name = name
 
 
@@ -35,7 +36,7 @@ async def find_question(core: Core, who: Principal, session_id: str, step_id: st
     await core.recording.done(session_id)  # who answers what was just shown must find it
     name = await _name_of(core, asked, _approvals.c.session_id == session_id)
     if name is None:
-        raise QuestionNotFound(step_id, await _name_of(core, asked) or asked)
+        raise QuestionNotFound(step_id, asked, await _name_of(core, asked) or asked)
     return await core.approvals.find(who, name, session_id)
 
 

@@ -1,5 +1,6 @@
 """The steps of a turn as MyAgent messages: tool calls, questions to a person, plans."""
 
+from trunkline.wire.answers import kind_of
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Json
@@ -71,7 +72,7 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
     request_id = event.question_id
     if not request_id:
         return []
-    kind = event.kind if event.kind in ("select", "input") else "approve"
+    kind = kind_of(event.kind, event.options)
     name = text_of(event.tool_name)
     step_id = confirm_step(state.session_id, request_id, name or kind)
     state.underway.ask(request_id, step_id)
