@@ -129,6 +129,27 @@ def test_without_a_terminal_the_command_that_answers_is_shown(
     assert "session answer 'q 1;\\x1b[2J' --session s-1 --yes" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        ("input", '--yes --answer "…"\n'),
+        ("select", '--yes --answer "…"\n'),
+        ("confirm", "--yes\n"),
+        (None, "--yes\n"),
+    ],
+    ids=["input", "select", "confirm", "nothing said"],
+)
+def test_the_command_for_a_question_that_wants_text_has_a_place_for_it(
+    kind: str | None,
+    answer: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    chat._ask("s-1", Event(1, {"type": "approval_request", "request_id": "q", "kind": kind}))
+    assert capsys.readouterr().err.endswith(answer)
+
+
 async def test_a_cancel_that_fails_is_said(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     async with asyncio.timeout(BOUND_S):
         session = await desk.client.sessions.create()

@@ -148,6 +148,30 @@ def test_devices_and_yeaft_agents_are_let_in(cli: Cli) -> None:
         cli.ok("machine", "terminate", machine_id)
 
 
+def test_a_machine_goes_by_its_name_while_no_other_has_it(cli: Cli) -> None:
+    """By id, by a device's guid, or as `machine list` shows it."""
+    desk = cli.json("machine", "schedule", "--name", "my desk")["vm_id"]
+    phone = cli.json("machine", "add-device", "--guid", "named-phone")["machine_id"]
+    for name, meant in ((desk, desk), ("my desk", desk), ("named-phone", phone)):
+        session = cli.json("session", "create", "--machine", name)
+        assert session["machine_id"] == meant
+        cli.ok("session", "close", session["id"])
+    person = cli.json("person", "create", "dora", "--machine", "my desk")
+    assert person["machine_id"] == desk
+    other = cli.json("machine", "schedule", "--name", "my desk")["vm_id"]
+    for command in (("session", "create"), ("chat", "hello")):
+        refused = cli.run(*command, "--machine", "my desk")
+        assert refused.returncode == 1
+        assert "2 machines are named 'my desk'" in refused.stderr
+        assert desk in refused.stderr
+        assert other in refused.stderr
+    unknown = cli.run("session", "create", "--machine", "no such machine")
+    assert (unknown.returncode, "not found" in unknown.stderr) == (1, True)
+    cli.ok("person", "delete", person["id"])
+    for machine in (desk, other, phone):
+        cli.ok("machine", "terminate", machine)
+
+
 def test_a_key_comes_from_stdin_and_is_not_shown_again(cli: Cli) -> None:
     me = cli.json("user", "me")["user"]["id"]
     shown = cli.ok("user", "set-key", me, "openai", text="sk-very-secret-key\n")

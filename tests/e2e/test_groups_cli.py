@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.control import ADMIN, Control
+from tests.support.control import ADMIN, Control, TestUser
+from tests.support.group import ScriptedGroup, of
+from tests.support.sse import SseReader
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PROGRAM = Path(sys.executable).parent / "trunkline"
+BOUND_S = 60
 
 
 async def run(control: Control, *arguments: str) -> tuple[int, str]:
@@ -56,3 +59,37 @@ async def test_persons_and_groups_from_the_command_line(control: Control, tmp_pa
         await made(control, kind, "delete", record["id"])
         code, printed = await run(control, kind, "show", record["id"])
         assert (code, "not found" in printed) == (1, True)
+
+
+async def logged(reader: SseReader, kind: str, count: int) -> None:
+    """Waits until there are that many events of the type."""
+    await reader.until(lambda one: len(of(one, kind)) == count, f"{kind} {count}")
+
+
+async def test_a_chat_with_a_group_shows_each_answer_whole_under_its_name(user: TestUser) -> None:
+    team = await ScriptedGroup.make(user, "ann", "ben", name="pair")
+    process = await asyncio.create_subprocess_exec(
+        PROGRAM,
+        *("chat", "hello", "--session", team.session),
+        *("--url", user.control.url, "--token", user.token),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    ann, ben = team["ann"], team["ben"]
+    async with asyncio.timeout(BOUND_S), team.reader() as reader:
+        to_ann, to_ben = await ann.asked(), await ben.asked()
+        # Each step is in the group's log before the next one is taken: they do interleave.
+        for number, (person, asked) in enumerate(((ann, to_ann), (ben, to_ben), (ann, to_ann)), 1):
+            await person.vm.text(asked["session_id"], f"{person.name} speaks {number} ")
+            await logged(reader, "text_chunk", number)
+        for number, (person, asked) in enumerate(((ben, to_ben), (ann, to_ann)), 1):
+            await person.vm.event(asked["session_id"], type="execution_complete", content="…")
+            await logged(reader, "person_complete", number)
+        printed, _ = await process.communicate()
+    await team.leave()
+    assert process.returncode == 0
+    assert printed.decode().splitlines() == [
+        "ann is asked",
+        "ben is asked",
+        "ben: ben speaks 2 ",
+        "ann: ann speaks 1 ann speaks 3 ",
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import pytest_asyncio
+from structlog.testing import capture_logs
 
 from tests.support.alive import assert_alive, texts
 from tests.support.control import ControlProcess, TestUser
@@ -133,6 +134,30 @@ async def test_the_machine_is_offline_as_soon_as_its_line_broke_the_rules(
         await line.frame(TEXT, b"{}", masked=False)
         status = await reader.until_type("session_status")
         assert status["machine"] == "offline"
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        pytest.param(encode_frame(TEXT, b"{}", masked=False), 1002, id="unmasked"),
+        pytest.param(encode_frame(3, b"{}"), 1002, id="opcode"),
+        pytest.param(encode_frame(CLOSE, b"\x03\xe8\xff"), 1007, id="close reason"),
+        pytest.param(encode_frame(TEXT, b"", length=MAX + 1), 1009, id="length"),
+    ],
+)
+async def test_a_peers_mistake_is_logged_once_and_not_as_an_error_of_ours(
+    user: TestUser, caplog: pytest.LogCaptureFixture, frame: bytes, code: int
+) -> None:
+    line = RawWs(f"{user.ws_url}?user_id={user.id}")
+    with capture_logs() as logs:
+        # More than is parsed at once, so that there are mistakes behind the first.
+        async with await line.connect(behind=frame * 2000):
+            assert await line.closed() == code
+    (told,) = (one for one in logs if "rules of WebSocket" in one["event"])
+    assert (told["log_level"], told["code"]) == ("info", code)
+    assert told["reason"]
+    assert [one for one in logs if one["log_level"] == "error"] == []
+    assert [one for one in caplog.records if one.levelname in ("ERROR", "CRITICAL")] == []
 
 
 # --- Size ----------------------------------------------------------------------------------------

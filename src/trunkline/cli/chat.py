@@ -14,6 +14,7 @@ import typer
 
 from trunkline.cli import place
 from trunkline.cli.errors import CommandFailed
+from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.remote import AsJson, Data, Token, Url, failures
 from trunkline.control.redaction import one_line
 
@@ -34,7 +35,7 @@ def chat(
     model: Annotated[
         str | None, typer.Option(help="Model for a new session; demo and local need no key.")
     ] = None,
-    machine: Annotated[str | None, typer.Option(help="Id of a machine. [one online]")] = None,
+    machine: MachineName = None,
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Only watch the session.")] = False,
     url: Url = None,
@@ -92,7 +93,7 @@ async def _open(
     return await client.sessions.create(
         agent_id=agent,
         agent_config=_agent_config(agent, model),
-        machine_id=machine,
+        machine_id=await id_of_machine(client, machine),
         runtime_type=runtime,
     )
 
@@ -177,14 +178,21 @@ def _ask(session_id: str, event: "Event") -> "Answer | None":
     if not sys.stdin.isatty():
         name = shlex.quote(one_line(approval_name(event) or ""))
         command = f"trunkline session answer {name} --session {session_id} --yes"
+        if _wants_text(event):
+            command += ' --answer "…"'
         typer.echo(f"waits for an answer: {command}", err=True)
         return None
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        if event.data.get("kind") in ("input", "select"):
+        if _wants_text(event):
             return True, typer.prompt(question(event.data), err=True)
         return typer.confirm(question(event.data), default=False, err=True), None
     except (typer.Abort, KeyboardInterrupt):
         return False, None
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _wants_text(event: "Event") -> bool:
+    """Whether a yes alone is no answer."""
+    return event.data.get("kind") in ("input", "select")

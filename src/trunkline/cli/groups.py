@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli.agents import Model, Prompt, Runtime, text_of
+from trunkline.cli.machines import id_of_machine
 from trunkline.cli.output import Json
 from trunkline.cli.records import Records
 from trunkline.cli.remote import given, group, taken
@@ -15,20 +16,23 @@ if TYPE_CHECKING:
 persons = group("person", "Persons, who answer in groups.")
 groups = group("group", "Groups of persons.")
 
-MachineId = Annotated[str | None, typer.Option("--machine", help="The machine it lives on.")]
+Home = Annotated[
+    str | None, typer.Option("--machine", help="Where it lives: a machine's id, guid or name.")
+]
 Members = Annotated[
     list[str] | None, typer.Option("--person", help="Who is in it: an id or a name; repeatable.")
 ]
 
 
 async def _person(
-    _client: "Client",
+    client: "Client",
     prompt: Prompt = None,
     model: Model = None,
-    machine: MachineId = None,
+    machine: Home = None,
     runtime: Runtime = None,
 ) -> Json:
-    return given(prompt=text_of(prompt), model=model, machine_id=machine, runtime_type=runtime)
+    where = await id_of_machine(client, machine)
+    return given(prompt=text_of(prompt), model=model, machine_id=where, runtime_type=runtime)
 
 
 async def _group(client: "Client", person: Members = None) -> Json:

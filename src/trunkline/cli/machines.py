@@ -4,14 +4,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
 from trunkline.cli.tokens import User, user_of
+from trunkline.control.redaction import one_line
 
 if TYPE_CHECKING:
     from trunkline.client import Client
 
 app = group("machine", "Machines that run agents.")
+
+MachineName = Annotated[
+    str | None, typer.Option("--machine", help="A machine's id, guid or name. [one online]")
+]
+
+
+async def id_of_machine(client: "Client", named: str | None) -> str | None:
+    """A machine's name becomes its id; what is nobody's name is for the server to understand."""
+    if not named:
+        return named
+    machines = await taken(client.each("machines"), 0)
+    if any(one["id"] == named for one in machines):
+        return named
+    found = [one["id"] for one in machines if one["name"] == named]
+    if len(found) > 1:
+        raise CommandFailed(
+            f"{len(found)} machines are named {one_line(named)!r}: give the id of one of them "
+            f"({', '.join(found)})"
+        )
+    return found[0] if found else named
 
 
 @remote(app, "list", example="trunkline machine list")

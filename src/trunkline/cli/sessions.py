@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
 
@@ -29,12 +30,13 @@ async def list_sessions(
 async def create(
     client: "Client",
     agent: Annotated[str | None, typer.Option(help="Id of an agent.")] = None,
-    machine: Annotated[str | None, typer.Option(help="Id of a machine. [one online]")] = None,
+    machine: MachineName = None,
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
     title: Annotated[str | None, typer.Option(help="A title.")] = None,
 ) -> Record:
     """Make a session and pin it to a machine."""
-    body = given(agent_id=agent, machine_id=machine, runtime_type=runtime, title=title)
+    where = await id_of_machine(client, machine)
+    body = given(agent_id=agent, machine_id=where, runtime_type=runtime, title=title)
     return Record(await client.post("sessions", body=body))
 
 

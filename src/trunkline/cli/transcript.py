@@ -1,15 +1,21 @@
 """A session's events as a person reads them in a terminal. Text in, text out, no I/O.
 
-Whatever a model or a tool wrote is shown with its control characters escaped.
+Persons of a group are shown under their names, each answer whole. Whatever a model or a tool wrote
+is shown with its control characters escaped.
 """
 
 import json
 from typing import Any
 
+from trunkline.cli.persons import Persons, speaker
 from trunkline.client import Event
 from trunkline.control.redaction import one_line
 
 _SHORT_CHARS = 300
+_STEPS = frozenset(
+    # What a person said before them stands above them.
+    ("tool_call_start", "skill_call_start", "mcp_call_start", "approval_request")
+)
 
 
 def printable(text: str) -> str:
@@ -26,31 +32,63 @@ class Transcript:
         self._colours = colours
         self._at_start = True
         self._said_text = False
+        self._persons = Persons()
 
     def render(self, event: Event) -> str:
         """What to print for that event; empty for what a person need not see."""
+        if name := speaker(event.data):
+            return self._of_person(name, event)
+        return self._of_session(event)
+
+    def _of_person(self, name: str, event: Event) -> str:
+        data = event.data
+        match event.type:
+            case "text_chunk":
+                self._persons.said(data, _text(data.get("content")))
+                return ""
+            case "person_start":
+                return self._line(_asked(name, data.get("group")), "2")
+            case "person_complete":
+                answer = self._persons.done(data, _text(data.get("content")))
+                return self._answer(name, answer) + (
+                    self._line(f"{name}: (cancelled)", "33") if data.get("cancelled") else ""
+                )
+            case "person_error":
+                begun = self._answer(name, self._persons.done(data, ""))
+                return begun + self._line(f"{name}: error: {_text(data.get('error'))}", "31")
+            case kind if kind in _STEPS:
+                before = self._answer(name, self._persons.so_far(data))
+                return before + self._of_session(event, f"{name}: ")
+            case _:
+                return self._of_session(event, f"{name}: ")
+
+    def _of_session(self, event: Event, who: str = "") -> str:
+        """`who` stands before what a person does."""
         data = event.data
         match event.type:
             case "text_chunk":
                 self._said_text = True
                 return self._flow(_text(data.get("content")))
             case "thinking":
-                return self._line(_text(data.get("content")), "2")
+                return self._line(who + _text(data.get("content")), "2")
             case "tool_call_start" | "skill_call_start" | "mcp_call_start":
                 given = data.get("tool_input", data.get("arguments", data.get("input")))
-                return self._line(f"→ {_name(data)} {_short(given)}".rstrip(), "36")
+                return self._line(f"{who}→ {_name(data)} {_short(given)}".rstrip(), "36")
             case "tool_call_complete" | "skill_call_complete" | "mcp_call_complete":
-                return self._line(f"← {_name(data)} {_short(_result(data))}".rstrip(), "36")
+                return self._line(f"{who}← {_name(data)} {_short(_result(data))}".rstrip(), "36")
             case "tool_call_progress":
-                return self._line(_text(data.get("content")).rstrip("\n"), "2")
+                return self._line(who + _text(data.get("content")).rstrip("\n"), "2")
             case "approval_request":
                 return self._line(f"? {question(data)}", "33")
             case "approval_resolved":
-                return self._line("allowed" if data.get("confirmed") else "not allowed", "33")
+                return self._line(
+                    who + ("allowed" if data.get("confirmed") else "not allowed"), "33"
+                )
             case "file_created":
-                return self._line(f"file: {_short(data.get('path', data.get('name')))}", "36")
+                return self._line(f"{who}file: {_short(data.get('path', data.get('name')))}", "36")
             case "plan":
-                return self._line(f"plan: {_short(data.get('content', data.get('steps')))}", "36")
+                plan = data.get("content", data.get("steps"))
+                return self._line(f"{who}plan: {_short(plan)}", "36")
             case "session_status":
                 return self._line(_status(data), "33")
             case "user_message":
@@ -61,18 +99,31 @@ class Transcript:
                 return self._ending(data)
             case "execution_error":
                 self._said_text = False
+                _, left = self._left(data)
                 said = data.get("error", data.get("message", data.get("content")))
-                return self._line(f"error: {_text(said)}", "31")
+                return left + self._line(f"error: {_text(said)}", "31")
             case _:
                 return ""
 
     def _ending(self, data: dict[str, Any]) -> str:
-        said, self._said_text = self._said_text, False
+        was_heard, shown = self._left(data)
+        said, self._said_text = self._said_text or was_heard, False
         text = _text(data.get("final_response", data.get("content")))
-        shown = self._flow(text) if text and not said else ""
+        if text and not said:
+            shown += self._flow(text)
         if data.get("cancelled"):
             return shown + self._line("(cancelled)", "33")
         return shown + self._newline()
+
+    def _left(self, data: dict[str, Any]) -> tuple[bool, str]:
+        """Whether persons were heard in the turn that ends, and what is left of their words."""
+        was_heard, left = self._persons.turn_over(data)
+        return was_heard, "".join(self._answer(name, text) for name, text in left)
+
+    def _answer(self, name: str, text: str) -> str:
+        """What a person said, whole, under their name."""
+        text = text.strip("\n")
+        return self._line(f"{name}: {text}") if text else ""
 
     def _flow(self, text: str) -> str:
         shown = printable(text)
@@ -80,9 +131,9 @@ class Transcript:
             self._at_start = shown.endswith("\n")
         return shown
 
-    def _line(self, text: str, colour: str) -> str:
+    def _line(self, text: str, colour: str = "") -> str:
         shown = printable(text)
-        if self._colours:
+        if self._colours and colour:
             shown = f"\x1b[{colour}m{shown}\x1b[0m"
         before = self._newline()
         self._at_start = True
@@ -110,11 +161,19 @@ def _status(data: dict[str, Any]) -> str:
 
 
 def question(data: dict[str, Any]) -> str:
-    """What a session asks, in one line."""
+    """What a session, or one person in it, asks, in one line."""
+    who = f"{name}:" if (name := speaker(data)) else ""
     said = data.get("message") or data.get("prompt") or data.get("question")
-    name = data.get("tool_name")
-    tool = "" if name is None else f"{name} {_short(data.get('tool_input', data.get('args')))}"
-    return one_line(" ".join(part for part in (_text(said), tool) if part).strip() or "allow this?")
+    used = data.get("tool_name")
+    tool = "" if used is None else f"{used} {_short(data.get('tool_input', data.get('args')))}"
+    asked = " ".join(part for part in (_text(said), tool) if part).strip() or "allow this?"
+    return one_line(f"{who} {asked}".strip())
+
+
+def _asked(name: str, group: Any) -> str:
+    """Who is to speak, and on whose account if it was not the user who asked."""
+    by = group.get("by") if isinstance(group, dict) else None
+    return f"{name} is asked" + (f" by {one_line(_text(by))}" if by else "")
 
 
 def _name(data: dict[str, Any]) -> str:

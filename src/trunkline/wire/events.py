@@ -63,6 +63,9 @@ class SessionEvent(msgspec.Struct):
     agent: Any = None
     models: Any = None
     held: Any = None
+    problems: Any = None
+    degraded: Any = None
+    lost_events: Any = None
     echo: Any = None
     duration_ms: Any = None
     raw: msgspec.Raw = msgspec.Raw()

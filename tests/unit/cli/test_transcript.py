@@ -104,3 +104,8 @@ def test_a_question_names_the_tool_and_what_it_gets() -> None:
 def test_a_status_says_what_is_missing(fields: dict[str, object], shown: str) -> None:
     event = Event(id=1, data={"type": "session_status", **fields})
     assert shown in Transcript().render(event)
+
+
+def test_a_question_says_which_person_of_a_group_asks() -> None:
+    asked = question({"message": "Which one?", "person": {"id": "p-1", "name": "alice"}})
+    assert asked == "alice: Which one?"

@@ -222,6 +222,33 @@ def test_a_machine_that_is_away_is_told_only_to_who_waits() -> None:
     assert shown(SAID, END, away)[1:] == []
 
 
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ({"machine": "online", "problems": ["boom", "no disk"]}, ["boom", "no disk"]),
+        ({"problems": ["the tool server does not answer"]}, ["the tool server does not answer"]),
+        ({"machine": "degraded", "degraded": ["remote_mcp", "skills"]}, ["remote_mcp", "skills"]),
+        ({"degraded": ["remote_mcp"]}, ["remote_mcp"]),
+        ({"machine": "online", "lost_events": 3}, ["lost 3 events"]),
+        ({"machine": "gone", "message": "it was removed"}, ["it was removed"]),
+    ],
+    ids=["problems", "no machine named", "degraded", "only degraded", "lost", "message"],
+)
+def test_what_is_wrong_with_a_session_is_told_in_words_and_not_as_good_news(
+    status: Json, words: list[str]
+) -> None:
+    message = one({"type": "session_status", **status}, SAID)
+    assert message["event"] == "agent.thinking"
+    assert all(word in message["content"] for word in words)
+    assert "online" not in message["content"]
+
+
+@pytest.mark.parametrize("empty", [[], None, "x", {}], ids=repr)
+def test_a_machine_that_lacks_nothing_is_just_online(empty: Any) -> None:
+    back = {"type": "session_status", "machine": "online", "problems": empty, "degraded": empty}
+    assert one(back, SAID)["content"] == "The machine of this session is online."
+
+
 def test_persons_of_a_group_are_told_apart() -> None:
     person = {"id": "p1", "name": "Ada"}
     messages = shown(

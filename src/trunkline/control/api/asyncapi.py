@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trunkline import __version__
+from trunkline.control.api import asyncapi_yeaft as yeaft
+from trunkline.control.api.asyncapi_yeaft import Shape
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.myagent import messages as myagent
 from trunkline.wire.semibot.messages import DOWNLINK, UPLINK
-from trunkline.wire.yeaft import messages as yeaft
-from trunkline.wire.yeaft import names as yeaft_names
 
 Json = dict[str, Any]
 Kind = type[msgspec.Struct]
@@ -25,7 +25,7 @@ class _Message(NamedTuple):
     """Unique among all messages."""
     name: str
     """As on the wire."""
-    kind: Kind
+    shape: Shape
 
 
 class _Wire(NamedTuple):
@@ -48,25 +48,9 @@ def _named(prefix: str, kind: Kind, *names: str) -> tuple[_Message, ...]:
     return tuple(_Message(prefix + name, name, kind) for name in names)
 
 
-class Enveloped(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Passed on unread: `data` is between agent and client."""
-
-    type: str
-    conversation_id: str | None = None
-    session_id: str | None = None
-    data: Any = None
-
-
-def _yeaft(prefix: str, *names: str) -> tuple[_Message, ...]:
-    """Messages that have a struct of their own, by the default of its `type`, and others."""
-    structs = {
-        field.default: kind
-        for kind in vars(yeaft).values()
-        if isinstance(kind, type) and issubclass(kind, yeaft.Message)
-        for field in msgspec.structs.fields(kind)
-        if field.name == "type"
-    }
-    return tuple(_Message(prefix + name, name, structs.get(name, Enveloped)) for name in names)
+def _shaped(prefix: str, shapes: dict[str, Shape]) -> tuple[_Message, ...]:
+    """Messages that each have a shape of their own."""
+    return tuple(_Message(prefix + name, name, shape) for name, shape in shapes.items())
 
 
 def _events(*prefixes: str) -> list[str]:
@@ -107,16 +91,25 @@ _WIRES = {
         _named("", myagent.Uplink, *_events("user.")),
         _named("", myagent.Downlink, *_events("agent.", "system.", "plan.", "solver.")),
     ),
-    "yeaft": _Wire(
+    "yeaft_web": _Wire(
         "/ws/yeaft",
         {
-            "type": "`agent` or `web`.",
-            "id": "An agent's id.",
-            "token": "A web client's bearer token, where no cookie can carry it.",
+            "type": "`web`.",
+            "token": "A user's bearer token, where no header or cookie can carry it.",
         },
         ("type",),
-        _yeaft("yeaft.client.", *yeaft_names.FROM_CLIENTS),
-        _yeaft("yeaft.agent.", *yeaft_names.FROM_AGENTS),
+        _shaped("yeaft.client.", yeaft.FROM_WEB),
+        _shaped("yeaft.server.", yeaft.TO_WEB),
+    ),
+    "yeaft_agent": _Wire(
+        "/ws/yeaft",
+        {
+            "type": "`agent`.",
+            "id": "The agent's id; `name` or `instanceId` may carry it instead.",
+        },
+        ("type",),
+        _shaped("yeaft.agent.", yeaft.FROM_AGENTS),
+        _shaped("yeaft.command.", yeaft.TO_AGENTS),
     ),
 }
 
@@ -124,7 +117,7 @@ _WIRES = {
 def describe() -> Json:
     """The whole document."""
     listed = [message for wire in _WIRES.values() for message in (*wire.up, *wire.down)]
-    kinds = list(dict.fromkeys(message.kind for message in listed))
+    kinds = list(dict.fromkeys(one.shape for one in listed if not isinstance(one.shape, dict)))
     refs, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(kinds, refs, strict=True))
     operations: Json = {}
@@ -136,14 +129,14 @@ def describe() -> Json:
         "info": {
             "title": "Trunkline: every wire",
             "version": __version__,
-            "description": "JSON text frames. Yeaft: `up` from web clients, `down` from agents.",
+            "description": "JSON text frames; `up` to the control plane, `down` from it.",
             "license": {"name": "Apache-2.0"},
         },
         "defaultContentType": "application/json",
         "channels": {key: _channel(wire) for key, wire in _WIRES.items()},
         "operations": operations,
         "components": {
-            "messages": {one.key: _message(one, schema_of[one.kind]) for one in listed},
+            "messages": {one.key: _message(one, schema_of) for one in listed},
             "schemas": schemas,
         },
     }
@@ -165,13 +158,19 @@ def _channel(wire: _Wire) -> Json:
     }
 
 
-def _message(message: _Message, schema: Json) -> Json:
+def _message(message: _Message, schema_of: dict[Kind, Json]) -> Json:
+    shape = message.shape
+    if isinstance(shape, dict):
+        summary, payload = shape["description"], shape
+    else:
+        summary = (shape.__doc__ or "").strip().partition("\n")[0]
+        payload = schema_of[shape]
     return {
         "name": message.name,
         "title": message.key,
-        "summary": (message.kind.__doc__ or "").strip().partition("\n")[0],
+        "summary": summary,
         "contentType": "application/json",
-        "payload": schema,
+        "payload": payload,
     }
 
 

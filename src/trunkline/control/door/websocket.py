@@ -5,13 +5,16 @@ picows parses and unmasks frames; an edge's listener gets each as a callback, wi
 
 import asyncio
 import logging
+import sys
 from collections.abc import Iterable
 from typing import Any, Protocol, cast
 
+import structlog
 from picows import (
     WSAutoPingStrategy,
     WSCloseCode,
     WSListener,
+    WSProtocolError,
     WSTransport,
     WSUpgradeResponse,
     WSUpgradeResponseWithListener,
@@ -22,6 +25,7 @@ from trunkline import limits
 from trunkline.control.door.head import Head
 from trunkline.control.door.linger import close_politely
 
+_log = structlog.get_logger(__name__)
 _logger = logging.getLogger("picows")
 _READ_BUFFER_BYTES = 4096  # grows with the frames; an idle line keeps this
 
@@ -111,18 +115,32 @@ class _Polite:
 class _Watch(logging.LoggerAdapter[logging.Logger]):
     """picows' logger, and the one place where it says that it gives a connection up.
 
-    It closes on its own when a frame breaks RFC 6455, but goes on parsing for a moment. An adapter,
-    because picows would make a logger of its own for every connection.
+    It closes on its own when a frame breaks RFC 6455, but goes on parsing for a moment, and would
+    call each mistake that it finds there an error: any peer could fill the log with those. An
+    adapter, because picows would make a logger of its own for every connection.
     """
 
     def __init__(self, listener: WSListener) -> None:
         super().__init__(_logger, {})
         self._listener = listener
+        self._has_told = False
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
-        super().log(level, msg, *args, **kwargs)
-        if level >= logging.ERROR:
-            self._listener.on_ws_disconnected(cast(WSTransport, None))
+        if level < logging.ERROR:
+            super().log(level, msg, *args, **kwargs)
+            return
+        cause = sys.exc_info()[1]  # picows logs where it catches
+        if not isinstance(cause, WSProtocolError):
+            super().log(level, msg, *args, **kwargs)
+        elif not self._has_told:
+            self._has_told = True
+            _log.info(
+                "a peer broke the rules of WebSocket; closing its connection",
+                edge=type(self._listener).__name__,
+                code=int(cause.args[0]),
+                reason=str(cause.args[1]),
+            )
+        self._listener.on_ws_disconnected(cast(WSTransport, None))
 
 
 def send_close(transport: WSTransport, code: int, reason: str) -> None:

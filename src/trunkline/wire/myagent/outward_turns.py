@@ -86,17 +86,33 @@ def _failed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink
 
 def _status(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
     """Only while somebody waits for an answer: to a page that is idle, a thought means work."""
-    text = _STATUS.get(text_of(event.machine))
+    text = _status_text(event)
     if text is None or event.ready is not None or not state.underway.is_busy:
         return []
-    if event.held:
-        text = "The machine of this session is offline; the message waits for it."
     metadata = {
         "thinking_type": "analysis",
         "machine": event.machine,
         "held": True if event.held else None,
     }
-    return [Downlink(names.THINKING, content=text_of(event.message) or text, metadata=metadata)]
+    return [Downlink(names.THINKING, content=text, metadata=metadata)]
+
+
+def _status_text(event: SessionEvent) -> str | None:
+    """What a person should read about it. What does not work stands before the mere state of the
+    machine: a session may have a problem while its machine is online."""
+    if event.message:
+        return text_of(event.message)
+    if event.held:
+        return "The machine of this session is offline; the message waits for it."
+    if event.lost_events:
+        return f"The machine of this session lost {text_of(event.lost_events)} events here."
+    if isinstance(event.problems, list) and event.problems:
+        return "; ".join(map(text_of, event.problems))
+    text = _STATUS.get(text_of(event.machine))
+    if isinstance(event.degraded, list) and event.degraded:
+        missing = ", ".join(map(text_of, event.degraded))
+        return f"{text or ''} It works without: {missing}.".lstrip()
+    return text
 
 
 def _closed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:

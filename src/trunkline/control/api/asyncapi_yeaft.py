@@ -1,0 +1,218 @@
+"""What passes on the Yeaft wire, by who says it to whom, for the AsyncAPI document.
+
+A message that has a struct is described by it. Those that the edges read and write field by field
+stand in a table, in the notation of docs/protocols/yeaft.md: `name?` may be left out. More fields
+than those may come with any message.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from trunkline.wire.yeaft import messages, names
+
+Json = dict[str, Any]
+Shape = type[msgspec.Struct] | Json
+"""A struct, or a JSON schema that says in `description` what the message is."""
+
+_TYPES: Final[dict[str, tuple[str, ...]]] = {
+    "string": (
+        *("agentName", "answeredBy", "code", "conversationId", "error", "groupId", "message"),
+        *("mode", "prompt", "reason", "request", "role", "state", "status", "text", "title"),
+        *("userId", "vpId", "vpName"),
+    ),
+    "boolean": (
+        *("acceptPlaintext", "confirmed", "hasMore", "hasMoreMessages", "isProcessing"),
+        *("multiSelect", "plaintextOk", "positions", "silent", "success"),
+    ),
+    "array": (
+        *("agents", "attachments", "choices", "conversations", "dbMessages", "disallowedTools"),
+        *("folders", "history", "mentions", "messages", "questions", "sessions", "slashCommands"),
+    ),
+    "object": ("answers", "options", "providerOptions"),
+    "integer": ("eventId", "limit", "total", "turns"),
+    "null": ("sessionKey",),
+}
+_EVENT_IDS: Final = ("afterMessageId", "beforeId", "lastEventId")
+_FIELDS: Final[dict[str, Json]] = {
+    **{name: {"type": kind} for kind, fields in _TYPES.items() for name in fields},
+    **{name: {"type": ["string", "null"]} for name in ("agentId", "provider", "workDir")},
+    **{name: {"type": ["number", "string"]} for name in _EVENT_IDS},
+    "data": {"description": "Claude's stream-json: `assistant`, `user`, `system` or `result`."},
+}
+"""Fields that are not here may have any value: agents or clients fill them."""
+
+_ANSWER = "requestId?, clientMessageId?"
+_SAID = "conversationId?, text?, prompt?, attachments?, clientMessageId?, requestId?, workDir?"
+_OPENING = "agentId?, provider?, workDir?, options?, providerOptions?, disallowedTools?, title?"
+_READY = (
+    "conversationId, agentId?, provider?, workDir?, capabilities?, history?, hasMore?, "
+    "lastEventId?, isProcessing?, " + _ANSWER
+)
+_GROUP_CHAT = "groupId?, sessionId?, conversationId?, text?, mentions?, attachments?"
+_AGENTS_OWN = ("An agent's own: its fields are between it and its clients.", "conversationId?")
+_CLIENTS_WORDS = "`send_message`, as deployed software calls it."
+_WHOSE = "conversationId"
+
+_OF_WEB: Final[dict[str, tuple[str, str]]] = {
+    "client_hello": ("What the client can do.", "plaintextOk?, positions?, " + _ANSWER),
+    "ping": ("Asks for `pong`.", _ANSWER),
+    "list_agents": ("Asks for the machines of this person.", _ANSWER),
+    "get_agents": ("`list_agents`, as deployed clients call it.", _ANSWER),
+    "select_agent": ("Later messages without `agentId` mean it.", "agentId, silent?, " + _ANSWER),
+    "create_conversation": ("Opens a conversation.", _OPENING + ", conversationId?, " + _ANSWER),
+    "resume_conversation": (
+        "Takes a conversation up again: its history, or what came after `lastEventId`.",
+        "conversationId?, sessionId?, agentId?, lastEventId?, " + _ANSWER,
+    ),
+    "delete_conversation": ("Ends a conversation.", "conversationId?, " + _ANSWER),
+    "send_message": ("A person's message; opens a turn.", _SAID),
+    "chat": (_CLIENTS_WORDS, _SAID),
+    "execute": (_CLIENTS_WORDS, _SAID),
+    "yeaft_session_chat": ("A message to a group.", _GROUP_CHAT),
+    "cancel_execution": ("Stops the turn.", "conversationId?, " + _ANSWER),
+    "ask_user_answer": ("Answers a question.", "requestId, conversationId?, answer?, answers?"),
+    "yeaft_ask_user_answer": (
+        "`ask_user_answer`, under another name.",
+        "requestId, conversationId?, answer?, answers?",
+    ),
+    "list_conversations": ("Asks for conversations.", "agentId?, " + _ANSWER),
+    "get_conversations": ("`list_conversations`, as deployed clients call it.", "agentId?"),
+    "list_history_sessions": ("Asks for sessions of the past.", "agentId?, provider?, workDir?"),
+    "list_folders": ("Asks for the folders of sessions.", "agentId?, provider?, workDir?"),
+    "select_conversation": ("Follows a conversation.", "conversationId?, " + _ANSWER),
+    "sync_messages": (
+        "Asks for a page of history.",
+        "conversationId?, limit?, turns?, beforeId?, afterMessageId?, " + _ANSWER,
+    ),
+    "refresh_conversation": ("Asks whether a turn runs.", "conversationId?, " + _ANSWER),
+    "ping_session": ("Asks whether a session lives.", "conversationId?, " + _ANSWER),
+    "update_conversation_settings": ("Changes settings.", "conversationId?, title?, " + _ANSWER),
+}
+_TO_WEB: Final[dict[str, tuple[str, str]]] = {
+    "auth_result": (
+        "Whether the client is let in.",
+        "success, error?, sessionKey?, acceptPlaintext?, role?, userId?",
+    ),
+    "client_hello_ack": ("Answers `client_hello`.", "plaintextOk, " + _ANSWER),
+    "pong": ("Answers `ping`.", _ANSWER),
+    "agents_list": ("The machines of this person.", "agents, " + _ANSWER),
+    "agent_list": ("`agents_list`, as deployed clients know it.", "agents, " + _ANSWER),
+    "agent_selected": (
+        "Answers `select_agent`.",
+        "agentId, agentName, workDir?, capabilities?, conversations?, slashCommands?, " + _ANSWER,
+    ),
+    "agent_status": ("A machine is in another state.", "agentId?, conversationId?, state?"),
+    "conversation_pinned": (
+        "A new conversation, and the machine that it is on.",
+        "conversationId, agentId?, clientConversationId?, " + _ANSWER,
+    ),
+    "session_ready": ("A conversation can be talked to.", _READY + ", sessionId?, modelInfo?"),
+    "conversation_created": ("`session_ready` of a new one, to deployed clients.", _READY),
+    "conversation_resumed": (
+        "`session_ready` of one that was there, to deployed clients.",
+        _READY + ", dbMessages?, hasMoreMessages?",
+    ),
+    "conversation_list": ("Conversations.", "conversations, agentId?, " + _ANSWER),
+    "conversation_selected": ("Answers `select_conversation`.", "conversationId, " + _ANSWER),
+    "conversation_refresh": (
+        "Answers `refresh_conversation`.",
+        "conversationId, isProcessing, " + _ANSWER,
+    ),
+    "pong_session": ("Whether a session lives.", "conversationId, status, isProcessing"),
+    "sync_messages_result": (
+        "A page of history.",
+        "conversationId, messages, hasMore, total, lastEventId, mode, afterMessageId?, " + _ANSWER,
+    ),
+    "history_sessions_list": ("Sessions of the past.", "sessions?, provider?, workDir?"),
+    "folders_list": ("Folders of sessions.", "folders?, provider?, workDir?"),
+    "event_position": ("How far a conversation has come.", "conversationId, eventId"),
+    "claude_output": ("Output of an agent, or of the hub in its form.", "conversationId, data"),
+    "yeaft_output": (
+        "Output of one person of a group.",
+        "conversationId?, groupId?, vpId?, vpName?, data",
+    ),
+    "ask_user_question": (
+        "Asks a person.",
+        "conversationId, requestId, prompt?, choices?, multiSelect?, questions?, kind?, toolName?, "
+        "toolInput?, timeoutSeconds?",
+    ),
+    "ask_user_answered": (
+        "A question is settled: dialogs close.",
+        "conversationId, requestId, confirmed, answer?, answeredBy?, reason?",
+    ),
+    "turn_completed": ("A turn has ended; to deployed clients.", _WHOSE),
+    "execution_cancelled": ("A turn was cancelled; to deployed clients.", _WHOSE),
+    "conversation_closed": ("A conversation has ended.", "conversationId, reason?, " + _ANSWER),
+    "conversation_deleted": ("The same, to deployed clients.", _WHOSE),
+    "session_id_update": ("What an agent calls a conversation's session.", _WHOSE),
+    "error": (
+        "A message could not be served.",
+        "message, code?, conversationId?, request?, " + _ANSWER,
+    ),
+    **dict.fromkeys(("crew_output", "llm_config", "mcp_servers_list"), _AGENTS_OWN),
+    "yeaft_settings": _AGENTS_OWN,
+}
+
+
+def _shape(name: str, description: str, fields: str) -> Json:
+    listed = fields.split(", ") if fields else []
+    return {
+        "type": "object",
+        "description": description,
+        "required": ["type", *(one for one in listed if not one.endswith("?"))],
+        "properties": {
+            "type": {"const": name},
+            **{one: _FIELDS.get(one, {}) for one in (one.removesuffix("?") for one in listed)},
+        },
+    }
+
+
+def _shapes(table: dict[str, tuple[str, str]]) -> dict[str, Shape]:
+    """Every message of a table, under its old names too."""
+    old = {name: table[new] for name, new in names.ALIASES.items() if new in table}
+    return {name: _shape(name, *said) for name, said in {**table, **old}.items()}
+
+
+def _of(*kinds: type[messages.Message]) -> dict[str, Shape]:
+    """Structs by the name that they have by default."""
+    found: dict[str, Shape] = {}
+    for kind in kinds:
+        (name,) = (one.default for one in msgspec.structs.fields(kind) if one.name == "type")
+        found[str(name)] = kind
+    return found
+
+
+FROM_WEB: Final = _shapes(_OF_WEB)
+TO_WEB: Final = _shapes(_TO_WEB)
+FROM_AGENTS: Final[dict[str, Shape]] = {
+    **{name: TO_WEB[name] for name in sorted({*names.OUTPUT, *names.FROM_AGENTS} & {*TO_WEB})},
+    **{name: TO_WEB[name] for name in ("history_sessions_list", "folders_list")},
+    **_of(messages.Auth, messages.Question, messages.AgentStatus, messages.ConversationList),
+    **_shapes({"agent_sync_complete": ("The agent has said all that it had kept.", "")}),
+    **dict.fromkeys(
+        ("session_ready", "conversation_created", "conversation_resumed"), messages.Ready
+    ),
+    **dict.fromkeys(
+        (
+            *("turn_completed", "execution_cancelled", "session_id_update"),
+            *("conversation_closed", "conversation_deleted"),
+        ),
+        messages.Ended,
+    ),
+    **_shapes({"error": ("Something did not work.", "conversationId?, message?, error?")}),
+}
+TO_AGENTS: Final[dict[str, Shape]] = {
+    **_of(messages.AuthRequired, messages.Registered, messages.ErrorMessage),
+    **_of(messages.CreateConversation, messages.ResumeConversation, messages.DeleteConversation),
+    **_of(messages.SendMessage, messages.Execute, messages.TransferFiles),
+    **_of(messages.CancelExecution, messages.AskUserAnswer),
+    **{
+        name: FROM_WEB[name]
+        for name in (
+            *("yeaft_session_chat", "list_history_sessions", "list_folders"),
+            "update_conversation_settings",
+        )
+    },
+}
+"""What clients say that the hub does not know passes to agents as it came, besides these."""

@@ -1,0 +1,105 @@
+"""The Yeaft wire in the AsyncAPI document: every name of its page, on the side that says it."""
+
+import re
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from trunkline.control.api import asyncapi
+from trunkline.control.edges.yeaft_web import HANDLERS
+from trunkline.wire.yeaft import names, web
+
+PAGE = (Path(__file__).parents[4] / "docs/protocols/yeaft.md").read_text(encoding="utf-8")
+DOCUMENT = asyncapi.describe()
+NOT_SENT = {"conversations_list"}  # reserved: the answer is called `conversation_list`
+KNOWN = {*names.RELEASED, *names.ALIASES, *web.ADDED} - NOT_SENT
+
+
+def said(operation: str) -> set[str]:
+    """The names that go one way on one channel."""
+    keys = (one["$ref"].rpartition("/")[2] for one in DOCUMENT["operations"][operation]["messages"])
+    return {DOCUMENT["components"]["messages"][key]["name"] for key in keys}
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def words(text: str) -> set[str]:
+    """What stands in backticks, by itself or before its fields."""
+    return set(re.findall(r"`([a-z]+(?:_[a-z]+)*)(?: \{[^`]*)?`", text))
+
+
+def column(text: str, number: int) -> set[str]:
+    rows = (
+        re.split(r" \|(?= |$)", line[2:]) for line in text.splitlines() if line.startswith("| ")
+    )
+    return {
+        word
+        for row in rows
+        if "server's own words" not in " ".join(row)
+        for word in words(row[number])
+    }
+
+
+def test_what_the_page_says_that_web_clients_say_is_in_the_document() -> None:
+    listed = column(section("What a web client says"), 0)
+    assert {"send_message", "list_agents", "ping_session"} <= listed
+    assert listed <= said("yeaft_web.up")
+    assert {"client_hello", "ping"} <= said("yeaft_web.up")
+
+
+def test_what_the_page_says_that_web_clients_hear_is_in_the_document() -> None:
+    listed = column(section("What a web client says"), 2) | column(
+        section("What a web client hears"), 1
+    )
+    from_clients = said("yeaft_web.up") - said("yeaft_web.down")
+    heard = (listed & KNOWN) - from_clients
+    assert {"conversation_pinned", "ask_user_answered", "conversation_closed"} <= heard
+    assert heard <= said("yeaft_web.down")
+    assert {"auth_result", "client_hello_ack", "event_position", "error"} <= said("yeaft_web.down")
+
+
+def test_what_the_page_says_of_agents_is_in_the_document() -> None:
+    part = section("Agents: getting in")
+    up = column(part, 0) & KNOWN
+    assert {"claude_output", "turn_completed", "ask_user_question"} <= up
+    assert up <= said("yeaft_agent.up")
+    assert {"auth", "agent_sync_complete", "conversation_list"} <= said("yeaft_agent.up")
+    down = words(part.partition("**Down.**")[2].partition("**Coming back.**")[0]) & KNOWN
+    answers = {"session_ready", "conversation_created", "conversation_list"}
+    assert down - answers <= said("yeaft_agent.down")
+    assert {"auth_required", "registered", "error"} <= said("yeaft_agent.down")
+
+
+def test_no_name_of_the_wire_is_missing() -> None:
+    sides = ("yeaft_web.up", "yeaft_web.down", "yeaft_agent.up", "yeaft_agent.down")
+    everything = set().union(*(said(side) for side in sides))
+    assert everything >= KNOWN
+    assert set(HANDLERS) <= said("yeaft_web.up")
+    servers = said("yeaft_web.down") | said("yeaft_agent.down")
+    assert servers >= names.SERVERS - NOT_SENT
+
+
+def test_agents_are_told_apart_from_pages() -> None:
+    secrets = {"auth", "registered", "auth_required", "transfer_files"}
+    assert not secrets & (said("yeaft_web.up") | said("yeaft_web.down"))
+    # What only the server says is refused from agents, and so is not theirs to say.
+    assert not names.SERVERS & said("yeaft_agent.up")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "auth_result"},
+        {"type": "auth_result", "success": "yes"},
+        {"type": "event_position", "conversationId": "c", "eventId": "five"},
+        {"type": "ask_user_answered", "conversationId": "c", "confirmed": True},
+        {"type": "agents_list", "agents": {}},
+    ],
+    ids=lambda message: "-".join(message),
+)
+def test_a_message_that_lacks_or_bends_a_field_does_not_fit(message: dict[str, object]) -> None:
+    payload = DOCUMENT["components"]["messages"][f"yeaft.server.{message['type']}"]["payload"]
+    assert not jsonschema_rs.is_valid({**payload, "components": DOCUMENT["components"]}, message)
