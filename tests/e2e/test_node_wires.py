@@ -177,6 +177,7 @@ async def test_a_conversation_is_made_talked_to_and_asks_before_a_dangerous_tool
     await server.say("send_message", conversationId="c-1", text="Write it.")
     asked = await server.first("ask_user_question", "c-1")
     assert asked["choices"] == ["yes", "no"]
+    assert WRITE.arguments["command"] in asked["prompt"], "nobody says yes unseen"
     assert not proof.exists()
     await server.say("ask_user_answer", requestId=asked["requestId"], answer="yes")
     result = await server.result("c-1")

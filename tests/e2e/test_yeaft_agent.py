@@ -8,6 +8,7 @@ import pytest_asyncio
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
+from tests.support.yeaft_web import web_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -35,12 +36,18 @@ async def test_a_session_becomes_a_conversation_with_the_fields_of_both_dialects
 ) -> None:
     session = await user.session(
         machine_id=agent.id,
-        session_config={"provider": "copilot", "workDir": "/srv/other", "options": {"a": 1}},
+        session_config={
+            "provider": "copilot",
+            "workDir": "/srv/other",
+            "options": {"a": 1},
+            "yeaft": {"zzz": {"b": 2}},
+        },
     )
     created = await agent.expect("create_conversation")
     assert created["conversationId"] == session
     assert (created["provider"], created["workDir"]) == ("copilot", "/srv/other")
     assert created["options"] == created["providerOptions"] == {"a": 1}
+    assert created["zzz"] == {"b": 2}
     assert created["userId"] == user.id
     assert created["username"]
 
@@ -142,6 +149,29 @@ async def test_a_question_is_answered_by_any_client(user: TestUser, agent: Scrip
             "answer": "B",
             "confirmed": True,
         }
+
+
+@pytest.mark.parametrize("is_yes", [True, False])
+async def test_a_question_for_approval_shows_its_tool_to_everybody(
+    user: TestUser, agent: ScriptedAgent, is_yes: bool
+) -> None:
+    session = await user.session(machine_id=agent.id)
+    await user.say(session, "go")
+    await agent.prompt("go")
+    tool = {"kind": "approve", "toolName": "bash", "toolInput": {"command": "rm -r a"}}
+    async with user.reader(session) as reader, web_of(user) as web:
+        await web.send("resume_conversation", conversationId=session)
+        request_id = f"q-{session}"
+        await agent.ask(session, request_id, "May I?", choices=["yes", "no"], **tool)
+        asked = await reader.until_type("approval_request")
+        assert (asked["kind"], asked["tool_name"]) == ("approve", "bash")
+        assert asked["tool_input"] == {"command": "rm -r a"}
+        shown = await web.expect("ask_user_question")
+        assert {name: shown[name] for name in tool} == tool
+        word = "yes" if is_yes else "no"
+        await web.send("ask_user_answer", requestId=request_id, answer=word)
+        heard = await agent.expect("ask_user_answer")
+        assert (heard["confirmed"], heard["answer"]) == (is_yes, "yes" if is_yes else "")
 
 
 @pytest.mark.proves("notes-3-questions-and-answers")

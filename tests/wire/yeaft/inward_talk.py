@@ -59,5 +59,5 @@ def result(subtype: str = "success", **fields: Any) -> Json:
     return output(type="result", subtype=subtype, **fields)
 
 
-def message(kind: str, **fields: Any) -> Json:
+def message(kind: str, /, **fields: Any) -> Json:
     return {"type": kind, "conversationId": ID, **fields}

@@ -231,6 +231,35 @@ def test_the_agents_own_id_is_learnt_from_whatever_names_it() -> None:
     assert state.remote_id == "own-3"
 
 
+def progress(call_id: Any, content: Any = "half") -> dict[str, Any]:
+    return output(type="system", subtype="tool_progress", tool_use_id=call_id, content=content)
+
+
+def test_the_progress_of_a_tool_is_shown_under_the_tools_name() -> None:
+    state = conversation()
+    heard(state, assistant({"type": "tool_use", "id": "c", "name": "bash", "input": {}}))
+    (event,) = heard(state, progress("c"))
+    assert event == {
+        "type": "tool_call_progress",
+        "tool_call_id": "c",
+        "tool_name": "bash",
+        "content": "half",
+        "turn_id": TURN,
+    }
+    (odd,) = heard(state, progress("c", {"a": 1}))
+    assert odd["content"] == '{"a":1}'
+
+
+@pytest.mark.parametrize("call_id", ["c", "", None, 5, ["c"]])
+def test_the_progress_of_a_tool_of_no_turn_or_another_is_kept_as_foreign(call_id: Any) -> None:
+    state = conversation()
+    heard(state, assistant({"type": "tool_use", "id": "c", "name": "bash", "input": {}}))
+    state.begin("another")
+    (event,) = heard(state, progress(call_id))
+    assert event["type"] == "foreign"
+    assert not state.has_spoken
+
+
 def test_system_words_are_kept_and_errors_among_them_are_shown() -> None:
     state = conversation()
     (init,) = heard(state, output(type="system", subtype="init", tools=["bash"]))

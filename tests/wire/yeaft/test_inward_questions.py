@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.wire.yeaft import outward_lines as outward
 from tests.wire.yeaft.inward_talk import ID, TURN, conversation, heard, message
 from trunkline.wire.yeaft.codec import encode
 from trunkline.wire.yeaft.questions import answer_message
@@ -68,6 +69,62 @@ def test_an_odd_question_is_still_one_that_a_person_can_answer(fields: dict[str,
     assert isinstance(event["message"], str)
     assert all(isinstance(one, str) for one in event.get("options", []))
     assert len(event.get("options", [])) <= 50
+
+
+APPROVAL = {"request_id": "q-1", "kind": "approve", "message": "May I use bash?"}
+TOOL = {"tool_name": "bash", "tool_input": {"command": "rm -r a", "n": 1.5, "é": [None]}}
+
+
+@pytest.mark.parametrize("is_deployed", [False, True])
+@pytest.mark.parametrize("tool", [TOOL, {"tool_name": "bash", "tool_input": {"x": "y" * 9_000}}])
+def test_what_our_own_machines_ask_is_the_same_question_here(
+    is_deployed: bool, tool: dict[str, Any]
+) -> None:
+    told = outward.messages(
+        outward.line("approval_request", **APPROVAL, **tool), deployed=is_deployed
+    )
+    (event,) = heard(conversation(), {**told[-1], "conversationId": ID})
+    assert event == {
+        "type": "approval_request",
+        **APPROVAL,
+        **tool,
+        "timeout_seconds": 300.0,
+        "turn_id": TURN,
+    }
+
+
+@pytest.mark.parametrize("choices", [None, [], ["yes", "no"]])
+def test_a_question_for_approval_names_its_tool(choices: Any) -> None:
+    event = asked(
+        prompt="Run it?", choices=choices, kind="approve", toolName="bash", toolInput={"c": "ls"}
+    )
+    assert (event["kind"], event["message"]) == ("approve", "Run it?")
+    assert (event["tool_name"], event["tool_input"]) == ("bash", {"c": "ls"})
+    assert "options" not in event
+
+
+def test_an_approval_with_choices_of_its_own_is_a_selection_among_them() -> None:
+    event = asked(prompt="Run it?", choices=["once", "always", "no"], kind="approve")
+    assert (event["kind"], event["options"]) == ("select", ["once", "always", "no"])
+
+
+def test_several_questions_are_no_approval() -> None:
+    event = asked(questions=[{"question": "A?"}, {"question": "B?"}], kind="approve")
+    assert (event["kind"], event["questions"]) == ("input", ["A?", "B?"])
+
+
+@pytest.mark.parametrize("odd", [5, True, ["approve"], {"approve": 1}, "", "Approve", "x" * 5_000])
+def test_odd_fields_of_a_tool_hide_no_question(odd: Any) -> None:
+    event = asked(prompt="x", kind=odd, toolName=odd, toolInput=[odd])
+    assert (event["kind"], event["message"]) == ("input", "x")
+    assert "tool_input" not in event
+    assert len(event.get("tool_name", "")) <= 200
+
+
+def test_half_a_character_in_an_input_hides_no_question() -> None:
+    told = message("ask_user_question", requestId="q", kind="approve", toolInput={"a": "\ud800"})
+    (event,) = heard(conversation(), told)
+    assert (event["kind"], event["tool_input"]) == ("approve", {"a": "?"})
 
 
 @pytest.mark.parametrize("request_id", [None, 5, {"a": 1}, ["q"]])

@@ -1,8 +1,12 @@
 """Questions to the person, and the persons of a group, on their way to web clients (002)."""
 
+import json
+from typing import Any
+
 import pytest
 
 from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, kinds, line, messages
+from trunkline.wire.yeaft.questions import INPUT_CHARS_MAX
 
 ASKED = line(
     "approval_request",
@@ -27,7 +31,7 @@ def test_a_question_for_approval_is_a_choice_of_yes_and_no() -> None:
             "type": "ask_user_question",
             "conversationId": CONVERSATION,
             "requestId": "q-1",
-            "prompt": "Run rm?",
+            "prompt": 'Run rm?\n{"cmd":"rm"}',
             "choices": ["yes", "no"],
             "multiSelect": False,
             "kind": "approve",
@@ -36,6 +40,38 @@ def test_a_question_for_approval_is_a_choice_of_yes_and_no() -> None:
             "timeoutSeconds": 300,
         }
     ]
+
+
+def asked_for(**fields: Any) -> str:
+    """What pages show of a question."""
+    question = {"kind": "approve", "message": "May I?", "tool_name": "bash", **fields}
+    (found,) = messages(line("approval_request", request_id="q", **question))
+    assert isinstance(found["prompt"], str)
+    return found["prompt"]
+
+
+@pytest.mark.parametrize("nothing", [{}, {"tool_input": None}, {"tool_input": {}}])
+def test_a_tool_without_an_input_is_asked_for_in_its_own_words(nothing: dict[str, Any]) -> None:
+    assert asked_for(**nothing) == "May I?"
+
+
+def test_an_input_that_is_too_long_to_show_says_how_much_is_missing() -> None:
+    command = "x" * 5_000
+    shown = asked_for(tool_input=command)
+    head, _, told = shown.partition("… ")
+    assert head == "May I?\n" + "x" * INPUT_CHARS_MAX
+    assert told == f"({5_000 - INPUT_CHARS_MAX} more characters)"
+
+
+@pytest.mark.parametrize("odd", [5, True, ["rm", "-r"], "rm -r", {"a": {"b": [None]}}])
+def test_an_input_of_any_form_is_shown(odd: Any) -> None:
+    given = odd if isinstance(odd, str) else json.dumps(odd, separators=(",", ":"))
+    assert asked_for(tool_input=odd) == f"May I?\n{given}"
+
+
+@pytest.mark.parametrize("more", [{"kind": "input"}, {"kind": "select"}, {"kind": None}])
+def test_questions_for_words_and_choices_show_no_input(more: dict[str, Any]) -> None:
+    assert asked_for(tool_input={"question": "May I?"}, options=["A"], **more) == "May I?"
 
 
 @pytest.mark.proves("002-7-question")
@@ -80,7 +116,7 @@ def test_deployed_clients_get_the_question_at_its_tool_call_and_as_questions() -
     assert question["questions"] == block["input"]["questions"]
     assert question["questions"] == [
         {
-            "question": "Run rm?",
+            "question": 'Run rm?\n{"cmd":"rm"}',
             "header": "",
             "options": [
                 {"label": "yes", "description": ""},

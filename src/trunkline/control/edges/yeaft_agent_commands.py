@@ -8,11 +8,15 @@ from msgspec import UNSET, UnsetType
 from trunkline.control.commands import Say, Start
 from trunkline.control.services.config import DEFAULT_RUNTIME
 from trunkline.wire.yeaft.agent import Talk, message_of
+from trunkline.wire.yeaft.codec import encode
 from trunkline.wire.yeaft.messages import CreateConversation, ResumeConversation
 
 DEFAULT_PROVIDER = "claude-code"
 
 Json = dict[str, Any]
+
+_OURS = {"resume", *(one.encode_name for one in msgspec.structs.fields(ResumeConversation))}
+"""Names that a client's own fields do not have in an agent's opening."""
 
 
 def create(start: Start, *, user_id: str, username: str, work_dir: str) -> CreateConversation:
@@ -43,10 +47,16 @@ def resume(created: CreateConversation, talk: Talk) -> ResumeConversation:
     return ResumeConversation(**opening, session_id=own, claude_session_id=own)
 
 
+def opening(start: Start, message: CreateConversation | ResumeConversation) -> bytes:
+    """With what a client said besides when it created the session: the agent may know more of its
+    words than we do."""
+    more = {name: value for name, value in _own(start).items() if name not in _OURS}
+    return encode({**more, **msgspec.to_builtins(message)})
+
+
 def resumed(start: Start) -> str:
     """The agent's own session that a client chose from its history to go on with, if it did."""
-    own = start.session_config.get("yeaft")
-    chosen = own.get("resume") if isinstance(own, dict) else None
+    chosen = _own(start).get("resume")
     found = chosen.get("sessionId") if isinstance(chosen, dict) else None
     return found if isinstance(found, str) else ""
 
@@ -59,6 +69,11 @@ def say(talk: Talk, command: Say) -> bytes:
     if "mentions" in metadata:
         more.setdefault("mentions", metadata["mentions"])
     return message_of(talk, command.message, metadata.get("attachments"), more)
+
+
+def _own(start: Start) -> Json:
+    own = start.session_config.get("yeaft")
+    return own if isinstance(own, dict) else {}
 
 
 def _provider(runtime_type: str) -> str:

@@ -222,7 +222,7 @@ class AgentTalk:
         start = await self._core.machines.delivery.starter(conversation.session_id)
         if start is not None and not self._is_over and conversation.phase is Phase.RESUMING:
             created = self._created(start, conversation)
-            self._send(encode(words.resume(created, conversation.talk)))
+            self._send(words.opening(start, words.resume(created, conversation.talk)))
 
     def create_instead(self, conversation: Conversation) -> None:
         """The agent cannot take it up: it has forgotten it, and begins it anew."""
@@ -247,9 +247,9 @@ class AgentTalk:
         remote_id = words.resumed(start)
         if remote_id and not conversation.inward.dialect:
             conversation.inward.remote_id = remote_id
-            self._send(encode(words.resume(message, conversation.talk)))
+            self._send(words.opening(start, words.resume(message, conversation.talk)))
         else:
-            self._send(encode(message))
+            self._send(words.opening(start, message))
         wait_s = limits.SESSION_START_TIMEOUT_S
         conversation.wait(self._loop.call_later(wait_s, self._not_started, conversation))
 

@@ -128,7 +128,7 @@ def _output(state: Inward, envelope: Envelope, person: Person | None, ts: int) -
         case "result":
             return result(state, output, person, ts)
         case "system":
-            return _system(state, output, ts)
+            return _system(state, output, person, ts)
     return []
 
 
@@ -181,9 +181,11 @@ def _tool_result(state: Inward, block: Block, person: Person | None) -> Event | 
     )
 
 
-def _system(state: Inward, output: Output, ts: int) -> list[str]:
+def _system(state: Inward, output: Output, person: Person | None, ts: int) -> list[str]:
     if isinstance(output.session_id, str) and output.session_id:
         state.remote_id = output.session_id[:NAME_CHARS_MAX]
+    if output.subtype == "tool_progress":
+        return _progress(state, output, person, ts)
     if output.subtype != "error":
         return []
     said = output.message if isinstance(output.message, str) else output.error
@@ -194,6 +196,23 @@ def _system(state: Inward, output: Output, ts: int) -> list[str]:
             "session_status", machine="online", problems=[problem], turn_id=state.turn_id, ts=ts
         )
     ]
+
+
+def _progress(state: Inward, output: Output, person: Person | None, ts: int) -> list[str]:
+    """What a tool of this turn has put out so far: Trunkline's addition, of our own machines."""
+    call_id = events.text_of(output.tool_use_id)
+    name = state.tool_of(call_id)
+    if name is None or state.doubt is Doubt.WORDS:
+        return []
+    state.spoke()
+    event = Event(
+        "tool_call_progress",
+        tool_call_id=call_id,
+        tool_name=name,
+        content=events.text_of(output.content),
+        person=person,
+    )
+    return [line_of(state, event, ts)]
 
 
 # --- The rest -------------------------------------------------------------------------------------
@@ -229,6 +248,8 @@ def _question(state: Inward, message: Question, ts: int) -> str:
         options=question.options or None,
         multi_select=question.multi_select or None,
         questions=question.questions or None,
+        tool_name=question.tool_name,
+        tool_input=question.tool_input,
         timeout_seconds=state.question_timeout_s,
         turn_id=state.turn_id,
         ts=ts,

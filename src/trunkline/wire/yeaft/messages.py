@@ -164,7 +164,8 @@ class Ready(OfSession, kw_only=True):
 
 
 class Question(Message, kw_only=True):
-    """`ask_user_question`: one `prompt`, or a list of `questions` with options of their own."""
+    """`ask_user_question`: one `prompt`, or a list of `questions` with options of their own. The
+    last three are Trunkline's addition."""
 
     type: str = "ask_user_question"
     conversation_id: str
@@ -173,6 +174,9 @@ class Question(Message, kw_only=True):
     choices: Any = None
     multi_select: Any = None
     questions: Any = None
+    kind: Any = None
+    tool_name: Any = None
+    tool_input: Any = None
 
 
 class Ended(OfSession, kw_only=True):

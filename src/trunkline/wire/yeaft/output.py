@@ -52,6 +52,8 @@ class Output(msgspec.Struct, gc=False):
     num_turns: Any = None
     usage: Any = None
     error: Any = None
+    tool_use_id: Any = None
+    content: Any = None
 
     @property
     def blocks(self) -> list[Block]:

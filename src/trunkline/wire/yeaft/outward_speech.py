@@ -8,8 +8,7 @@ from typing import Any
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.outward_state import Outward, fields_of, keep
-
-YES_NO = ["yes", "no"]
+from trunkline.wire.yeaft.questions import YES_NO, prompt_of
 
 
 def text(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -94,7 +93,8 @@ def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     request_id = event.question_id
     if not request_id:
         return []
-    prompt = text_of(event.message) or text_of(event.tool_name) or "?"
+    message = text_of(event.message) or text_of(event.tool_name) or "?"
+    prompt = prompt_of(message, event.kind, event.options, event.given_input)
     choices = [_label(one) for one in event.options] if isinstance(event.options, list) else []
     if not choices and event.kind not in ("input", "select"):
         choices = YES_NO

@@ -1,18 +1,26 @@
 """Questions of an agent to its user, and their answers: `ask_user_question`, `ask_user_answer`.
 
 A question has one `prompt`, or comes as a list of `questions`, each with options of its own; its
-answer goes back in the same form.
+answer goes back in the same form. Whether a tool may be used is a question too; its `kind`,
+`toolName` and `toolInput` are Trunkline's addition.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from trunkline.wire import events
+from trunkline.wire.answers import kind_of
 from trunkline.wire.yeaft.messages import AskUserAnswer, Question
+
+YES_NO: Final = ["yes", "no"]
+INPUT_CHARS_MAX: Final = 2_000
+"""Of a tool's input, as a question shows it."""
 
 _OPTIONS_MAX = 50
 _QUESTIONS_MAX = 20
+_NAME_CHARS_MAX = 200
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -23,13 +31,48 @@ class Asked(msgspec.Struct, frozen=True):
     multi_select: bool
     questions: list[str]
     """The names under which the answers are wanted; empty where one answer is."""
+    kind: str = ""
+    tool_name: str | None = None
+    tool_input: dict[str, Any] | None = None
 
-    @property
-    def kind(self) -> str:
-        return "select" if self.options else "input"
+
+def prompt_of(message: str, kind: Any, options: Any, tool_input: Any) -> str:
+    """A question for pages that show its text and no more: nobody may have to say yes to a tool
+    without seeing what it is about to do."""
+    if kind_of(kind, options) != "approve":
+        return message
+    return message + _shown(tool_input)
+
+
+def _shown(tool_input: Any) -> str:
+    text = "" if tool_input in (None, {}) else events.text_of(tool_input)
+    cut = len(text) - INPUT_CHARS_MAX
+    if cut > 0:
+        text = f"{text[:INPUT_CHARS_MAX]}… ({cut} more characters)"
+    return f"\n{text}" if text else ""
 
 
 def asked(question: Question) -> Asked:
+    found = _asked(question)
+    name, given = question.tool_name, question.tool_input
+    tool_name = name[:_NAME_CHARS_MAX] if isinstance(name, str) and name else None
+    tool_input = given if isinstance(given, dict) else None
+    is_approval = question.kind == "approve" and found.options in ([], YES_NO)
+    if not is_approval or len(found.questions) > 1:
+        kind = "select" if found.options else "input"
+        return replace(found, kind=kind, tool_name=tool_name, tool_input=tool_input)
+    return Asked(
+        found.message.removesuffix(_shown(tool_input)),  # `prompt_of` shows it again
+        [],
+        False,
+        found.questions,
+        "approve",
+        tool_name,
+        tool_input,
+    )
+
+
+def _asked(question: Question) -> Asked:
     listed = question.questions
     if question.prompt is None and isinstance(listed, list):
         return _asked_many([one for one in listed if isinstance(one, dict)][:_QUESTIONS_MAX])

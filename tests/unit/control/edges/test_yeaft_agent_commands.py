@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.control.commands import Say, Start
-from trunkline.control.edges.yeaft_agent_commands import create, resume, say
+from trunkline.control.edges.yeaft_agent_commands import create, opening, resume, say
 from trunkline.wire.yeaft.agent import Talk
 from trunkline.wire.yeaft.codec import encode
 
@@ -24,10 +24,9 @@ def start_of(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> Star
 
 
 def told(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> dict[str, Any]:
-    made = create(
-        start_of(runtime_type, **configs), user_id="u", username="ada", work_dir="/srv/own"
-    )
-    found: dict[str, Any] = json.loads(encode(made))
+    start = start_of(runtime_type, **configs)
+    made = create(start, user_id="u", username="ada", work_dir="/srv/own")
+    found: dict[str, Any] = json.loads(opening(start, made))
     return found
 
 
@@ -106,6 +105,38 @@ def test_a_conversation_is_taken_up_under_all_its_names_with_what_it_was_created
     unnamed = json.loads(encode(resume(created, Talk(conversation_id="s"))))
     assert "sessionId" not in unnamed
     assert unnamed["provider"] == "claude-code"
+
+
+def test_other_words_of_the_client_that_created_it_reach_the_agent_each_time() -> None:
+    own = {"zzz": {"a": [1]}, "more": 2, "more_of_it": None}
+    config = {"workDir": "/srv/x", "yeaft": {**own, "resume": {"sessionId": "r"}}}
+    start = start_of(session_config=config)
+    created = create(start, user_id="u", username="", work_dir="")
+    fields = {
+        "conversationId": "s",
+        "provider": "claude-code",
+        "workDir": "/srv/x",
+        "userId": "u",
+        **own,
+    }
+    assert json.loads(opening(start, created)) == {"type": "create_conversation", **fields}
+    resumed = json.loads(opening(start, resume(created, Talk(conversation_id="s"))))
+    assert resumed == {"type": "resume_conversation", **fields}
+
+
+def test_other_words_take_no_name_of_ours() -> None:
+    names = ["type", "conversationId", "userId", "username", "sessionId", "claudeSessionId"]
+    names += ["provider", "workDir", "options", "providerOptions", "disallowedTools"]
+    config = {"yeaft": dict.fromkeys(names, "theirs")}
+    start = start_of(session_config=config)
+    created = create(start, user_id="u", username="", work_dir="")
+    for message in (created, resume(created, Talk(conversation_id="s"))):
+        assert "theirs" not in json.loads(opening(start, message)).values()
+
+
+@pytest.mark.parametrize("odd", [None, 5, "text", ["zzz"], True])
+def test_odd_words_of_a_client_are_left_out(odd: Any) -> None:
+    assert told(session_config={"yeaft": odd}) == told()
 
 
 def test_what_a_client_said_besides_reaches_the_agent() -> None:
