@@ -14,7 +14,7 @@ from bench.commands import MARK, Latency, LatencyResult, StreamSpec
 from bench.generator.links import Line, LinkError, Reader, event_frame
 
 STAMP_DIGITS = 19
-_STAMP = re.compile(rb"(\d{%d})%s" % (STAMP_DIGITS, MARK))
+_STAMP = re.compile(rb"(\d{%d})%s" % (STAMP_DIGITS, re.escape(MARK)))
 ARRIVAL_S_MAX = 10.0
 READ_BYTES = 262144
 

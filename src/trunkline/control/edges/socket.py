@@ -56,8 +56,8 @@ class Socket(WSListener):
         self._is_plain = False
         """A final text frame is a message, and all there is to do with it is to take it."""
         self._transport: WSTransport
-        self._can_write = asyncio.Event()
-        self._can_write.set()
+        self._drained: asyncio.Event | None = None
+        """There only while much is unsent: most connections never need one."""
 
     # --- For the edge to override -----------------------------------------------------------------
 
@@ -111,7 +111,8 @@ class Socket(WSListener):
 
     async def room(self) -> None:
         """Returns when most of what was sent is read; at once when the connection is gone."""
-        await self._can_write.wait()
+        if self._drained is not None:
+            await self._drained.wait()
 
     def pause(self, paused: bool) -> None:
         """While the disk does not keep up, machines are not read."""
@@ -155,10 +156,13 @@ class Socket(WSListener):
         self._end()
 
     def pause_writing(self) -> None:
-        self._can_write.clear()
+        if self._drained is None:
+            self._drained = asyncio.Event()
 
     def resume_writing(self) -> None:
-        self._can_write.set()
+        drained, self._drained = self._drained, None
+        if drained is not None:
+            drained.set()
 
     def _take_texts(self) -> None:
         self.last_seen = self._now()
@@ -199,5 +203,5 @@ class Socket(WSListener):
             return
         self.is_open = self._is_plain = False
         self._texts = []
-        self._can_write.set()
+        self.resume_writing()
         self.ended()
