@@ -177,7 +177,9 @@ def _legend(results: Results) -> str:
         "work shared the machine, it says more than the median beside it.",
         "- The **wires** run on one Trunkline server, in turn: **Semibot** is `sse_event` to SSE, "
         "**Yeaft** an agent's `claude_output` to Yeaft web clients, byte for byte, **AGP** a "
-        "device's `session.update` to SSE. Each event has the same text; on AGP, which drops "
+        "device's `session.update` to SSE. Each event has the same text; the second Yeaft row has "
+        "the fields beside it that Claude Code writes, so that an event is read, and kept as it "
+        "came, four times as large: no target is set for it. On AGP, which drops "
         "repeats, each has an id of its own.",
         f"- At most {budgets.WINDOW_EVENTS:,} events per session are under way, "
         f"{budgets.WIRE_WINDOW_EVENTS:,} where wires are compared. Only what "
