@@ -203,3 +203,17 @@ async def test_another_users_acknowledgement_changes_nothing(
         await again.reconnect(session)
         await again.answered()
         assert again.of_session(session) == []
+
+
+async def test_an_acknowledgement_that_names_another_users_session_is_refused_and_audited(
+    ann: TestUser, eve: TestUser, vm: ScriptedVm
+) -> None:
+    async with client_of(ann) as owner, client_of(eve) as client:
+        session = await secret_session(owner, vm)
+        await client.send("user.ack", session_id=session, content={"last_seq": 1})
+        await client.fault("SESSION_NOT_FOUND")
+        await owner.send("user.ack", session_id=session, content={"last_seq": 1})
+        await owner.answered()
+        codes = [one["metadata"]["error_code"] for one in owner.of_event("system.error")]
+        assert "SESSION_NOT_FOUND" not in codes
+    assert [entry["id"] for entry in await refusals(eve, "session")] == [session]

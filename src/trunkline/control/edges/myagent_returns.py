@@ -61,6 +61,9 @@ class Returns:
         connection_id, seq = seen_of(message, limits.JSON_INT_MAX)
         if seq is None:
             raise InvalidRequest("last_seq or last_event_id is missing", code="MISSING_FIELD")
+        named = message.session_id  # a position is the connection's, but clients name one
+        if isinstance(named, str) and named and not self._out.follows(named):
+            await self._core.sessions.get(self._who, named)
         own = self._out.track.connection_id
         if connection_id in (None, own):
             await self._shared.positions.acknowledged(self._out.track, min(seq, self._out.seq))
