@@ -10,11 +10,13 @@ SOURCE = Path(__file__).parents[1] / "src"
 OURS = SOURCE / "trunkline"
 MODULES = sorted(OURS.rglob("*.py"))
 
+# What both planes have in common and neither may take from the other.
+SHARED = ("trunkline.limits", "trunkline.addresses", "trunkline.log_form")
 # What each part may import of this project, besides itself.
 MAY: dict[str, tuple[str, ...]] = {
     "wire": (),
-    "control": ("trunkline.wire", "trunkline.limits", "trunkline.addresses"),
-    "execution": ("trunkline.wire", "trunkline.limits", "trunkline.addresses"),
+    "control": ("trunkline.wire", *SHARED),
+    "execution": ("trunkline.wire", *SHARED),
     "client": ("trunkline.wire", "trunkline.limits"),
 }
 # Which library may be imported only below these folders.

@@ -16,7 +16,7 @@ from trunkline.cli import place
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.remote import AsJson, Data, Token, Url, failures
-from trunkline.control.redaction import one_line
+from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
     from trunkline.cli.conversation import Answer, Conversation

@@ -20,8 +20,9 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.control.redaction import one_line, redact
+from trunkline.control.redaction import redact
 from trunkline.control.settings import Settings
+from trunkline.log_form import one_line
 
 State = Literal["ok", "missing", "fail"]
 

@@ -8,7 +8,7 @@ from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, given, group, remote, taken
 from trunkline.cli.tokens import User, user_of
-from trunkline.control.redaction import one_line
+from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
     from trunkline.client import Client

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import typer
 
-from trunkline.control.redaction import one_line
+from trunkline.log_form import one_line
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@ for the transcript only.
 
 from typing import Any
 
-from trunkline.control.redaction import one_line
+from trunkline.log_form import one_line
 
 Json = dict[str, Any]
 

@@ -16,7 +16,7 @@ import typer
 from trunkline.cli import place
 from trunkline.cli.errors import CommandFailed
 from trunkline.cli.output import Json, Shown, show
-from trunkline.control.redaction import one_line
+from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
     from trunkline.client import Client

@@ -9,7 +9,7 @@ from typing import Any
 
 from trunkline.cli.persons import Persons, speaker
 from trunkline.client import Event
-from trunkline.control.redaction import one_line
+from trunkline.log_form import one_line
 
 _SHORT_CHARS = 300
 _STEPS = frozenset(

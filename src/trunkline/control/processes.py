@@ -17,7 +17,8 @@ import structlog
 from trunkline import limits
 from trunkline.control.errors import Unavailable
 from trunkline.control.output import note
-from trunkline.control.redaction import one_line, redact
+from trunkline.control.redaction import redact
+from trunkline.log_form import one_line
 
 _log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""What may be shown of a text: no secrets, no characters that move a terminal or forge a line.
+"""What may be shown of a text: no secrets.
 
 Used by the logs and wherever a text from outside becomes part of a message for people.
 Pure functions; they know the forms of this project's secrets and of the common providers'.
@@ -31,12 +31,6 @@ _SECRET_NAMES = re.compile(
     r"(?i)(?:^|_)(token|ticket|secret|password|authorization|cookie|api_?key|credentials?)$"
 )
 
-# C0 and C1 controls, line and paragraph separators, bidirectional overrides, lone surrogates.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
 
 def redact(text: str) -> str:
     """The text without the secrets that it carries."""
@@ -48,16 +42,3 @@ def redact(text: str) -> str:
 def is_secret_name(name: str) -> bool:
     """Whether a value of this name must not be shown at all."""
     return _SECRET_NAMES.search(name) is not None
-
-
-def one_line(text: str) -> str:
-    """The text with every character escaped that would end a line or act on a terminal."""
-    return _UNSAFE.sub(_escape, text)
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match.group()
-    if character in _SHORT:
-        return _SHORT[character]
-    number = ord(character)
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
