@@ -76,10 +76,10 @@ def test_a_module_imports_only_what_its_place_allows(path: Path) -> None:
     ("place", "line", "breach"),
     [
         ("wire/x.py", "from trunkline import limits", "trunkline.limits"),
-        ("wire/a/x.py", "from ...control import auth", "trunkline.control.auth"),
+        ("wire/a/x.py", "from ...control import ids", "trunkline.control.ids"),
         ("control/x.py", "import trunkline.execution.main", "trunkline.execution.main"),
         ("execution/x.py", "from trunkline.control import ids", "trunkline.control.ids"),
-        ("client/x.py", "from trunkline.control.auth import Auth", "trunkline.control.auth.Auth"),
+        ("client/x.py", "from trunkline.control.ids import x", "trunkline.control.ids.x"),
         ("control/x.py", "from aiohttp import web", "aiohttp.web"),
         ("control/x.py", "def f():\n import picows", "picows"),
         ("execution/main.py", "from langgraph.graph import X", "langgraph.graph.X"),

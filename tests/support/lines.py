@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager
 
 from aiohttp import WSMsgType, web
 
-from trunkline.control.auth import Auth
+from trunkline.control.access.auth import Auth
 from trunkline.control.errors import Unauthorized
 from trunkline.wire.semibot.close_codes import CloseCode
 
 
 class MemoryLines:
-    """Implements `trunkline.control.keeper.Lines`; a test can set machines on and off line."""
+    """Implements `machines.local_vm.Lines`; a test can set machines on and off line."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()

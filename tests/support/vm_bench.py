@@ -12,12 +12,12 @@ from sqlalchemy import insert, select
 
 from tests.support import scripted_daemon
 from tests.support.lines import MemoryLines, serve_lines
-from trunkline.control.auth import Auth, Principal
-from trunkline.control.secrets import Keys
+from trunkline.control.access.auth import Auth, Principal
+from trunkline.control.access.keys import Keys
+from trunkline.control.machines.vms import Vms
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store, sqlite_url
-from trunkline.control.vms import Vms
 
 BOUND_S = 30
 CONNECT_S = 777.0

@@ -5,33 +5,33 @@ import contextlib
 from pathlib import Path
 
 from trunkline import limits
-from trunkline.control.approvals import Approvals
-from trunkline.control.auth import Auth
+from trunkline.control.access.auth import Auth
+from trunkline.control.access.keys import Keys
+from trunkline.control.access.refusals import Refusals
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.door.door import TakeBack
+from trunkline.control.edges.relay import Relay
 from trunkline.control.groups import Groups
-from trunkline.control.lifecycle import Lifecycle
-from trunkline.control.log import Log
-from trunkline.control.machine_secrets import MachineSecrets
-from trunkline.control.machines import Machines
+from trunkline.control.log.log import Log
+from trunkline.control.log.segments import SegmentStore, SqliteSegments, SqlSegments
+from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.secrets import MachineSecrets
+from trunkline.control.machines.vms import Vms
 from trunkline.control.metrics import Metrics
-from trunkline.control.moves import Moves
-from trunkline.control.questions import Questions
-from trunkline.control.recording import Recording
 from trunkline.control.records import Records
-from trunkline.control.recovery import Recovery
-from trunkline.control.refusals import Refusals
-from trunkline.control.relay import Relay
-from trunkline.control.secrets import Keys
 from trunkline.control.services import Services
-from trunkline.control.session_records import SessionRecords
-from trunkline.control.sessions import Sessions
+from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.lifecycle import Lifecycle
+from trunkline.control.sessions.moves import Moves
+from trunkline.control.sessions.questions import Questions
+from trunkline.control.sessions.recording import Recording
+from trunkline.control.sessions.records import SessionRecords
+from trunkline.control.sessions.recovery import Recovery
+from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.sessions.turns import Turns
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store, sqlite_url
-from trunkline.control.store.segments import SegmentStore, SqliteSegments, SqlSegments
 from trunkline.control.tasks import Tasks
-from trunkline.control.turns import Turns
-from trunkline.control.vms import Vms
 
 
 class Core:

@@ -15,8 +15,8 @@ from prometheus_client.registry import Collector
 from trunkline.wire.semibot.messages import SseEvent
 
 if TYPE_CHECKING:
-    from trunkline.control.log import Log
-    from trunkline.control.machines import Machines
+    from trunkline.control.log.log import Log
+    from trunkline.control.machines.machines import Machines
 
 
 _LAG_EVERY_S = 0.5

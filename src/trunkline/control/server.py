@@ -14,19 +14,19 @@ import uvloop
 from sqlalchemy import delete
 
 from trunkline import limits
+from trunkline.control.access.first_start import admin_token, first_user
+from trunkline.control.access.keys import write_private
+from trunkline.control.access.model_access import ModelAccess, from_environment
 from trunkline.control.api.http import HttpServer
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.core import Core
 from trunkline.control.door.door import Door
+from trunkline.control.edges.semibot.connection import accept_vm
+from trunkline.control.edges.semibot.host import VmHost
+from trunkline.control.edges.semibot.requests import VmRequests
 from trunkline.control.edges.sse import SseEdge
-from trunkline.control.edges.vm import accept_vm
-from trunkline.control.edges.vm_host import VmHost
-from trunkline.control.edges.vm_requests import VmRequests
 from trunkline.control.edges.wires import Wire, wires_of
 from trunkline.control.errors import Unavailable
-from trunkline.control.first_start import admin_token, first_user
-from trunkline.control.model_access import ModelAccess, from_environment
-from trunkline.control.secrets import write_private
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.wire.semibot.close_codes import CloseCode

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from tests.unit.control.postgres import NoPostgres, Postgres, in_own_loop
-from trunkline.control.secrets import Keys
+from trunkline.control.access.keys import Keys
 from trunkline.control.store.engine import Store, sqlite_url
 
 

@@ -2,7 +2,7 @@
 
 from sqlalchemy import insert
 
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.ids import new_id
 from trunkline.control.store import schema

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from trunkline.control.session_records import LoggedEvent
+from trunkline.control.sessions.records import LoggedEvent
 
 
 class ReadEvent(msgspec.Struct, frozen=True):

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api import inputs
 from trunkline.control.api.answers import json_response
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.door.credentials import credentials_of
 from trunkline.control.errors import NotFound, Unauthorized
 

@@ -5,21 +5,21 @@ A protocol rather than an import: the core builds the API, so the API must not k
 
 from typing import Protocol
 
-from trunkline.control.approvals import Approvals
-from trunkline.control.auth import Auth
+from trunkline.control.access.auth import Auth
+from trunkline.control.access.refusals import Refusals
 from trunkline.control.door.door import TakeBack
 from trunkline.control.groups import Groups
-from trunkline.control.log import Log
-from trunkline.control.machine_secrets import MachineSecrets
-from trunkline.control.machines import Machines
-from trunkline.control.moves import Moves
+from trunkline.control.log.log import Log
+from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.secrets import MachineSecrets
+from trunkline.control.machines.vms import Vms
 from trunkline.control.records import Records
-from trunkline.control.refusals import Refusals
 from trunkline.control.services import Services
-from trunkline.control.sessions import Sessions
+from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.moves import Moves
+from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
-from trunkline.control.vms import Vms
 
 
 class Metrics(Protocol):

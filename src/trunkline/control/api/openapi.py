@@ -10,9 +10,9 @@ import msgspec
 from aiohttp import web
 
 from trunkline import __version__
+from trunkline.control.access.auth import COOKIE
 from trunkline.control.api.answers import ErrorAnswer
 from trunkline.control.api.framework import Route
-from trunkline.control.auth import COOKIE
 
 Json = dict[str, Any]
 

@@ -13,11 +13,11 @@ from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
 from trunkline import limits
+from trunkline.control.access.auth import COOKIE
 from trunkline.control.api import pages
 from trunkline.control.api.answers import page_response
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import COOKIE
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()

@@ -5,7 +5,7 @@ Pure: takes headers, returns text. What the secret is worth is for `Auth` to say
 
 from collections.abc import Mapping
 
-from trunkline.control.auth import COOKIE
+from trunkline.control.access.auth import COOKIE
 
 
 def credentials_of(headers: Mapping[str, str]) -> str | None:

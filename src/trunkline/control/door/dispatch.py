@@ -4,7 +4,7 @@ the URL that they already have. Pure."""
 from collections.abc import Mapping
 
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.machine_secrets import is_device_token
+from trunkline.control.machines.secrets import is_device_token
 
 MYAGENT = "/ws/myagent"
 YEAFT_AGENT = "/ws/yeaft?type=agent"

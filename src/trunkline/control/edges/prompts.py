@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Iterator
 
 from trunkline import limits
-from trunkline.control.commands import Say
 from trunkline.control.errors import LimitReached
-from trunkline.control.outbox import size_of
+from trunkline.control.machines.commands import Say
+from trunkline.control.machines.outbox import size_of
 
 
 class Prompts:

@@ -10,16 +10,16 @@ import re
 import structlog
 
 from trunkline import limits
-from trunkline.control.auth import Auth
+from trunkline.control.access.auth import Auth
+from trunkline.control.access.refusals import Refusals
 from trunkline.control.door.credentials import credentials_of
 from trunkline.control.door.door import refuse
 from trunkline.control.door.head import Head
 from trunkline.control.door.origin import cors_headers
 from trunkline.control.errors import LimitReached, NotFound, TrunklineError, Unauthorized
-from trunkline.control.log import Batch, Log, SessionLog
+from trunkline.control.log.log import Batch, Log, SessionLog
 from trunkline.control.metrics import Metrics
-from trunkline.control.refusals import Refusals
-from trunkline.control.sessions import Sessions
+from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.settings import Settings
 from trunkline.control.tasks import Tasks
 from trunkline.wire import sse

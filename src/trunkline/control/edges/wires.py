@@ -5,10 +5,10 @@ from typing import Protocol
 
 from trunkline.control.core import Core
 from trunkline.control.door.head import Head
-from trunkline.control.edges.agp_host import AgpHost
-from trunkline.control.edges.myagent_host import MyAgentHost
-from trunkline.control.edges.yeaft_agent_host import YeaftAgentHost
-from trunkline.control.edges.yeaft_web_host import YeaftWebHost
+from trunkline.control.edges.agp.host import AgpHost
+from trunkline.control.edges.myagent.host import MyAgentHost
+from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
+from trunkline.control.edges.yeaft_web.host import YeaftWebHost
 
 
 class Wire(Protocol):

@@ -2,7 +2,7 @@
 
 import structlog
 
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.errors import TrunklineError
 from trunkline.control.groups.copying import Json
 from trunkline.control.groups.membership import Membership, close
@@ -10,8 +10,8 @@ from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.round import Ask, Round
 from trunkline.control.groups.seat import Seat
 from trunkline.control.groups.transcript import Transcript, told
-from trunkline.control.session_records import NewMessage
-from trunkline.control.turns import OPEN
+from trunkline.control.sessions.records import NewMessage
+from trunkline.control.sessions.turns import OPEN
 
 _log = structlog.get_logger(__name__)
 

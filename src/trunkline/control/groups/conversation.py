@@ -10,8 +10,7 @@ from collections.abc import Callable
 import structlog
 
 from trunkline import limits
-from trunkline.control.auth import Principal
-from trunkline.control.commands import Answer, Cancel, Say
+from trunkline.control.access.auth import Principal
 from trunkline.control.errors import TrunklineError
 from trunkline.control.groups import copying, mentions
 from trunkline.control.groups.asking import Asking, cancelled, failed
@@ -25,8 +24,9 @@ from trunkline.control.groups.rereading import read_again
 from trunkline.control.groups.round import Ask, Round
 from trunkline.control.groups.seat import Seat
 from trunkline.control.groups.transcript import Transcript
-from trunkline.control.log import SessionLog
-from trunkline.control.machine import Machine
+from trunkline.control.log.log import SessionLog
+from trunkline.control.machines.commands import Answer, Cancel, Say
+from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 
 _log = structlog.get_logger(__name__)

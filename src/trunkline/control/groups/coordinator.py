@@ -1,11 +1,11 @@
 """A group's line: a machine's line like any other, with no wire behind it but persons' sessions."""
 
-from trunkline.control.auth import Principal
-from trunkline.control.commands import Answer, Cancel, Command, Say, Stop
+from trunkline.control.access.auth import Principal
 from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.membership import close
 from trunkline.control.groups.parts import Parts
-from trunkline.control.machine import Machine
+from trunkline.control.machines.commands import Answer, Cancel, Command, Say, Stop
+from trunkline.control.machines.machine import Machine
 
 
 class Coordinator:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.control import events
+from trunkline.control.log import events
 from trunkline.wire.events import text_of
 
 Json = dict[str, Any]

@@ -4,8 +4,7 @@ The REST API and the server's start call this; client edges talk to a group as t
 """
 
 from trunkline import limits
-from trunkline.control.approvals import Approvals
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.groups.coordinator import Coordinator
 from trunkline.control.groups.membership import close
@@ -13,16 +12,17 @@ from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.persons import Persons
 from trunkline.control.groups.records import Group, GroupPatch, GroupRecords, NewGroup
 from trunkline.control.groups.seats import Seats
-from trunkline.control.lifecycle import Lifecycle
-from trunkline.control.log import Log
-from trunkline.control.machines import Machines
+from trunkline.control.log.log import Log
+from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.vms import Vms
 from trunkline.control.records.users import Users
-from trunkline.control.recovery import Recovery
-from trunkline.control.sessions import Sessions
+from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.lifecycle import Lifecycle
+from trunkline.control.sessions.recovery import Recovery
+from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.sessions.turns import Turns
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
-from trunkline.control.turns import Turns
-from trunkline.control.vms import Vms
 
 
 class Groups:

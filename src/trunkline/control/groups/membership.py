@@ -7,13 +7,13 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.persons import Person
 from trunkline.control.groups.records import Group
 from trunkline.control.groups.seats import SeatRecord
-from trunkline.control.session_records import NewSession, Session
+from trunkline.control.sessions.records import NewSession, Session
 
 _log = structlog.get_logger(__name__)
 

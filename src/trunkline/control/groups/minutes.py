@@ -7,8 +7,8 @@ from typing import Any
 from trunkline.control.groups.copying import Json, line_of
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.round import Ask, Round
-from trunkline.control.log import SessionLog
-from trunkline.control.machine import Machine
+from trunkline.control.log.log import SessionLog
+from trunkline.control.machines.machine import Machine
 
 
 class Minutes:

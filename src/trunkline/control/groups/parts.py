@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-from trunkline.control.approvals import Approvals
 from trunkline.control.clock import Clock
 from trunkline.control.groups.records import GroupRecords
 from trunkline.control.groups.seats import Seats
-from trunkline.control.lifecycle import Lifecycle
-from trunkline.control.log import Log
-from trunkline.control.machines import Machines
-from trunkline.control.recovery import Recovery
-from trunkline.control.sessions import Sessions
+from trunkline.control.log.log import Log
+from trunkline.control.machines.machines import Machines
+from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.lifecycle import Lifecycle
+from trunkline.control.sessions.recovery import Recovery
+from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.sessions.turns import Turns
 from trunkline.control.tasks import Tasks
-from trunkline.control.turns import Turns
 
 
 @dataclass(frozen=True, kw_only=True)

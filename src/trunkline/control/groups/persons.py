@@ -12,7 +12,7 @@ from sqlalchemy import Select, and_, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, NotFound
 from trunkline.control.groups.mentions import RESERVED, is_name, normal

@@ -5,8 +5,7 @@ from typing import Any
 
 import structlog
 
-from trunkline.control.auth import Principal
-from trunkline.control.commands import Answer
+from trunkline.control.access.auth import Principal
 from trunkline.control.errors import Conflict, TrunklineError
 from trunkline.control.groups import copying
 from trunkline.control.groups.copying import Json
@@ -14,6 +13,7 @@ from trunkline.control.groups.minutes import Minutes
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.round import Question, Round
 from trunkline.control.groups.seat import Seat
+from trunkline.control.machines.commands import Answer
 
 _log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, NotFound
 from trunkline.control.groups.persons import Person, PersonName, checked_name

@@ -6,7 +6,7 @@ from trunkline import limits
 from trunkline.control.errors import Unavailable
 from trunkline.control.groups.copying import object_of
 from trunkline.control.groups.round import Round
-from trunkline.control.log import Log, SessionLog
+from trunkline.control.log.log import Log, SessionLog
 
 
 async def read_again(log: Log, session: SessionLog, round_: Round) -> None:

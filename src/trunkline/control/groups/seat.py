@@ -11,7 +11,7 @@ from trunkline import limits
 from trunkline.control.groups.copying import Json, object_of
 from trunkline.control.groups.round import Ask, Round
 from trunkline.control.groups.seats import SeatRecord
-from trunkline.control.log import Batch, Log, SessionLog
+from trunkline.control.log.log import Batch, Log, SessionLog
 
 
 class Hears(Protocol):

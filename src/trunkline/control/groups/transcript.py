@@ -6,7 +6,7 @@ from typing import NamedTuple
 from trunkline import limits
 from trunkline.control.groups.copying import object_of
 from trunkline.control.groups.mentions import USER
-from trunkline.control.log import Batch, Log, SessionLog
+from trunkline.control.log.log import Batch, Log, SessionLog
 from trunkline.wire.events import text_of
 
 _MISSED = "[Said in the group since your last turn]"

@@ -4,7 +4,8 @@ Each module holds the record's structs and the operations on it, every one of th
 person who asks. Knows the store, the keys and `Auth`; knows nothing of HTTP.
 """
 
-from trunkline.control.auth import Auth
+from trunkline.control.access.auth import Auth
+from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.records.agents import Agents
 from trunkline.control.records.credentials import Credentials
@@ -12,7 +13,6 @@ from trunkline.control.records.machines import MachineRecords
 from trunkline.control.records.orgs import Orgs
 from trunkline.control.records.tokens import Tokens
 from trunkline.control.records.users import Users
-from trunkline.control.secrets import Keys
 from trunkline.control.store.engine import Store
 
 

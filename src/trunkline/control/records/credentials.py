@@ -12,12 +12,12 @@ from cryptography.exceptions import InvalidTag
 from sqlalchemy import ColumnElement, and_, delete, insert, select
 
 from trunkline import limits
+from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import ApiKey, BaseUrl
 from trunkline.control.records.page import Page, Paging, columns, read_one, read_page
-from trunkline.control.secrets import Keys
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

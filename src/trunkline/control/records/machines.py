@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Select, and_, select
 
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.errors import NotFound
 from trunkline.control.records.page import Page, Paging, columns, read_one, read_page, visible
 from trunkline.control.store import schema

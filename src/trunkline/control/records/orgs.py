@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from sqlalchemy import and_, delete, insert, select, update
 
-from trunkline.control.auth import Auth, Principal
+from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, Forbidden, NotFound
 from trunkline.control.ids import new_id

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Column, ColumnElement, Row, Select, Table, true
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.services.paging import Page, fetch_page, visible
 from trunkline.control.store.engine import Store
 

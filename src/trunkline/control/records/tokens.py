@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import ColumnElement, and_, select
 
 from trunkline import limits
-from trunkline.control.auth import Auth, Principal
+from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Forbidden, NotFound
 from trunkline.control.records.fields import Label, LifeSeconds, rank

@@ -14,10 +14,10 @@ from sqlalchemy import Row, insert, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, Unavailable
-from trunkline.control.secrets import Keys
 from trunkline.control.services.checks import canonical, checked_text
 from trunkline.control.services.paging import Page, checked_limit, visible
 from trunkline.control.services.reports import Once, always

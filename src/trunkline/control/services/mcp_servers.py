@@ -14,11 +14,11 @@ from sqlalchemy import Row, and_, delete, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
-from trunkline.control.secrets import Keys
 from trunkline.control.services.checks import checked_id, checked_text
 from trunkline.control.services.paging import Page, fetch_page, visible
 from trunkline.control.store.engine import Store

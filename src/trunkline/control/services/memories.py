@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Row, delete, insert, select
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import NotFound
 from trunkline.control.ids import new_id

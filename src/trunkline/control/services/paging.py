@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, or_, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.errors import InvalidRequest
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """All services of a control plane, built once and closed once."""
 
+from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
-from trunkline.control.secrets import Keys
 from trunkline.control.services.audit import Audit
 from trunkline.control.services.config import Config
 from trunkline.control.services.embeddings import Embeddings

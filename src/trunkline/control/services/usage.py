@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import ColumnElement, func, insert, select
 
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.ids import new_id

@@ -11,14 +11,14 @@ from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
 
 from tests.unit.control.people import People
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.api.app import build_app
-from trunkline.control.auth import Principal
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
-from trunkline.control.secrets import Keys
+from trunkline.control.log.segments import SqliteSegments
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
-from trunkline.control.store.segments import SqliteSegments
 
 ADMIN_TOKEN = "the-fixed-admin-token"
 

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 from trunkline.control.api import asyncapi
-from trunkline.control.edges.yeaft_web import HANDLERS
+from trunkline.control.edges.yeaft_web.connection import HANDLERS
 from trunkline.wire.yeaft import names, web
 
 PAGE = (Path(__file__).parents[4] / "docs/protocols/yeaft.md").read_text(encoding="utf-8")

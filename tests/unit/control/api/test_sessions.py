@@ -8,7 +8,7 @@ import pytest
 from tests.unit.control.api.conftest import Api
 from trunkline import limits
 from trunkline.control.api.events import read_events
-from trunkline.control.session_records import LoggedEvent
+from trunkline.control.sessions.records import LoggedEvent
 
 
 async def new_session(api: Api) -> str:

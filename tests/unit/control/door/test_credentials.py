@@ -3,7 +3,7 @@
 import pytest
 from multidict import CIMultiDict
 
-from trunkline.control.auth import COOKIE
+from trunkline.control.access.auth import COOKIE
 from trunkline.control.door.credentials import credentials_of
 
 

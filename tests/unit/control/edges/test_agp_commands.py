@@ -5,15 +5,15 @@ from uuid import UUID
 
 import pytest
 
-from trunkline.control.commands import Say
-from trunkline.control.edges.agp_commands import (
+from trunkline.control.edges.agp.commands import (
     agent_app_of,
     cancel_of,
     checked_app,
     needed,
     prompt_of,
 )
-from trunkline.control.machine_secrets import Known
+from trunkline.control.machines.commands import Say
+from trunkline.control.machines.secrets import Known
 
 KNOWN = Known("machine", "user_123", "device_001", [])
 

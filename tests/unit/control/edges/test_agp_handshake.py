@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.control.edges.agp_handshake import Asked, check_url, read_query
+from trunkline.control.edges.agp.handshake import Asked, check_url, read_query
 from trunkline.control.errors import InvalidRequest
 
 ALL = {"guid": "device_001", "user_id": "user_123", "token": "dev_x"}

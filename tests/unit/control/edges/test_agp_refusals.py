@@ -7,10 +7,10 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import event
 
+from trunkline.control.access.first_start import first_user
 from trunkline.control.core import Core
-from trunkline.control.edges.agp_refusals import AgpRefusals
-from trunkline.control.first_start import first_user
-from trunkline.control.machine import Machine
+from trunkline.control.edges.agp.refusals import AgpRefusals
+from trunkline.control.machines.machine import Machine
 from trunkline.control.settings import Settings
 
 

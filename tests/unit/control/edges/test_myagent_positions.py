@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.people import People
 from trunkline import limits
-from trunkline.control.edges.myagent_pages import Place, Track
-from trunkline.control.edges.myagent_positions import Positions
+from trunkline.control.edges.myagent.pages import Place, Track
+from trunkline.control.edges.myagent.positions import Positions
 from trunkline.control.errors import NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.store import schema

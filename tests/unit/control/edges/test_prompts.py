@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.control.commands import Say
 from trunkline.control.edges.prompts import Prompts
 from trunkline.control.errors import LimitReached
-from trunkline.control.outbox import size_of
+from trunkline.control.machines.commands import Say
+from trunkline.control.machines.outbox import size_of
 
 
 def said(turn_id: str, session_id: str = "s") -> Say:

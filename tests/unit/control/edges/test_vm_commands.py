@@ -6,8 +6,17 @@ import msgspec
 import pytest
 
 from tests.wire.semibot import golden
-from trunkline.control.commands import Answer, Cancel, Command, Configure, Forward, Say, Start, Stop
-from trunkline.control.edges.vm_commands import to_wire
+from trunkline.control.edges.semibot.commands import to_wire
+from trunkline.control.machines.commands import (
+    Answer,
+    Cancel,
+    Command,
+    Configure,
+    Forward,
+    Say,
+    Start,
+    Stop,
+)
 from trunkline.wire.semibot.codec import encode
 
 SESSION = "7b0c1f5e-3d7c-4f7e-9d0a-1f5e3d7c4f7e"

@@ -10,8 +10,8 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
-from trunkline.control.commands import Configure, Forward
 from trunkline.control.ids import new_id
+from trunkline.control.machines.commands import Configure, Forward
 
 
 @pytest.fixture

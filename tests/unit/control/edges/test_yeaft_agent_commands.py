@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from trunkline.control.commands import Say, Start
-from trunkline.control.edges.yeaft_agent_commands import create, opening, resume, say
+from trunkline.control.edges.yeaft_agent.commands import create, opening, resume, say
+from trunkline.control.machines.commands import Say, Start
 from trunkline.wire.yeaft.agent import Talk
 from trunkline.wire.yeaft.codec import encode
 

@@ -10,8 +10,8 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import MemoryLine, World, world
 from trunkline import limits
-from trunkline.control.commands import Cancel, Forward
-from trunkline.control.session_records import NewSession
+from trunkline.control.machines.commands import Cancel, Forward
+from trunkline.control.sessions.records import NewSession
 
 Json = dict[str, Any]
 

@@ -10,11 +10,11 @@ import pytest
 
 from trunkline import limits
 from trunkline.control.clock import now_ms
-from trunkline.control.edges.yeaft_web_reader import WebReader
+from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.errors import LimitReached
-from trunkline.control.feeds import Feeds, Message, Translate
-from trunkline.control.log import Log, SessionLog
-from trunkline.control.store.segments import SqliteSegments
+from trunkline.control.log.feeds import Feeds, Message, Translate
+from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.segments import SqliteSegments
 from trunkline.wire.yeaft.outward import Outward, from_events
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.eventually import eventually
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.first_start import first_user
 from trunkline.control.core import Core
-from trunkline.control.edges.yeaft_agent import YeaftAgentLine
-from trunkline.control.edges.yeaft_agent_host import YeaftAgentHost
-from trunkline.control.first_start import first_user
-from trunkline.control.session_records import NewMessage, NewSession
+from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
+from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
+from trunkline.control.sessions.records import NewMessage, NewSession
 from trunkline.control.settings import Settings
 from trunkline.wire.yeaft.agent import visitor_of
 

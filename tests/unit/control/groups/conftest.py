@@ -8,20 +8,20 @@ import pytest
 
 from tests.support.eventually import eventually
 from tests.unit.control.people import People
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.clock import now_ms
-from trunkline.control.commands import Command, Say
 from trunkline.control.core import Core
 from trunkline.control.groups import Groups
 from trunkline.control.groups.copying import object_of
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
-from trunkline.control.machine import Machine
-from trunkline.control.secrets import Keys
-from trunkline.control.sessions import NewMessage, NewSession
+from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.machines.commands import Command, Say
+from trunkline.control.machines.machine import Machine
+from trunkline.control.sessions.sessions import NewMessage, NewSession
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
-from trunkline.control.store.segments import SqliteSegments
 from trunkline.wire.events import line
 
 Json = dict[str, Any]

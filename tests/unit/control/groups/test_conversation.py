@@ -8,15 +8,15 @@ from sqlalchemy import update
 from tests.support.eventually import eventually
 from tests.unit.control.groups.conftest import Stage, groups_of, restarted
 from trunkline import limits
-from trunkline.control.approvals import Approval
-from trunkline.control.auth import Principal
-from trunkline.control.commands import Answer, Cancel, Say, Stop
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
-from trunkline.control.secrets import Keys
-from trunkline.control.sessions import NewMessage, NewSession, Session
+from trunkline.control.machines.commands import Answer, Cancel, Say, Stop
+from trunkline.control.sessions.approvals import Approval
+from trunkline.control.sessions.sessions import NewMessage, NewSession, Session
 from trunkline.control.store import schema
 
 

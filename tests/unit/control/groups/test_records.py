@@ -5,7 +5,8 @@ import pytest
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.people import People
 from trunkline import limits
-from trunkline.control.auth import Auth, Principal
+from trunkline.control.access.auth import Auth, Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, LimitReached, NotFound
 from trunkline.control.groups.persons import NewPerson, PersonPatch, Persons
 from trunkline.control.groups.records import GroupPatch, GroupRecords, NewGroup
@@ -13,7 +14,6 @@ from trunkline.control.groups.seats import SeatRecord, Seats
 from trunkline.control.ids import new_id
 from trunkline.control.records.page import Paging
 from trunkline.control.records.users import Users
-from trunkline.control.secrets import Keys
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

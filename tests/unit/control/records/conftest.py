@@ -4,9 +4,9 @@ import pytest
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.people import People
-from trunkline.control.auth import Auth
+from trunkline.control.access.auth import Auth
+from trunkline.control.access.keys import Keys
 from trunkline.control.records import Records
-from trunkline.control.secrets import Keys
 from trunkline.control.store.engine import Store
 
 

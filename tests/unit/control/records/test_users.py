@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.control.people import People
-from trunkline.control.auth import Auth
+from trunkline.control.access.auth import Auth
 from trunkline.control.errors import Conflict, Forbidden, NotFound, Unauthorized
 from trunkline.control.records import Records
 from trunkline.control.records.orgs import NewOrg, OrgPatch

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import insert
 
 from tests.unit.control.conftest import FakeClock
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.ids import new_id
-from trunkline.control.secrets import Keys
 from trunkline.control.services import Caller, Services
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema

@@ -10,9 +10,9 @@ from sqlalchemy import delete, insert, select, update
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
-from trunkline.control.secrets import Keys
 from trunkline.control.services import Services
 from trunkline.control.services.audit import Audit, _hash
 from trunkline.control.store.engine import Store

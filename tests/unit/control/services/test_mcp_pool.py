@@ -14,8 +14,8 @@ from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.mcp_server import running_server
 from trunkline import limits
+from trunkline.control.access.keys import Keys
 from trunkline.control.errors import LimitReached, NotFound, Timeout, TrunklineError
-from trunkline.control.secrets import Keys
 from trunkline.control.services.mcp_pool import McpPool
 from trunkline.control.services.mcp_servers import McpServerInput, McpServers
 from trunkline.control.services.ssrf import AddressGuard

@@ -10,8 +10,8 @@ from sqlalchemy import func, select
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World, add_session
 from trunkline import limits
+from trunkline.control.access.keys import Keys
 from trunkline.control.errors import TrunklineError
-from trunkline.control.secrets import Keys
 from trunkline.control.services import Services
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World, add_session
 from trunkline import limits
-from trunkline.control.auth import Principal
+from trunkline.control.access.auth import Principal
 from trunkline.control.errors import InvalidRequest, TrunklineError
 from trunkline.control.services import Services
 from trunkline.control.services.usage import GroupBy, UsageReport

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.approvals import Approval
-from trunkline.control.auth import Principal
 from trunkline.control.records.fields import Id
 from trunkline.control.records.page import Page, Paging
+from trunkline.control.sessions.approvals import Approval
 
 routes = Routes("approvals")
 

@@ -1,8 +1,8 @@
 """Routes of a user's keys for model providers. No answer ever holds a key."""
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.records.credentials import Credential, NewCredential
 from trunkline.control.records.page import Page, Paging
 

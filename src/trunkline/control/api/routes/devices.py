@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.errors import Conflict, NotFound
 from trunkline.control.records.fields import AgentApp, Name
 from trunkline.wire.agp.close_codes import CloseCode

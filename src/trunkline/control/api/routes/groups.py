@@ -1,8 +1,8 @@
 """Routes of groups: persons who are talked to together."""
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.groups.records import Group, GroupPatch, NewGroup
 from trunkline.control.records.page import Page, Paging
 

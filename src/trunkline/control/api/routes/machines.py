@@ -5,14 +5,14 @@ from typing import Literal
 import msgspec
 from aiohttp import web
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.address import base_url
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
+from trunkline.control.machines.vms import Scheduled
 from trunkline.control.records.fields import Json, Name
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Page, Paging
-from trunkline.control.vms import Scheduled
 
 routes = Routes("machines")
 

@@ -3,10 +3,10 @@
 import msgspec
 from aiohttp import web
 
+from trunkline.control.access.auth import COOKIE, Principal
 from trunkline.control.api.answers import json_response
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import COOKIE, Principal
 from trunkline.control.records.orgs import Org
 from trunkline.control.records.users import User
 

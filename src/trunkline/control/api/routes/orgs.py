@@ -1,8 +1,8 @@
 """Routes of organisations."""
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.records.orgs import NewOrg, Org, OrgPatch
 from trunkline.control.records.page import Page, Paging
 

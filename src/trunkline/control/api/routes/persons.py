@@ -1,8 +1,8 @@
 """Routes of persons, who answer in groups."""
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.groups.persons import NewPerson, Person, PersonPatch
 from trunkline.control.records.page import Page, Paging
 

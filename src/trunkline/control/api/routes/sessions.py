@@ -7,16 +7,16 @@ from aiohttp import web
 from msgspec import UNSET, Meta, UnsetType
 
 from trunkline import limits
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.events import EventPage, ReadEvent, read_events
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.approvals import Approval
-from trunkline.control.auth import Principal
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging
-from trunkline.control.sessions import NewMessage, NewSession, Session
-from trunkline.control.turns import Turn
+from trunkline.control.sessions.approvals import Approval
+from trunkline.control.sessions.sessions import NewMessage, NewSession, Session
+from trunkline.control.sessions.turns import Turn
 
 routes = Routes("sessions")
 

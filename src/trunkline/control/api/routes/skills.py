@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.services.skills import Skill
 

@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.services.usage import GroupBy, UsageSum
 
 routes = Routes("usage")

@@ -3,10 +3,10 @@
 import msgspec
 from aiohttp import web
 
+from trunkline.control.access.auth import Principal
 from trunkline.control.api.address import base_url
 from trunkline.control.api.framework import Routes
 from trunkline.control.api.needs import Core
-from trunkline.control.auth import Principal
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.records.users import NewUser, User, UserPatch
 

@@ -1,0 +1,281 @@
+"""Who is asking: people by bearer token or cookie, execution planes by ticket and JWT.
+
+Knows the store and the keys, no sockets. An edge hands in what its protocol carried and gets a
+`Principal`, or `Unauthorized` with a message that says nothing about what exists.
+"""
+
+from collections.abc import Callable, Iterable
+
+import jwt
+import msgspec
+from sqlalchemy import and_, delete, insert, select, update
+
+from trunkline import limits
+from trunkline.control.access.keys import Keys, digest, same
+from trunkline.control.clock import Clock, now_ms
+from trunkline.control.errors import Forbidden, NotFound, Unauthorized
+from trunkline.control.ids import new_id, new_secret
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+COOKIE = "trunkline_session"
+_ISSUER = "trunkline"
+_AUDIENCE = "trunkline:vm"
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """An authenticated person. `token_id` is what a revocation cuts; empty for the fixed token.
+    `expires_at` (Unix ms) is the token's end, if it has one."""
+
+    user_id: str
+    org_id: str
+    role: str
+    token_id: str = ""
+    expires_at: int | None = None
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role == "admin"
+
+    def may_see(self, *, org_id: str, user_id: str | None) -> bool:
+        """Members see their own records, org admins their org's, admins all.
+
+        A record without a user belongs to the whole org.
+        """
+        if self.is_admin:
+            return True
+        if org_id != self.org_id:
+            return False
+        return self.role == "org_admin" or user_id is None or user_id == self.user_id
+
+    def has_expired(self, now_ms: int) -> bool:
+        return self.expires_at is not None and self.expires_at <= now_ms
+
+    def require_org_admin(self) -> None:
+        if self.role not in ("admin", "org_admin"):
+            raise Forbidden("only an administrator may do this")
+
+
+class VmClaims(msgspec.Struct, frozen=True):
+    """What a VM's token says. Both spellings occur in the field; both are signed."""
+
+    user_id: str
+    org_id: str
+    vm_id: str
+    iat: int
+    exp: int
+
+    @property
+    def half_life_ms(self) -> int:
+        """When the holder of a live line gets a new one."""
+        return (self.iat + self.exp) * 500
+
+
+class Auth:
+    """Issues and checks every credential."""
+
+    def __init__(
+        self, store: Store, keys: Keys, admin_token: str | None, clock: Clock = now_ms
+    ) -> None:
+        self._store = store
+        self._signing = keys.signing
+        self._verifying = keys.signing.public_key()
+        self._admin_hash = digest(admin_token) if admin_token else None
+        self._admin: Principal | None = None
+        self._clock = clock
+        self._known: dict[str, Principal] = {}
+        self._forgotten = 0
+        """Counts the times that what was known stopped to count."""
+        self._on_revoke: list[Callable[[str], None]] = []
+
+    # --- People -------------------------------------------------------------------------------
+
+    def set_first_user(self, principal: Principal) -> None:
+        """The user as whom the fixed admin token acts."""
+        self._admin = principal
+
+    @property
+    def first_user(self) -> Principal:
+        """The operator's own user."""
+        if self._admin is None:
+            raise Unauthorized("there is no first user yet")
+        return self._admin
+
+    async def identify(self, secret: str) -> Principal:
+        """The person behind a bearer token or session cookie."""
+        hashed = digest(secret)
+        if self._admin is not None and self._admin_hash and same(hashed, self._admin_hash):
+            return self._admin
+        known = self._known.get(hashed)
+        if known is None:
+            known = await self._look_up(hashed)
+        if known.has_expired(self._clock()):
+            self._known.pop(hashed, None)
+            raise Unauthorized("the token has expired")
+        return known
+
+    async def _look_up(self, hashed: str) -> Principal:
+        tokens, users = schema.tokens, schema.users
+        query = (
+            select(tokens.c.id, tokens.c.expires_at, users.c.id, users.c.org_id, users.c.role)
+            .join(users, users.c.id == tokens.c.user_id)
+            .where(and_(tokens.c.hash == hashed, tokens.c.kind.in_(("bearer", "cookie"))))
+        )
+        forgotten = -1
+        while forgotten != self._forgotten:  # else it may have been revoked while it was read
+            forgotten = self._forgotten
+            async with self._store.read() as connection:
+                row = (await connection.execute(query)).first()
+        if row is None:
+            raise Unauthorized("the token is not known")
+        token_id, expires_at, user_id, org_id, role = row
+        if len(self._known) > 10_000:
+            self._known.clear()
+        known = Principal(user_id, org_id, role, token_id, expires_at)
+        self._known[hashed] = known
+        return known
+
+    def is_first_user(self, user_id: str) -> bool:
+        """The operator's own user, which cannot be removed."""
+        return self._admin is not None and self._admin.user_id == user_id
+
+    def forget(self, token_ids: Iterable[str] = ()) -> None:
+        """A user's role or org has changed: nothing remembered counts, and what these tokens
+        have connected is cut, to come back with the rights of today."""
+        self._known.clear()
+        self._forgotten += 1
+        for token_id in token_ids:
+            for cut in self._on_revoke:
+                cut(token_id)
+
+    async def issue(
+        self, user_id: str, kind: str = "bearer", *, label: str = "", life_s: float | None = None
+    ) -> tuple[str, str]:
+        """A new secret for that user and the id under which it can be revoked."""
+        token_id, secret = new_id(), new_secret("tl")
+        row = {
+            "id": token_id,
+            "user_id": user_id,
+            "hash": digest(secret),
+            "kind": kind,
+            "label": label,
+            "created_at": self._clock(),
+            "expires_at": None if life_s is None else self._clock() + int(life_s * 1000),
+        }
+        async with self._store.write() as connection:
+            await connection.execute(insert(schema.tokens).values(row))
+        return secret, token_id
+
+    async def revoke(self, token_id: str) -> None:
+        async with self._store.write() as connection:
+            gone = await connection.execute(
+                delete(schema.tokens).where(schema.tokens.c.id == token_id)
+            )
+        if not gone.rowcount:
+            raise NotFound("token", token_id)
+        self.forget([token_id])
+
+    def on_revoke(self, cut: Callable[[str], None]) -> None:
+        """Registers who has to end the connections of a revoked token."""
+        self._on_revoke.append(cut)
+
+    async def redeem_login(self, secret: str) -> str:
+        """Turns the one-time secret of a login link into a cookie's value."""
+        tokens = schema.tokens
+        async with self._store.write() as connection:
+            row = (
+                await connection.execute(
+                    delete(tokens)
+                    .where(
+                        and_(
+                            tokens.c.hash == digest(secret),
+                            tokens.c.kind == "login",
+                            tokens.c.expires_at > self._clock(),
+                        )
+                    )
+                    .returning(tokens.c.user_id)
+                )
+            ).first()
+        if row is None:
+            raise Unauthorized("this login link was used already or has expired")
+        cookie, _ = await self.issue(row[0], "cookie", life_s=limits.COOKIE_LIFE_S)
+        return cookie
+
+    # --- Execution planes ---------------------------------------------------------------------
+
+    def issue_vm_token(self, user_id: str, org_id: str, vm_id: str) -> str:
+        """The JWT that a VM sends in its first frame (document 000 §9)."""
+        return self._signed(user_id, org_id, vm_id)[0]
+
+    def renew_vm_token(self, claims: VmClaims) -> tuple[str, VmClaims]:
+        """A token for the same VM whose life begins now."""
+        return self._signed(claims.user_id, claims.org_id, claims.vm_id)
+
+    def _signed(self, user_id: str, org_id: str, vm_id: str) -> tuple[str, VmClaims]:
+        issued_at = self._clock() // 1000
+        expires_at = issued_at + int(limits.VM_TOKEN_LIFE_S)
+        claims = VmClaims(user_id, org_id, vm_id, issued_at, expires_at)
+        payload = {
+            "iss": _ISSUER,
+            "aud": _AUDIENCE,
+            "userId": user_id,
+            "orgId": org_id,
+            **msgspec.structs.asdict(claims),
+        }
+        return jwt.encode(payload, self._signing, algorithm="RS256"), claims
+
+    def check_vm_token(self, token: str) -> VmClaims:
+        """Signature, algorithm, life, issuer and audience; anything else is Unauthorized."""
+        try:
+            claims = jwt.decode(
+                token,
+                self._verifying,
+                algorithms=["RS256"],
+                audience=_AUDIENCE,
+                issuer=_ISSUER,
+                # Times are compared with this clock, not with the library's.
+                options={
+                    "require": ["exp", "iat", "aud", "iss"],
+                    "verify_exp": False,
+                    "verify_iat": False,
+                },
+            )
+            if int(claims["exp"]) * 1000 <= self._clock():
+                raise Unauthorized("the VM token has expired")
+            return msgspec.convert(claims, VmClaims)
+        except (jwt.PyJWTError, msgspec.ValidationError, ValueError, TypeError) as error:
+            raise Unauthorized("the VM token is not valid") from error
+
+    async def issue_ticket(self, user_id: str, machine_id: str) -> tuple[str, int]:
+        """A one-time ticket and its end (Unix ms)."""
+        ticket = new_secret("tk")
+        expires_at = self._clock() + int(limits.TICKET_LIFE_S * 1000)
+        row = {
+            "hash": digest(ticket),
+            "user_id": user_id,
+            "machine_id": machine_id,
+            "expires_at": expires_at,
+        }
+        async with self._store.write() as connection:
+            await connection.execute(insert(schema.tickets).values(row))
+        return ticket, expires_at
+
+    async def redeem_ticket(self, ticket: str, user_id: str, machine_id: str) -> None:
+        """Spends a ticket. Of many who try at once, the database lets one through."""
+        tickets, now = schema.tickets, self._clock()
+        async with self._store.write() as connection:
+            spent = await connection.execute(
+                update(tickets)
+                .where(
+                    and_(
+                        tickets.c.hash == digest(ticket),
+                        tickets.c.user_id == user_id,
+                        tickets.c.machine_id == machine_id,
+                        tickets.c.used_at.is_(None),
+                        tickets.c.expires_at > now,
+                    )
+                )
+                .values(used_at=now)
+            )
+        if spent.rowcount != 1:
+            raise Unauthorized("the ticket was used already, has expired, or is another user's")

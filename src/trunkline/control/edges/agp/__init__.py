@@ -1,0 +1,1 @@
+"""The AGP wire: devices."""

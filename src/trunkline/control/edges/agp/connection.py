@@ -1,0 +1,148 @@
+"""The AGP edge: a device's line (source document 003).
+
+Frames come in as callbacks, and updates go straight to the log: no coroutine, one typed decode.
+What outlives the line is the `AgpDevice`'s; what has to wait is the `AgpHost`'s.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+from uuid import uuid4
+
+import structlog
+from picows import WSCloseCode
+
+from trunkline import limits
+from trunkline.control.edges.agp.device import AgpDevice
+from trunkline.control.edges.socket import Socket
+from trunkline.control.machines.commands import Command
+from trunkline.wire.agp.close_codes import CloseCode
+from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
+from trunkline.wire.agp.messages import Answer, Downlink, Ping, Pong, Update, Uplink
+from trunkline.wire.errors import CloseLine, Malformed
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.agp.host import AgpHost
+
+_log = structlog.get_logger(__name__)
+
+_PING_ID_CHARS_MAX = 200
+
+
+class AgpLine(Socket):
+    """One WebSocket of one device."""
+
+    capabilities: frozenset[str] = frozenset()
+
+    def __init__(self, host: "AgpHost", device: AgpDevice) -> None:
+        super().__init__(
+            bytes_max=limits.FRAME_BYTES_MAX,
+            per_minute=host.rate_limit,
+            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+        )
+        self.device = device
+        self.last_told = self.last_seen
+        """When something was last sent: that is activity too (003 §2)."""
+        self._host = host
+        self._metrics = host.metrics
+
+    # --- Socket -----------------------------------------------------------------------------------
+
+    def opened(self) -> None:
+        self._host.attach(self)
+
+    def ended(self) -> None:
+        self._host.detach(self)
+
+    def take_all(self, texts: list[str]) -> None:
+        """The messages that one read of the socket brought. Nearly all are pieces of text, and a
+        stream is bounded by how fast the log takes it, not by a rate."""
+        ts, updates, at = self._host.clock(), 0, 0
+        while at < len(texts) and self.is_open:
+            try:
+                start, at = at, self.device.texts(texts, at)
+                updates += at - start
+                if at < len(texts):
+                    at += 1
+                    message = decode_uplink(texts[at - 1])
+                    if type(message) is Update and self.device.update(message, ts):
+                        updates += 1
+                    else:
+                        self._other(message)
+            except Exception as error:
+                self.failed(error)
+        received = self._metrics.received
+        received[Update] = received.get(Update, 0) + updates
+
+    def take(self, text: str) -> None:
+        """A message that came in pieces."""
+        self.take_all([text])
+
+    def failed(self, error: Exception) -> None:
+        """A message that cannot be read is skipped; it counts like any other."""
+        if isinstance(error, Malformed):
+            self._metrics.malformed += 1
+            _log.warning("malformed message", machine=self.device.machine.id, problem=str(error))
+            try:
+                self.count()
+            except CloseLine as limit:
+                error = limit
+            else:
+                return
+        super().failed(error)
+
+    def _other(self, message: Uplink | Unknown) -> None:
+        """Everything but a piece of a turn at work."""
+        self.count()
+        received, kind = self._metrics.received, type(message)
+        received[kind] = received.get(kind, 0) + 1
+        if isinstance(message, Answer):
+            self.device.answer(message)
+        elif isinstance(message, Ping):
+            known = self.device.known
+            named = message.msg_id
+            is_named = isinstance(named, str) and len(named) <= _PING_ID_CHARS_MAX
+            payload = {"msg_id": named} if is_named else {}
+            pong = Pong(
+                msg_id=str(uuid4()), guid=known.guid, user_id=known.user_id, payload=payload
+            )
+            self.tell(pong)
+        elif isinstance(message, Unknown):
+            _log.debug("unknown method", machine=self.device.machine.id)
+
+    # --- What the device is told ------------------------------------------------------------------
+
+    def tell(self, message: Downlink) -> None:
+        sent, kind = self._metrics.sent, type(message)
+        sent[kind] = sent.get(kind, 0) + 1
+        self.last_told = self._now()
+        self.send(encode(message))
+
+    # --- Line: what the control plane does with it ------------------------------------------------
+
+    def deliver(self, command: Command) -> None:
+        self.device.deliver(command)
+
+    def withdraw(self, turn_id: str) -> bool:
+        """One that waits behind another was not sent yet."""
+        return self.device.withdraw(turn_id)
+
+    def acknowledge(self, acked: dict[str, int]) -> None:
+        """AGP has no numbers to acknowledge."""
+
+
+class RefusedLine(Socket):
+    """A connection whose token is no good: accepted, so that the app can read the close code."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(bytes_max=0, per_minute=0, unsent_max=limits.LINE_UNSENT_BYTES_MAX)
+        self._reason = reason
+
+    def opened(self) -> None:
+        # Our half stays open until the peer has answered: an app that is still busy with the
+        # handshake would otherwise see a broken connection, and come again and again.
+        self._transport.send_close(cast(WSCloseCode, CloseCode.REFUSED), self._reason.encode())
+        loop = asyncio.get_running_loop()
+        loop.call_later(limits.CLOSE_GRACE_S, self._transport.disconnect)
+
+    def take(self, text: str) -> None:
+        """Nothing is taken."""

@@ -1,0 +1,91 @@
+"""What records and log say of an AGP device that is not in memory: what it was at, and its apps.
+
+`AgpHost` asks when a device connects; nothing here is written.
+"""
+
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from trunkline import limits
+from trunkline.control.core import Core
+from trunkline.control.edges.agp.commands import agent_app_of
+from trunkline.control.edges.agp.device import AgpDevice
+from trunkline.control.log import events
+from trunkline.control.machines.machine import Machine
+from trunkline.control.sessions.turns import say
+from trunkline.control.store.schema import sessions, turns
+from trunkline.wire.agp.translate import read_logged
+
+_APP = (
+    sessions.c.runtime_type,
+    sessions.c.openclaw_config,
+    sessions.c.agent_config["agent_app"].label("agent_app"),
+)
+
+
+class AgpRecords:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def fill(self, device: AgpDevice) -> None:
+        """Tells a device that is new in memory what it was at."""
+        machine = device.machine
+        open_turns = await self._core.turns.open_of(list(machine.logs))
+        for turn in open_turns:
+            device.restore(say(turn, []))
+        # Only there a repeat could do harm: what is said of a turn that has ended is not taken.
+        busy = list(dict.fromkeys(turn.session_id for turn in open_turns))
+        for session_id in busy[: limits.AGP_LOADED_SESSIONS_MAX]:
+            await self._recall(device, session_id)
+        for row in await self._owed(machine):
+            device.restore_owed(row.session_id, row.id, _app_of(row))
+
+    async def apps(self, machine: Machine) -> dict[str, str]:
+        """The apps that its sessions' agents ask for, where they ask for one."""
+        query = select(sessions.c.id, *_APP).where(
+            sessions.c.machine_id == machine.id, sessions.c.status == "active"
+        )
+        async with self._core.store.read() as connection:
+            rows = (await connection.execute(query)).all()
+        return {row.id: app for row in rows if (app := _app_of(row)) is not None}
+
+    async def _recall(self, device: AgpDevice, session_id: str) -> None:
+        """The newest of what the device said in a session."""
+        log = device.machine.logs[session_id]
+        after = max(0, log.last_id - limits.AGP_LOADED_EVENTS_MAX)
+        if after == 0:
+            device.recall_whole(session_id)
+        async for page in self._core.log.pages(log, after, log.last_id):
+            for _, line in page:
+                if (event := read_logged(line)) is not None:
+                    device.recall(session_id, event)
+                elif (said := events.look(line)) is not None and said.type == "user_message":
+                    device.recall_whole(session_id, said.turn)
+
+    async def _owed(self, machine: Machine) -> list[Any]:
+        """The newest turns that ended here, and not on the device, oldest first. In sessions that
+        were closed since, too."""
+        since = self._core.clock() - int(limits.AGP_CANCELS_KEPT_S * 1000)
+        query = (
+            select(turns.c.id, turns.c.session_id, *_APP)
+            .join(sessions, sessions.c.id == turns.c.session_id)
+            .where(
+                sessions.c.machine_id == machine.id,
+                or_(sessions.c.status == "active", sessions.c.updated_at > since),
+                turns.c.owed,
+                turns.c.finished_at > since,
+            )
+            .order_by(turns.c.id.desc())
+            .limit(limits.AGP_CANCELS_KEPT)
+        )
+        async with self._core.store.read() as connection:
+            return list((await connection.execute(query)).all())[::-1]
+
+
+def _app_of(row: Any) -> str | None:
+    return agent_app_of(
+        {"agent_app": row.agent_app},
+        row.runtime_type,
+        is_openclaw=row.openclaw_config is not None,
+    )

@@ -1,0 +1,73 @@
+"""The turn at work in each session of an AGP device, and what came of it so far.
+
+`AgpDevice` begins and drops them. A piece of text finds its turn by the part that all pieces of
+that turn have in common, without being decoded.
+"""
+
+from trunkline import limits
+from trunkline.control.machines.secrets import Known
+from trunkline.wire.agp import plain
+from trunkline.wire.agp.translate import CallBounds, Inward, Logged
+
+_CALL_BOUNDS = CallBounds(
+    title_chars=limits.AGP_TOOL_TITLE_CHARS_MAX,
+    word_chars=limits.AGP_TOOL_WORD_CHARS_MAX,
+    path_chars=limits.AGP_TOOL_PATH_CHARS_MAX,
+    locations=limits.AGP_TOOL_LOCATIONS_MAX,
+)
+_ANY_ID = "0" * 36  # ids of sessions and turns all have this length
+
+
+class AtWork:
+    """One turn for each session that has one."""
+
+    def __init__(self, known: Known) -> None:
+        self.by_session: dict[str, Inward] = {}
+        self.by_part: dict[str, tuple[str, Inward]] = {}
+        """The same with their sessions, by what their pieces of text have in common."""
+        self._guid, self._user_id = known.guid, known.user_id
+        self.place = plain.place_of(self._part(_ANY_ID, _ANY_ID))
+        """Where that part stands in a message; the text follows."""
+
+    def begin(self, session_id: str, turn_id: str) -> Inward:
+        """The turn, new or as it is."""
+        work = self.by_session.get(session_id)
+        if work is None or work.turn_id != turn_id:
+            self.drop(session_id)
+            work = self.by_session[session_id] = Inward(
+                turn_id,
+                chars_max=limits.AGP_STREAMED_CHARS_MAX,
+                calls_max=limits.AGP_TOOL_CALLS_KEPT,
+                call_bounds=_CALL_BOUNDS,
+            )
+            self.by_part[self._part(session_id, turn_id)] = session_id, work
+        return work
+
+    def drop(self, session_id: str) -> None:
+        work = self.by_session.pop(session_id, None)
+        if work is not None:
+            del self.by_part[self._part(session_id, work.turn_id)]
+
+    def heard(self) -> list[str]:
+        """The turns that the device has spoken of."""
+        return [work.turn_id for work in self.by_session.values() if work.heard]
+
+    def _part(self, session_id: str, turn_id: str) -> str:
+        return plain.common_part(self._guid, self._user_id, session_id, turn_id)
+
+    # --- After a restart --------------------------------------------------------------------------
+
+    def recall(self, session_id: str, event: Logged) -> None:
+        """An event of the log that a message of the device became."""
+        work = self.by_session.get(session_id)
+        if work is not None:
+            if work.turn_id == event.turn_id:
+                work.recall(event)
+            else:
+                work.is_whole = True  # one turn at a time: this one's pieces all come later
+
+    def recall_whole(self, session_id: str, turn_id: str | None = None) -> None:
+        """What follows in the log is all that there is of this turn, or of whichever it is."""
+        work = self.by_session.get(session_id)
+        if work is not None and turn_id in (None, work.turn_id):
+            work.is_whole = True

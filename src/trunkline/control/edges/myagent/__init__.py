@@ -1,0 +1,1 @@
+"""The MyAgent wire: web clients."""

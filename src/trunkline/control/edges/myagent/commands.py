@@ -1,0 +1,208 @@
+"""What a MyAgent client can ask for, in the words of the control plane. Raises what is wrong;
+the connection tells the client."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.core import Core
+from trunkline.control.edges.myagent.outbound import Outbound
+from trunkline.control.edges.myagent.pages import Place
+from trunkline.control.edges.myagent.questions import find_question
+from trunkline.control.edges.myagent.returns import Returns
+from trunkline.control.edges.myagent.shared import Shared
+from trunkline.control.errors import Conflict, InvalidRequest
+from trunkline.control.sessions.sessions import NewMessage, NewSession, Session
+from trunkline.wire.answers import answer_of, kind_of
+from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.messages import Downlink, Json, Uplink
+
+T = TypeVar("T")
+
+_TEXTS = ("text", "message", "content", "question")
+
+
+class Commands:
+    """Of one connection."""
+
+    def __init__(self, core: Core, shared: Shared, who: Principal, out: Outbound) -> None:
+        self._core = core
+        self._shared = shared
+        self._who = who
+        self._out = out
+        self._returns = Returns(core, shared, who, out)
+        self.known: dict[str, Callable[[Uplink], Awaitable[None]]] = {
+            names.CREATE_SESSION: self._create,
+            names.MESSAGE: self._message,
+            names.RESPONSE: self._response,
+            names.CANCEL: self._cancel,
+            names.RECONNECT: self._reconnect,
+            names.ACK: self._returns.acknowledge,
+            names.REQUEST_STATE: self._export,
+            names.RECONNECT_WITH_STATE: self._returns.restore,
+        }
+
+    async def do(self, message: Uplink) -> None:
+        await self.known[message.event](message)
+
+    def session_of(self, message: Uplink) -> str | None:
+        """The session that a message names; None where that is not what it is about."""
+        if message.event in (names.CREATE_SESSION, names.ACK, names.RECONNECT_WITH_STATE):
+            return None
+        given = message.session_id
+        if given is None and message.event == names.RECONNECT and isinstance(message.content, dict):
+            given = message.content.get("session_id")
+        return given[: limits.NAME_CHARS_MAX] if isinstance(given, str) and given else None
+
+    # --- Sessions -----------------------------------------------------------------------------
+
+    async def _create(self, message: Uplink) -> None:
+        given = message.content if isinstance(message.content, dict) else {}
+        chosen = {
+            name: given[name]
+            for name in NewSession.__struct_fields__
+            if given.get(name) is not None
+        }
+        self._out.check_room()
+        session = await self._core.sessions.create(self._who, _convert(chosen, NewSession))
+        name = session.agent_config.get("name") or await self._group_name(session)
+        self._out.say(
+            Downlink(
+                names.SESSION_CREATED,
+                session_id=session.id,
+                content="The session is ready.",
+                metadata={
+                    "agent_name": name or session.title or session.runtime_type,
+                    "agent_type": session.runtime_type,
+                    "machine_id": session.machine_id,
+                },
+            )
+        )
+        await self._follow(session.id, Place(0))
+
+    async def _group_name(self, session: Session) -> str | None:
+        """Of the group that one talks to, where it is one."""
+        assert session.machine_id is not None
+        machine = await self._core.machines.get(session.machine_id)
+        if machine.kind != "group":
+            return None
+        return (await self._core.groups.records.load(machine.id)).name
+
+    async def _follow(self, session_id: str, place: Place) -> None:
+        await self._out.follow(await self._core.log.open(session_id), place)
+
+    async def _reached(self, message: Uplink) -> Session:
+        """The session that a message is about, followed from now on if it was not."""
+        session = await self._named(message)
+        if session.status == "active" and not self._out.follows(session.id):
+            await self._follow(session.id, Place(session.last_event_id))
+        return session
+
+    async def _named(self, message: Uplink) -> Session:
+        session_id = self.session_of(message)
+        if session_id is None:
+            raise InvalidRequest("session_id is missing", code="MISSING_FIELD")
+        return await self._core.sessions.get(self._who, session_id)
+
+    async def _reconnect(self, message: Uplink) -> None:
+        await self._returns.reconnect(await self._named(message), message)
+
+    async def _export(self, message: Uplink) -> None:
+        session = await self._named(message)
+        await self._core.recording.done(session.id)
+        await self._returns.export(session)
+
+    # --- Turns --------------------------------------------------------------------------------
+
+    async def _message(self, message: Uplink) -> None:
+        new = _new_message(message)
+        session = await self._reached(message)
+        if session.id in self._shared.speaking:
+            raise _turn_running()
+        self._shared.speaking.add(session.id)
+        try:
+            if await self._is_repeated(session, new):
+                return
+            if await self._is_busy(session):
+                raise _turn_running()
+            await self._core.sessions.send(self._who, session.id, new)
+        finally:
+            self._shared.speaking.discard(session.id)
+
+    async def _is_repeated(self, session: Session, new: NewMessage) -> bool:
+        name = new.client_message_id
+        return name is not None and await self._core.turns.is_known(session.id, name)
+
+    async def _is_busy(self, session: Session) -> bool:
+        """A turn's end is known here before it is recorded."""
+        turns = await self._core.turns.open_of([session.id])
+        if not turns or session.machine_id is None:
+            return bool(turns)
+        machine = await self._core.machines.get(session.machine_id)
+        return any(not machine.ends.has_ended(turn.id) for turn in turns)
+
+    async def _cancel(self, message: Uplink) -> None:
+        session = await self._reached(message)
+        given = message.content.get("reason") if isinstance(message.content, dict) else None
+        reason = given if isinstance(given, str) and given else "user_cancelled"
+        reason = reason[: limits.NAME_CHARS_MAX]
+        if not await self._core.sessions.cancel(self._who, session.id, reason):
+            # No turn's end will say so.
+            self._out.say(
+                Downlink(
+                    names.INTERRUPTED,
+                    session_id=session.id,
+                    content="Nothing was running.",
+                    metadata={"reason": "idle", "answers": names.CANCEL},
+                )
+            )
+
+    # --- Questions ----------------------------------------------------------------------------
+
+    async def _response(self, message: Uplink) -> None:
+        if not isinstance(message.step_id, str) or not message.step_id:
+            raise InvalidRequest("step_id is missing", code="MISSING_FIELD")
+        session = await self._reached(message)
+        approval = await find_question(self._core, self._who, session.id, message.step_id)
+        asked = approval.request
+        kind = kind_of(asked.get("kind"), asked.get("options"))
+        answer = answer_of(message.content, kind)
+        if answer is None:
+            raise InvalidRequest("content is neither yes nor no, nor an answer")
+        await self._core.sessions.answer(
+            self._who, approval.id, answer.confirmed, answer.answer, session.id
+        )
+
+
+def _turn_running() -> Conflict:
+    return Conflict(
+        "a turn of this session runs: wait for its end, or cancel it", code="TURN_RUNNING"
+    )
+
+
+def _new_message(message: Uplink) -> NewMessage:
+    """Text, or an object that has it under one of its names."""
+    content, metadata = message.content, message.metadata
+    text: Any = content
+    attachments: Any = None
+    if isinstance(content, dict):
+        text = next((content[name] for name in _TEXTS if isinstance(content.get(name), str)), None)
+        attachments = content.get("attachments")
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidRequest("content must be a text, or an object with one", code="MISSING_FIELD")
+    more: Json = dict(metadata) if isinstance(metadata, dict) else {}
+    name = more.pop("client_message_id", None)
+    if attachments is not None:
+        more["attachments"] = attachments
+    given = {"message": text, "metadata": more, "client_message_id": name}
+    return _convert(given, NewMessage)
+
+
+def _convert(value: Json, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"content: {error}") from error

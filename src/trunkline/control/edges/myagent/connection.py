@@ -1,0 +1,111 @@
+"""The MyAgent edge: one client's connection (source document 001).
+
+Turns frames into messages and does them one after the other; a message that cannot be done is
+answered with an error, and the connection lives.
+"""
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.api.inputs import decode
+from trunkline.control.core import Core
+from trunkline.control.edges.myagent.commands import Commands
+from trunkline.control.edges.myagent.outbound import Outbound
+from trunkline.control.edges.myagent.shared import Shared
+from trunkline.control.edges.socket import Socket
+from trunkline.control.errors import InvalidRequest, NotFound, TrunklineError
+from trunkline.control.tasks import Serial
+from trunkline.wire.errors import Malformed
+from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.messages import Downlink, Uplink
+from trunkline.wire.myagent.state import StateRefused
+
+_log = structlog.get_logger(__name__)
+
+
+class MyAgentConnection(Socket):
+    """One client."""
+
+    def __init__(
+        self, core: Core, shared: Shared, who: Principal, greeting: Downlink, *, typed: bool
+    ) -> None:
+        super().__init__(
+            bytes_max=limits.MYAGENT_FRAME_BYTES_MAX,
+            per_minute=core.settings.rate_limit_per_minute,
+            unsent_max=limits.MYAGENT_UNSENT_BYTES_MAX,
+        )
+        self.who = who
+        self.id = greeting.connection_id or ""
+        self.next_heartbeat = self._now() + limits.MYAGENT_HEARTBEAT_S
+        self._core = core
+        self._shared = shared
+        self._greeting = greeting
+        self.out = Outbound(
+            self,
+            shared.track(self.id, who.user_id),
+            shared.positions,
+            shared.feeds(typed=typed),
+            core.clock,
+        )
+        self._commands = Commands(core, shared, who, self.out)
+        self._work = Serial(core.tasks)
+        self._is_paused = False
+
+    def opened(self) -> None:
+        self._shared.connections[self.id] = self
+        self.out.say(self._greeting)
+
+    def ended(self) -> None:
+        self._shared.connections.pop(self.id, None)
+        self.out.leave()
+
+    def beat(self, now: float, uptime_s: int) -> None:
+        """Once a second: a heartbeat, when it is time for one."""
+        if now < self.next_heartbeat:
+            return
+        self.next_heartbeat = now + limits.MYAGENT_HEARTBEAT_S
+        metadata = {"seq": self.out.seq + 1, "server_uptime_seconds": uptime_s}
+        self.out.say(Downlink(names.HEARTBEAT, metadata=metadata))
+
+    def take(self, text: str) -> None:
+        self.count()
+        try:
+            message = decode(text.encode(), Uplink)
+        except InvalidRequest as error:
+            self.out.fault(None, "INVALID_MESSAGE", error.message)
+            return
+        if message.event not in self._commands.known:
+            name = message.event[: limits.NAME_CHARS_MAX]
+            self.out.fault(None, "UNKNOWN_EVENT", f"there is no event {name!r} from clients")
+            return
+        self._work.add(self._do(message), "myagent message")
+        self._hold_back(len(self._work) >= limits.MYAGENT_WAITING_MAX)
+
+    def _hold_back(self, paused: bool) -> None:
+        """A client that asks faster than it is served is not read meanwhile."""
+        if paused != self._is_paused:
+            self._is_paused = paused
+            self.pause(paused)
+
+    async def _do(self, message: Uplink) -> None:
+        """Protocol mistakes are the connection's fault, everything else its session's."""
+        session_id = self._commands.session_of(message)
+        try:
+            await self._commands.do(message)
+        except (Malformed, InvalidRequest) as error:
+            code = getattr(error, "code", "INVALID_MESSAGE")
+            self.out.fault(None, code, str(error), answers=message.event)
+        except StateRefused as error:
+            self.out.fault(None, error.code, str(error), answers=message.event)
+        except TrunklineError as error:
+            if isinstance(error, NotFound):
+                self._core.refusals.note(self.who, "myagent", error)
+            self.out.fault(session_id, error.code, error.message, answers=message.event)
+        except Exception:
+            _log.exception("a client's message could not be done", name=message.event)
+            problem = "something went wrong here; the log says what"
+            self.out.fault(None, "INTERNAL_ERROR", problem, answers=message.event)
+        finally:
+            if self._is_paused and len(self._work) < limits.MYAGENT_WAITING_MAX // 2:
+                self._hold_back(False)

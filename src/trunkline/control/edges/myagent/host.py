@@ -1,0 +1,161 @@
+"""What stands behind every MyAgent connection: who is let in, heartbeats, the end."""
+
+import asyncio
+
+import structlog
+from sqlalchemy import func, select
+
+from trunkline import __version__, limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.core import Core
+from trunkline.control.door.credentials import cookie_of, credentials_of
+from trunkline.control.door.dispatch import MYAGENT
+from trunkline.control.door.door import refuse
+from trunkline.control.door.head import Head
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges.myagent.connection import MyAgentConnection
+from trunkline.control.edges.myagent.shared import Shared
+from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
+from trunkline.control.ids import new_id
+from trunkline.control.store import schema
+from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.codec import timestamp
+from trunkline.wire.myagent.messages import Downlink
+
+_log = structlog.get_logger(__name__)
+
+_GOING_AWAY = 1001
+_POLICY = 1008
+_PURGE_EVERY_SWEEPS = 60
+_BEARER = "bearer."
+
+
+class MyAgentHost:
+    path = MYAGENT
+    is_machines = False
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._shared = Shared(core)
+        self._started_ms = core.clock()
+        self._waiting = 0
+        """Connections whose token is being looked up."""
+        self._sweeps = 0
+        core.auth.on_revoke(self._revoked)
+
+    # --- Letting in ---------------------------------------------------------------------------
+
+    def accept(self, transport: asyncio.Transport, head: Head) -> None:
+        if self._waiting >= limits.UNKNOWN_SOCKETS_MAX:
+            raise LimitReached("too many connections have not shown a token yet")
+        # Nothing is read before the upgrade is answered: what the client sends meanwhile waits.
+        transport.pause_reading()
+        transport.set_protocol(asyncio.Protocol())
+        self._waiting += 1
+        self._core.tasks.spawn(self._admit(transport, head), "myagent connection")
+
+    async def _admit(self, transport: asyncio.Transport, head: Head) -> None:
+        try:
+            who = await self._identify(head)
+            active = await self._active_sessions(who)
+            if await self._identify(head) != who:
+                raise Unauthorized("the token's rights have just changed")
+        except TrunklineError as error:
+            refuse(transport, error)
+            return
+        except Exception:
+            _log.exception("a client could not be let in")
+            refuse(transport, TrunklineError("something went wrong here; the log says what"))
+            return
+        finally:
+            self._waiting -= 1
+        if transport.is_closing():
+            return
+        typed = head.query.get("shape") == "typed"
+        greeting = self._greeting(active)
+        connection = MyAgentConnection(self._core, self._shared, who, greeting, typed=typed)
+        transport.resume_reading()
+        chosen = _chosen_subprotocol(head)
+        adopt(transport, head, connection, limits.MYAGENT_FRAME_BYTES_MAX, chosen)
+
+    async def _identify(self, head: Head) -> Principal:
+        secret = _secret_of(head)
+        if secret is not None:
+            return await self._core.auth.identify(secret)
+        if self._core.settings.open_myagent and "Authorization" not in head.headers:
+            return self._core.auth.first_user
+        raise Unauthorized("a bearer token or a login is needed")
+
+    async def _active_sessions(self, who: Principal) -> int:
+        table = schema.sessions
+        query = select(func.count()).where(
+            table.c.user_id == who.user_id, table.c.status == "active"
+        )
+        async with self._core.store.read() as connection:
+            return await connection.scalar(query) or 0
+
+    def _greeting(self, active_sessions: int) -> Downlink:
+        return Downlink(
+            names.CONNECTED,
+            connection_id=new_id(),
+            content={
+                "server_version": __version__,
+                "server_time": timestamp(self._core.clock()),
+            },
+            metadata={
+                "server_uptime_seconds": self._uptime_s(),
+                "active_sessions": active_sessions,
+            },
+        )
+
+    def _uptime_s(self) -> int:
+        return max(0, self._core.clock() - self._started_ms) // 1000
+
+    # --- While they are here ------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Once a second: heartbeats that are due, ends of tokens; once a minute, old positions."""
+        now, uptime_s = asyncio.get_running_loop().time(), self._uptime_s()
+        now_ms = self._core.clock()
+        for connection in list(self._shared.connections.values()):
+            if connection.who.has_expired(now_ms):
+                connection.close(_POLICY, "the token has expired")
+            connection.beat(now, uptime_s)
+        self._sweeps += 1
+        if self._sweeps % _PURGE_EVERY_SWEEPS == 0:
+            self._core.tasks.spawn(self._shared.positions.purge(), "myagent positions")
+
+    def _revoked(self, token_id: str) -> None:
+        for connection in list(self._shared.connections.values()):
+            if connection.who.token_id == token_id:
+                connection.close(_POLICY, "the token does not count any more")
+
+    def say_goodbye(self) -> None:
+        for connection in list(self._shared.connections.values()):
+            connection.close(_GOING_AWAY, "the control plane is going down")
+        self._shared.positions.save_soon()
+
+
+def _secret_of(head: Head) -> str | None:
+    """What was given for this connection counts before the cookie, which a browser always sends."""
+    if "Authorization" in head.headers:
+        return credentials_of(head.headers)
+    token = head.query.get("token")
+    if token:
+        return token
+    for offered in _offered(head):
+        if offered.startswith(_BEARER):
+            return offered.removeprefix(_BEARER)
+    return cookie_of(head.headers)
+
+
+def _offered(head: Head) -> list[str]:
+    """The subprotocols that the client offers."""
+    lines = head.headers.getall("Sec-WebSocket-Protocol", [])
+    return [one.strip() for line in lines for one in line.split(",") if one.strip()]
+
+
+def _chosen_subprotocol(head: Head) -> str | None:
+    """One without a secret in it, if there is one."""
+    offered = _offered(head)
+    return next((one for one in offered if not one.startswith(_BEARER)), next(iter(offered), None))

@@ -1,0 +1,227 @@
+"""What each MyAgent connection was sent, so that a client can go on after any of its messages.
+
+Pages (see `myagent_pages`) are written a moment after they have grown: a crash costs a repeat.
+`find` reads what is written.
+"""
+
+import asyncio
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+import structlog
+from sqlalchemy import and_, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline import limits
+from trunkline.control.clock import Clock
+from trunkline.control.edges.myagent.pages import Page, Place, Run, Track, place_on
+from trunkline.control.errors import NotFound
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+from trunkline.control.tasks import Tasks
+
+_log = structlog.get_logger(__name__)
+
+_pages = schema.myagent_runs
+_CONNECTIONS_LOOKED_AT = 20
+_KEY = ("connection_id", "session_id", "seq")
+_THIS = and_(*(_pages.c[name] == bindparam(f"key_{name}") for name in _KEY))
+_DELETE = delete(_pages).where(_THIS)
+_UPDATE = (
+    update(_pages)
+    .where(_THIS)
+    .values({name: bindparam(name) for name in _pages.c.keys() if name not in _KEY})  # noqa: SIM118
+)
+
+
+class Positions:
+    """The pages of all connections."""
+
+    def __init__(self, store: Store, tasks: Tasks, clock: Clock) -> None:
+        self._store = store
+        self._tasks = tasks
+        self._clock = clock
+        self._unsaved: dict[Page, None] = {}
+        self._dropped: list[dict[str, Any]] = []
+        self._saving = asyncio.Lock()
+        self._is_due = False
+
+    # --- Writing ------------------------------------------------------------------------------
+
+    def sent(self, track: Track, session_id: str, seq: int, event_id: int, nth: int = 0) -> None:
+        """A message of that event goes out. Does not wait."""
+        page = track.book(session_id).page
+        if page is None or page.is_full:
+            page = self._open(track, session_id, seq, Place(event_id - 1, nth), begins=False)
+        page.add(seq, event_id, nth)
+        self._changed(page)
+
+    async def begin(self, track: Track, session_id: str, seq: int, place: Place) -> None:
+        """Following begins there; the next message has that number. On disk when it returns."""
+        page = track.book(session_id).page
+        if page is not None and page.seq == seq:
+            page.place = place  # it began elsewhere, and nothing was sent since
+        else:
+            page = self._open(track, session_id, seq, place, begins=True)
+        self._changed(page)
+        await self.save()
+
+    async def acknowledged(self, track: Track, seq: int) -> None:
+        """What is sent counts as received until the client says how far it is: its first word of
+        that must not be lost, a later one costs a repeat."""
+        is_first = track.acked is None
+        for page in track.acknowledge(seq):
+            self._changed(page)
+        if is_first:
+            await self.save()
+
+    def _open(self, track: Track, session_id: str, seq: int, place: Place, *, begins: bool) -> Page:
+        page = Page(track, session_id, seq, place)
+        dropped = track.book(session_id).open(page, begins=begins)
+        if dropped is not None:
+            self._dropped.append(_key_of(track.connection_id, session_id, dropped))
+        return page
+
+    def _changed(self, page: Page) -> None:
+        page.updated_at = self._clock()
+        if page not in self._unsaved:
+            self._unsaved[page] = None
+            page.track.unsaved += 1
+            self._save_later()
+
+    def _save_later(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_later(limits.MYAGENT_RUNS_SAVED_S, self.save_soon)
+
+    def save_soon(self) -> None:
+        self._is_due = False
+        self._tasks.spawn(self.save(), "myagent positions")
+
+    async def save(self) -> None:
+        async with self._saving:
+            if not self._unsaved:
+                return
+            unsaved, self._unsaved = list(self._unsaved), {}
+            dropped, self._dropped = self._dropped, []
+            for page in unsaved:
+                page.track.unsaved -= 1
+            try:
+                await self._write(unsaved, dropped)
+            except BaseException:
+                for page in unsaved:
+                    self._changed(page)
+                self._dropped = dropped + self._dropped
+                raise
+
+    async def _write(self, pages: list[Page], dropped: list[dict[str, Any]]) -> None:
+        new = [page.row() for page in pages if not page.is_written]
+        grown = [
+            {**page.row(), **_key_of(page.track.connection_id, page.session_id, page.seq)}
+            for page in pages
+            if page.is_written
+        ]
+        try:
+            async with self._store.write() as connection:
+                await _execute(connection, insert(_pages), new)
+                await _execute(connection, _UPDATE, grown)
+                await _execute(connection, _DELETE, dropped)
+        except IntegrityError:
+            # A session that was just deleted must not cost the others their positions.
+            for row in new:
+                await self._write_one(row)
+            async with self._store.write() as connection:
+                await _execute(connection, _UPDATE, grown)
+                await _execute(connection, _DELETE, dropped)
+        for page in pages:
+            page.is_written = True
+
+    async def _write_one(self, row: dict[str, Any]) -> None:
+        try:
+            async with self._store.write() as connection:
+                await connection.execute(insert(_pages).values(row))
+        except IntegrityError:
+            _log.debug("no position is kept of a session that is gone", session=row["session_id"])
+
+    async def purge(self) -> None:
+        oldest = self._clock() - int(limits.MYAGENT_RUNS_KEPT_S * 1000)
+        async with self._store.write() as connection:
+            await connection.execute(delete(_pages).where(_pages.c.updated_at < oldest))
+
+    # --- Reading ------------------------------------------------------------------------------
+
+    async def find(
+        self,
+        track: Track,
+        session_id: str,
+        connection_id: str | None,
+        seq: int | None,
+        live: Collection[str],
+    ) -> Place | None:
+        """Where a returning client goes on; None if nothing is known.
+
+        Without a connection, it is this one if it was sent anything of the session, else the
+        user's last one. Without a number, everything that it acknowledged, or else was sent.
+        """
+        await self.save()
+        if connection_id is None:
+            place = await self._place(track.connection_id, session_id, seq)
+            if place is not None:
+                return place
+            connection_id = await self._last_connection(track, session_id, live)
+        elif await self._owner(connection_id) not in (None, track.user_id):
+            raise NotFound("connection", connection_id)
+        if connection_id is None:
+            return None
+        return await self._place(connection_id, session_id, seq)
+
+    async def _owner(self, connection_id: str) -> str | None:
+        query = select(_pages.c.user_id).where(_pages.c.connection_id == connection_id).limit(1)
+        async with self._store.read() as connection:
+            owner: str | None = await connection.scalar(query)
+            return owner
+
+    async def _last_connection(
+        self, track: Track, session_id: str, live: Collection[str]
+    ) -> str | None:
+        """The newest that has ended; a live one is probably another device."""
+        newest = func.max(_pages.c.updated_at)
+        query = (
+            select(_pages.c.connection_id)
+            .where(_pages.c.user_id == track.user_id, _pages.c.session_id == session_id)
+            .group_by(_pages.c.connection_id)
+            .order_by(newest.desc())
+            .limit(_CONNECTIONS_LOOKED_AT)
+        )
+        async with self._store.read() as connection:
+            found = list(await connection.scalars(query))
+        return next((one for one in found if one not in live), next(iter(found), None))
+
+    async def _place(self, connection_id: str, session_id: str, seq: int | None) -> Place | None:
+        own = and_(_pages.c.connection_id == connection_id, _pages.c.session_id == session_id)
+        found = select(_pages.c.event_id, _pages.c.skipped, _pages.c.runs).where(own).limit(1)
+        async with self._store.read() as connection:
+            if seq is None:
+                acked = await connection.scalar(select(func.max(_pages.c.acked)).where(own))
+                seq = limits.JSON_INT_MAX if acked is None else acked
+            before = found.where(_pages.c.seq <= seq).order_by(_pages.c.seq.desc())
+            row = (await connection.execute(before)).first()
+            if row is None:
+                # It had got nothing of this session yet: it goes on where following began.
+                row = (await connection.execute(found.order_by(_pages.c.seq))).first()
+        if row is None:
+            return None
+        event_id, skipped, runs = row
+        return place_on(Place(event_id, skipped), msgspec.convert(runs, list[Run]), seq)
+
+
+def _key_of(connection_id: str, session_id: str, seq: int) -> dict[str, Any]:
+    values = (connection_id, session_id, seq)
+    return {f"key_{name}": value for name, value in zip(_KEY, values, strict=True)}
+
+
+async def _execute(connection: AsyncConnection, what: Any, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        await connection.execute(what, rows)

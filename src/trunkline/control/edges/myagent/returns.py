@@ -1,0 +1,128 @@
+"""MyAgent clients that come back: to their place in a session, or with a state that they kept."""
+
+import msgspec
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.core import Core
+from trunkline.control.edges.myagent.outbound import Outbound
+from trunkline.control.edges.myagent.pages import Place
+from trunkline.control.edges.myagent.shared import Shared
+from trunkline.control.edges.myagent.states import state_of
+from trunkline.control.errors import InvalidRequest, NotFound
+from trunkline.control.log.log import SessionLog
+from trunkline.control.sessions.records import Session
+from trunkline.control.sessions.turns import messages_of
+from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.codec import timestamp
+from trunkline.wire.myagent.messages import Downlink, Uplink
+from trunkline.wire.myagent.seen import NOTHING_YET, UNSAID, Seen, seen_of
+from trunkline.wire.myagent.state import open_state, sign
+
+
+class Returns:
+    """Of one connection."""
+
+    def __init__(self, core: Core, shared: Shared, who: Principal, out: Outbound) -> None:
+        self._core = core
+        self._shared = shared
+        self._who = who
+        self._out = out
+
+    async def reconnect(self, session: Session, message: Uplink) -> None:
+        """Sends what the client missed of that session, then goes on live."""
+        seen = seen_of(message, limits.JSON_INT_MAX)
+        if seen == UNSAID and self._out.follows(session.id):
+            return  # it has missed nothing
+        log = await self._core.log.open(session.id)
+        await self._follow(session, log, await self._place(log, seen))
+
+    async def _follow(self, session: Session, log: SessionLog, place: Place) -> None:
+        await self._out.follow(log, place, has_ended=session.status != "active")
+
+    async def _place(self, log: SessionLog, seen: Seen) -> Place:
+        """Where to go on. Unknown: the oldest event that readers can ask for."""
+        place = None if seen == NOTHING_YET else await self._known_place(log.session_id, seen)
+        return place or Place(max(0, log.last_id - limits.RING_EVENTS))
+
+    async def _known_place(self, session_id: str, seen: Seen) -> Place | None:
+        """A position that does not count, or is somebody else's, is as good as none."""
+        find = self._shared.positions.find
+        track, live = self._out.track, self._shared.connections
+        try:
+            place = await find(track, session_id, *seen, live)
+        except NotFound as error:
+            self._core.refusals.note(self._who, "myagent", error)
+            place = None
+        return place or await find(track, session_id, *UNSAID, live)
+
+    async def acknowledge(self, message: Uplink) -> None:
+        """What the client has got, should it come back without saying so."""
+        connection_id, seq = seen_of(message, limits.JSON_INT_MAX)
+        if seq is None:
+            raise InvalidRequest("last_seq or last_event_id is missing", code="MISSING_FIELD")
+        named = message.session_id  # a position is the connection's, but clients name one
+        if isinstance(named, str) and named and not self._out.follows(named):
+            await self._core.sessions.get(self._who, named)
+        own = self._out.track.connection_id
+        if connection_id in (None, own):
+            await self._shared.positions.acknowledged(self._out.track, min(seq, self._out.seq))
+
+    async def export(self, session: Session) -> None:
+        """Gives the client the session's state to keep."""
+        turns = await self._core.turns.recent(session.id, limits.MYAGENT_STATE_MESSAGES_MAX)
+        now = self._core.clock()
+        signed = sign(self._shared.state_key, state_of(session, self._who, messages_of(turns)), now)
+        valid_until = timestamp(now + int(limits.MYAGENT_STATE_LIFE_S * 1000))
+        self._out.say(
+            Downlink(
+                names.STATE_EXPORTED,
+                session_id=session.id,
+                content={"signed_state": signed},
+                metadata={
+                    "signed_state": signed,
+                    "exported_at": timestamp(now),
+                    "valid_until": valid_until,
+                    "state_size_bytes": len(msgspec.json.encode(signed.state)),
+                    "checksum": signed.checksum,
+                },
+            )
+        )
+
+    async def restore(self, message: Uplink) -> None:
+        """Follows the session of a state that the client kept, from where it was exported."""
+        seen = seen_of(message, limits.JSON_INT_MAX)
+        given = message.signed_state
+        if given is None and isinstance(message.content, dict):
+            given = message.content.get("signed_state")
+        if given is None:
+            raise InvalidRequest("signed_state is missing", code="MISSING_FIELD")
+        state = open_state(
+            self._shared.state_key,
+            given,
+            self._core.clock(),
+            life_ms=int(limits.MYAGENT_STATE_LIFE_S * 1000),
+            bytes_max=limits.MYAGENT_STATE_BYTES_MAX,
+        )
+        if state["user_id"] != self._who.user_id:
+            raise NotFound("session", state["session_id"])
+        session = await self._core.sessions.get(self._who, state["session_id"])
+        log = await self._core.log.open(session.id)
+        exported = Place(min(state["last_event_id"], log.last_id))
+        is_new = seen in (UNSAID, NOTHING_YET)  # all that it has is the state
+        place = exported if is_new else await self._place(log, seen)
+        self._out.say(
+            Downlink(
+                names.STATE_RESTORED,
+                session_id=session.id,
+                content="The session goes on.",
+                metadata={
+                    "restored_at": timestamp(self._core.clock()),
+                    "restored_messages": len(state["messages"]),
+                    "restored_step": state["last_event_id"],
+                    "state_integrity": "verified",
+                    "status": session.status,
+                },
+            )
+        )
+        await self._follow(session, log, place)

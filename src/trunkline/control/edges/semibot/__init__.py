@@ -1,0 +1,1 @@
+"""The Semibot wire: execution planes."""

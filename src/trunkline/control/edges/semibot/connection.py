@@ -1,0 +1,315 @@
+"""The Semibot edge: an execution plane's line (source document 000).
+
+Frames come in as callbacks and, once live, events go straight to the log: no coroutine, no copy
+of what is already text. Everything that waits (tokens, requests) runs beside that path.
+"""
+
+import asyncio
+
+import msgspec
+import structlog
+from msgspec import UNSET
+
+from trunkline import limits
+from trunkline.control.access.auth import VmClaims
+from trunkline.control.door.head import Head
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges.semibot.commands import to_wire
+from trunkline.control.edges.semibot.host import VmHost
+from trunkline.control.edges.socket import Socket
+from trunkline.control.errors import InvalidRequest, LimitReached
+from trunkline.control.log import events
+from trunkline.control.log.log import SessionLog
+from trunkline.control.machines.commands import Command
+from trunkline.control.machines.machine import Machine
+from trunkline.wire.errors import Malformed
+from trunkline.wire.semibot.close_codes import CloseCode
+from trunkline.wire.semibot.codec import Unknown, decode_uplink, encode
+from trunkline.wire.semibot.connection import Connection
+from trunkline.wire.semibot.messages import (
+    Ack,
+    Auth,
+    Batch,
+    BatchedEvent,
+    Downlink,
+    Error,
+    ErrorBody,
+    FireAndForget,
+    Heartbeat,
+    Request,
+    Response,
+    Resume,
+    SseEvent,
+    StartSession,
+    Uplink,
+)
+
+_log = structlog.get_logger(__name__)
+
+
+def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
+    """An upgrade request for `/ws/vm`."""
+    user_id = head.query.get("user_id", "")
+    if not user_id:
+        raise InvalidRequest("user_id is missing in the URL")
+    if host.unknown_lines() >= limits.UNKNOWN_LINES_MAX:
+        raise LimitReached("too many lines have not shown a token yet")
+    adopt(transport, head, VmLine(host, user_id, head.query.get("ticket")), limits.FRAME_BYTES_MAX)
+
+
+class VmLine(Socket):
+    """One WebSocket of one execution plane."""
+
+    internal_error = CloseCode.INTERNAL_ERROR
+
+    def __init__(self, host: VmHost, user_id: str, ticket: str | None) -> None:
+        super().__init__(
+            bytes_max=limits.FRAME_BYTES_MAX,
+            early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
+            per_minute=0,  # the connection counts
+            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+        )
+        self.user_id = user_id
+        self.ticket = ticket
+        self.machine: Machine | None = None
+        self.claims: VmClaims | None = None
+        """What the newest token says that this line was opened with, or given since."""
+        self.capabilities: frozenset[str] = frozenset()
+        self._host = host
+        self._connection = Connection(per_minute=host.rate_limit, early_max=limits.AUTH_QUEUE_MAX)
+        self._logs: dict[str, SessionLog] = {}
+        self._auth_deadline: asyncio.TimerHandle | None = None
+        self._log = host.log
+        self._metrics = host.metrics
+        self._starting: dict[str, float] = {}
+
+    # --- Socket -----------------------------------------------------------------------------------
+
+    def opened(self) -> None:
+        self._host.lines.add(self)
+        loop = asyncio.get_running_loop()
+        self._auth_deadline = loop.call_later(
+            limits.AUTH_TIMEOUT_S, self.close, CloseCode.AUTH_FAILED, "no auth in time"
+        )
+
+    def take(self, text: str) -> None:
+        message = self._connection.receive(text, self._now())
+        if message is not None:
+            self._dispatch(message)
+
+    def take_all(self, texts: list[str]) -> None:
+        """The messages that one read of the socket brought, in one tight loop.
+
+        Nearly all are events with nothing special about them, and those go straight to the log.
+        """
+        if not self._connection.is_unlimited:
+            super().take_all(texts)
+            return
+        logs, append, starting = self._logs, self._log.append, self._starting
+        streamed, escaped = events.STREAMED, events.ESCAPED
+        another_type, behind = events.ANOTHER_TYPE
+        plain = 0
+        for text in texts:
+            try:
+                message = decode_uplink(text)
+                if type(message) is not SseEvent:
+                    self._dispatch(message)
+                    if not self.is_open:
+                        break
+                    continue
+                plain += 1
+                log, data = logs.get(message.session_id), message.data
+                if (
+                    log is None
+                    or message.seq is not None
+                    or starting
+                    or type(data) is not str
+                    or not data.startswith(streamed)
+                    or data.find(another_type, behind) >= 0
+                    or escaped in data
+                ):
+                    self._event(message)
+                elif log.pending:
+                    log.pending.append(data)  # the log knows already that this session has news
+                else:
+                    append(log, data)
+            except Exception as error:
+                self.failed(error)
+                if not self.is_open:
+                    break
+        self._metrics.events_received += plain
+
+    def failed(self, error: Exception) -> None:
+        """A message that cannot be read is skipped; whoever asked is told."""
+        if not isinstance(error, Malformed):
+            super().failed(error)
+            return
+        self._metrics.malformed += 1
+        _log.warning("malformed message", machine=self._machine_id, problem=str(error))
+        if error.request_id is not None:
+            body = ErrorBody(code="INVALID_REQUEST", message=str(error))
+            self.tell(Response(id=error.request_id, error=body))
+
+    def close(self, code: int, reason: str) -> None:
+        if self.is_open:
+            _log.info("line closed", machine=self._machine_id, code=int(code), reason=reason)
+        super().close(code, reason)
+
+    def ended(self) -> None:
+        self._connection.closed()
+        self._logs = {}
+        self._stop_deadline()
+        self._host.ended(self)
+
+    # --- Messages -------------------------------------------------------------------------------
+
+    def _dispatch(self, message: Uplink | Unknown) -> None:
+        kind = type(message)
+        received = self._metrics.received
+        received[kind] = received.get(kind, 0) + 1
+        if isinstance(message, SseEvent):
+            self._event(message)
+        elif isinstance(message, Batch):
+            self._batch(message)
+        elif isinstance(message, Heartbeat):
+            self._heartbeat(message)
+        elif isinstance(message, Auth):
+            if self.machine is None:
+                # It came in time; how long the check takes is not the machine's fault.
+                self._stop_deadline()
+                self._host.authenticate(self, message.token)
+            else:
+                self.complain("ALREADY_AUTHENTICATED", "auth is the first frame, and only that")
+        elif isinstance(message, Request):
+            self._host.requests.request(self, message)
+        elif isinstance(message, FireAndForget):
+            self._host.requests.report(self, message)
+        elif isinstance(message, Resume):
+            self._host.resume(self, message)
+            return
+        else:
+            _log.debug("unknown message type", machine=self._machine_id)
+        if self.machine is not None:
+            self._host.machines.delivery.resumed(self.machine, self)
+
+    def _event(self, event: SseEvent | BatchedEvent) -> None:
+        """From the wire to the log, for an event of any kind."""
+        log = self._logs.get(event.session_id)
+        if log is None:
+            self.complain("SESSION_NOT_FOUND", "no such session on this machine", event.session_id)
+            return
+        if event.seq is not None and not self._is_new(log, event.seq):
+            return
+        self._starting.pop(event.session_id, None)
+        data = event.data
+        if not isinstance(data, str):
+            data = events.to_text(data)
+        if events.may_matter(data):
+            self._host.watched(self, log, data)
+        else:
+            self._log.append(log, data)
+
+    def _is_new(self, log: SessionLog, seq: int) -> bool:
+        """Keeps count of a machine's numbers; False for an event that we have already."""
+        if "seq" not in self.capabilities:
+            return True
+        known = log.machine_seq or 0
+        if seq <= known:
+            return False  # sent again after a reconnect
+        if seq > known + 1:
+            self._host.lost(self, log, known, seq)
+        log.machine_seq = seq
+        return True
+
+    def _heartbeat(self, beat: Heartbeat) -> None:
+        health = beat.health
+        if health is not None and len(msgspec.json.encode(health)) > limits.HEALTH_BYTES_MAX:
+            self.complain("TOO_LARGE", f"health has more than {limits.HEALTH_BYTES_MAX} bytes")
+            health = None
+        if self.machine is not None:
+            self._host.machines.heartbeat(self.machine, beat.active_sessions, health)
+
+    def _batch(self, batch: Batch) -> None:
+        if "batch" not in self.capabilities:
+            self.complain("CAPABILITY_MISSING", "batch was not agreed on in auth")
+            return
+        if len(batch.events) > limits.BATCH_EVENTS_MAX:
+            self.complain("TOO_LARGE", f"more than {limits.BATCH_EVENTS_MAX} events in a batch")
+            return
+        for event in batch.events:
+            self._event(event)
+
+    # --- What the control plane does with the line ------------------------------------------------
+
+    def go_live(self, machine: Machine, init: Downlink) -> None:
+        """The token was good and the machine is attached: `init`, then what came early."""
+        self.machine = machine
+        self.known()
+        self._logs = machine.logs
+        self._starting = machine.starting
+        self.tell(init)
+        for message in self._connection.live():
+            self._dispatch(message)
+
+    def accepted(self) -> frozenset[str]:
+        self.capabilities = self._connection.authenticated()
+        return self.capabilities
+
+    @property
+    def token(self) -> str:
+        """The one that it showed; what is encrypted for this line is encrypted with it."""
+        return self._connection.auth.token if self._connection.auth is not None else ""
+
+    def deliver(self, command: Command) -> None:
+        message = to_wire(command, named_turns=bool(self.capabilities))
+        if message is None:
+            return
+        if isinstance(message, StartSession) and "seq" in self.capabilities:
+            # The session may have run elsewhere before: its numbers go on from there.
+            log = self._logs.get(command.session_id)
+            message.data.acked = (log and log.machine_seq) or 0
+        self.tell(message)
+
+    def withdraw(self, turn_id: str) -> bool:
+        """What was delivered is on the wire."""
+        return False
+
+    def acknowledge(self, acked: dict[str, int]) -> None:
+        self.tell(Ack(acked=acked))
+
+    def complain(self, code: str, message: str, session_id: str | None = None) -> None:
+        """One message was no good; the line lives on (000 §8)."""
+        error = Error(error=ErrorBody(code=code, message=message))
+        if session_id is not None:
+            error.session_id = session_id[:200]
+        self.tell(error)
+
+    def tell(self, message: Downlink) -> None:
+        if not self.is_open:
+            return
+        frame = encode(message)
+        if len(frame) > limits.FRAME_BYTES_MAX:
+            self._too_large(message)
+            return
+        sent = self._metrics.sent
+        sent[type(message)] = sent.get(type(message), 0) + 1
+        self.send(frame)
+
+    def _too_large(self, message: Downlink) -> None:
+        """A frame that the wire does not allow: sent without what can be done without."""
+        kind = type(message).__name__
+        _log.error("a message is too large for one frame", machine=self._machine_id, message=kind)
+        if isinstance(message, StartSession) and message.data.snapshot is not UNSET:
+            message.data.snapshot = UNSET
+            self.tell(message)
+        elif isinstance(message, Response) and message.error is None:
+            body = ErrorBody(code="RESULT_TOO_LARGE", message="the result does not fit a frame")
+            self.tell(Response(id=message.id, error=body))
+
+    def _stop_deadline(self) -> None:
+        if self._auth_deadline is not None:
+            self._auth_deadline.cancel()
+
+    @property
+    def _machine_id(self) -> str | None:
+        return self.machine.id if self.machine is not None else None

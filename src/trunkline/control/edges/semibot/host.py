@@ -1,0 +1,265 @@
+"""What stands behind every VM line: authentication, resume, and the watch over silent lines.
+
+`VmLine` turns frames into messages and calls here for everything that has to wait.
+"""
+
+import asyncio
+import os
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import structlog
+from msgspec import UNSET
+from sqlalchemy import select
+
+from trunkline import limits
+from trunkline.control.access.auth import Auth, VmClaims
+from trunkline.control.access.model_access import ModelAccess
+from trunkline.control.clock import Clock
+from trunkline.control.edges.semibot.requests import VmRequests
+from trunkline.control.errors import Unauthorized
+from trunkline.control.ids import is_id
+from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machines import Machines
+from trunkline.control.metrics import Metrics
+from trunkline.control.sessions.lifecycle import Lifecycle
+from trunkline.control.sessions.recovery import Recovery
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+from trunkline.control.tasks import Tasks
+from trunkline.wire.errors import CloseLine
+from trunkline.wire.semibot.close_codes import CloseCode
+from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
+from trunkline.wire.semibot.messages import (
+    Init,
+    InitData,
+    Resume,
+    ResumeResponse,
+    Token,
+    TokenData,
+)
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.semibot.connection import VmLine
+
+_log = structlog.get_logger(__name__)
+
+_ACTIVE = ("pending", "online", "offline")
+_ENDED = ("failed", "terminated")
+
+
+class VmHost:
+    """Everything that the lines share."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        auth: Auth,
+        log: Log,
+        machines: Machines,
+        lifecycle: Lifecycle,
+        recovery: Recovery,
+        requests: VmRequests,
+        models: ModelAccess,
+        metrics: Metrics,
+        tasks: Tasks,
+        clock: Clock,
+        rate_limit: int,
+    ) -> None:
+        self.log = log
+        self.machines = machines
+        self.metrics = metrics
+        self.requests = requests
+        self.rate_limit = rate_limit
+        self.lines: set[VmLine] = set()
+        self.now = asyncio.get_running_loop().time
+        self._store = store
+        self._auth = auth
+        self._lifecycle = lifecycle
+        self._recovery = recovery
+        self._models = models
+        models.credentials.on_change = self._keys_changed
+        self._tasks = tasks
+        self._clock = clock
+
+    def unknown_lines(self) -> int:
+        """Lines that have not shown a good token yet."""
+        return sum(1 for line in self.lines if line.machine is None)
+
+    # --- Authentication -----------------------------------------------------------------------
+
+    def authenticate(self, line: "VmLine", token: str) -> None:
+        self._tasks.spawn(self._authenticate(line, token), "vm authentication")
+
+    async def _authenticate(self, line: "VmLine", token: str) -> None:
+        try:
+            machine = await self._admitted(line, token)
+            init = await self._init(line, machine, token)
+            is_fresh = line.ticket is not None
+            returning = machine.state != "pending"
+            if is_fresh and "seq" not in line.capabilities:
+                # One that counts says in `resume` which turns it still has.
+                await self._lifecycle.machine_restarted(machine)
+            if machine.state in _ENDED:
+                raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
+            # Nothing may come between these: the line is either not there or complete.
+            if line.is_open:
+                self.machines.attach(machine, line, fresh=is_fresh)
+                line.go_live(machine, init)
+        except CloseLine as error:
+            line.close(error.code, error.reason)
+            return
+        except Exception:
+            _log.exception("a line could not be authenticated", user=line.user_id)
+            line.close(CloseCode.INTERNAL_ERROR, "internal error")
+            return
+        if returning:
+            self.metrics.reconnections += 1
+        _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
+        await self._recovery.redeliver(machine, None)
+
+    async def _admitted(self, line: "VmLine", token: str) -> Machine:
+        """Token, user, ticket and VM, in that order (000 §8, §9)."""
+        try:
+            if len(token) > limits.VM_TOKEN_CHARS_MAX:
+                raise Unauthorized("the token is too long to be one of ours")
+            claims = self._auth.check_vm_token(token)
+            if not await self._user_exists(line.user_id):
+                raise CloseLine(CloseCode.USER_NOT_FOUND, "no such user")
+            if claims.user_id != line.user_id:
+                raise Unauthorized("the token is another user's")
+            if line.ticket is not None:
+                await self._auth.redeem_ticket(line.ticket, line.user_id, claims.vm_id)
+        except Unauthorized as error:
+            _log.warning("line refused", user=line.user_id[:64], reason=error.message)
+            raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed") from error
+        line.claims = claims
+        return await self._active_vm(claims)
+
+    async def _user_exists(self, user_id: str) -> bool:
+        if not is_id(user_id):
+            return False
+        table = schema.users
+        async with self._store.read() as connection:
+            found = await connection.scalar(select(table.c.id).where(table.c.id == user_id))
+        return found is not None
+
+    async def _active_vm(self, claims: VmClaims) -> Machine:
+        table = schema.machines
+        async with self._store.read() as connection:
+            state = await connection.scalar(
+                select(table.c.state).where(
+                    table.c.id == claims.vm_id,
+                    table.c.user_id == claims.user_id,
+                    table.c.kind == "vm",
+                )
+            )
+        if state not in _ACTIVE:
+            raise CloseLine(CloseCode.NO_ACTIVE_VM, "no active VM for this user")
+        return await self.machines.get(claims.vm_id)
+
+    async def _init(self, line: "VmLine", machine: Machine, token: str) -> Init:
+        """000 §5.1. A machine that named capabilities also learns which are in force."""
+        data = await self._access(machine, token)
+        if not line.is_open:
+            raise CloseLine(CloseCode.OK, "")
+        if line.accepted():
+            data.capabilities = sorted(line.capabilities)
+        if "seq" in line.capabilities:
+            data.acked = {
+                session_id: log.safe_seq
+                for session_id, log in machine.logs.items()
+                if log.safe_seq is not None
+            }
+        return Init(data=data)
+
+    async def _access(self, machine: Machine, token: str) -> InitData:
+        access = await self._models.of(machine.user_id)
+        return InitData(
+            user_id=machine.user_id,
+            org_id=machine.org_id,
+            api_keys={
+                provider: encrypt_key(key, token, os.urandom(NONCE_BYTES))
+                for provider, key in access.api_keys.items()
+            },
+            llm_config=access.llm_config or UNSET,
+        )
+
+    def _keys_changed(self, user_id: str) -> None:
+        """Machines that speak our additions get another `init`; others when they return."""
+        for line in self.lines:
+            if line.user_id == user_id and line.machine is not None and line.capabilities:
+                self._tasks.spawn(self._tell_keys(line, line.machine), "keys changed")
+
+    async def _tell_keys(self, line: "VmLine", machine: Machine) -> None:
+        line.tell(Init(data=await self._access(machine, line.token)))
+
+    # --- After authentication -----------------------------------------------------------------
+
+    def resume(self, line: "VmLine", message: Resume) -> None:
+        self._tasks.spawn(self._resume(line, message), "vm resume")
+
+    async def _resume(self, line: "VmLine", message: Resume) -> None:
+        """000 §6: what became of the requests that were under way."""
+        assert line.machine is not None
+        ids = message.pending_ids[: limits.RESUME_IDS_MAX]
+        results = await self.requests.results_of(line.machine, ids)
+        line.tell(ResumeResponse(results=dict(results)))
+        self.machines.delivery.resumed(line.machine, line)
+        if "seq" in line.capabilities and message.turns is not None:
+            await self._recovery.redeliver(line.machine, message.turns)
+
+    def watched(self, line: "VmLine", log: SessionLog, data: str) -> None:
+        """An event that may mean more than its text."""
+        assert line.machine is not None
+        self._lifecycle.append(line.machine, log, data)
+
+    def lost(self, line: "VmLine", log: SessionLog, known: int, seq: int) -> None:
+        """The machine skipped numbers: what was between is gone, and readers are told."""
+        self.metrics.lost_events += 1
+        _log.warning(
+            "the machine lost events",
+            session=log.session_id,
+            machine=line.machine.id if line.machine else None,
+            after=known,
+            next=seq,
+        )
+        for reader in log.readers:
+            reader.resync()
+        self._lifecycle.lost(log, seq - known - 1)
+
+    def ended(self, line: "VmLine") -> None:
+        self.lines.discard(line)
+        if line.machine is not None:
+            self.machines.detach(line.machine, line)
+
+    def sweep(self) -> None:
+        """Once a second: a line that was silent for too long is dead (4008), and one that lives
+        for long gets a new token."""
+        now = self.now()
+        for line in list(self.lines):
+            if self.log.is_stalled:
+                line.last_seen = now  # it is we who do not listen
+            if now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
+                line.close(CloseCode.TIMEOUT, "no sign of life")
+        self._renew_tokens()
+
+    def _renew_tokens(self) -> None:
+        """A line outlives the token that opened it: the machine gets the one for its next line
+        in time, and the document's machines, which know no such message, do not."""
+        now_ms = self._clock()
+        due = (
+            (line, line.claims)
+            for line in self.lines
+            if line.machine is not None
+            and line.capabilities
+            and line.claims is not None
+            and line.claims.half_life_ms <= now_ms
+        )
+        for line, claims in list(islice(due, limits.VM_TOKENS_RENEWED_PER_S)):
+            token, line.claims = self._auth.renew_vm_token(claims)
+            data = TokenData(token=token, expires_at=line.claims.exp * 1000)
+            line.tell(Token(data=data))
+            _log.info("token renewed", machine=claims.vm_id, user=line.user_id)

@@ -1,0 +1,188 @@
+"""Requests and reports of execution planes: run once, answered on whichever line is up then.
+
+A result is stored before it is sent, so that a line that breaks in between, or a restart of the
+control plane, does not lose it (000 §4.5, §6).
+"""
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.errors import NotFound, TrunklineError
+from trunkline.control.machines.machine import Machine
+from trunkline.control.metrics import Metrics
+from trunkline.control.services import Services
+from trunkline.control.services.methods import Caller
+from trunkline.control.sessions.records import SessionRecords
+from trunkline.control.tasks import Serial, Tasks
+from trunkline.wire.semibot.messages import ErrorBody, FireAndForget, Request, Response
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.semibot.connection import VmLine
+
+_log = structlog.get_logger(__name__)
+
+_REPORTS_WAITING_MAX = 10_000
+_NO_SESSION = "no such session on this machine"
+
+
+class VmRequests:
+    """What execution planes have asked for and not been answered yet."""
+
+    def __init__(
+        self, services: Services, records: SessionRecords, metrics: Metrics, tasks: Tasks
+    ) -> None:
+        self._services = services
+        self._records = records
+        self._metrics = metrics
+        self._tasks = tasks
+        self._running: dict[tuple[str, str], VmLine] = {}
+        """By machine and request id, with the line that wants the answer now."""
+        self._promised: set[tuple[str, str]] = set()
+        """Requests that ran when their machine asked for them in `resume`. It was told to ask
+        again, and gets the answer of the first time."""
+        self._per_user: dict[str, int] = {}
+        self._reports: dict[str, Serial] = {}
+
+    def request(self, line: "VmLine", request: Request) -> None:
+        caller = self._caller(line, request.session_id, request.method)
+        if caller is None:
+            no_session = ErrorBody(code="SESSION_NOT_FOUND", message=_NO_SESSION)
+            self._answer(line, request.id, None, no_session)
+            return
+        key = (caller.machine_id, request.id)
+        if key in self._running:
+            self._running[key] = line  # asked again after a reconnect: it runs already
+            return
+        if self._per_user.get(caller.user_id, 0) >= limits.REQUESTS_IN_FLIGHT_MAX:
+            busy = ErrorBody(code="TOO_MANY_REQUESTS", message="too many requests are under way")
+            self._answer(line, request.id, None, busy)
+            return
+        self._running[key] = line
+        self._per_user[caller.user_id] = self._per_user.get(caller.user_id, 0) + 1
+        work = self._run(key, caller, request, is_late=self._is_late(line, caller))
+        if request.method in self._services.methods.reports:
+            self._queue(caller).add(work, "vm report")
+        else:
+            self._tasks.spawn(work, f"request {request.method[:40]}")
+
+    async def _run(
+        self, key: tuple[str, str], caller: Caller, request: Request, *, is_late: bool
+    ) -> None:
+        started = time.perf_counter()
+        result: Any = None
+        error: ErrorBody | None = None
+        try:
+            kept = await self._kept(key, caller)
+            if kept is not None:
+                result, error = kept
+            else:
+                try:
+                    if is_late:
+                        await self._check_ran(caller)
+                    result = await self._services.methods.request(
+                        caller, request.method, request.params
+                    )
+                except TrunklineError as failure:
+                    error = ErrorBody(code=failure.code, message=failure.message)
+                await self._keep(caller.user_id, request.id, result, error)
+        except Exception:
+            # The machine gets its answer all the same; only a `resume` would miss it.
+            _log.exception("a result could not be kept", machine=caller.machine_id)
+        finally:
+            line = self._running.pop(key)
+            self._count_down(caller.user_id)
+        known = request.method if request.method in self._services.methods.names else "unknown"
+        self._metrics.request_seconds.labels(known).observe(time.perf_counter() - started)
+        self._answer(line, request.id, result, error)
+
+    async def _keep(
+        self, user_id: str, request_id: str, result: Any, error: ErrorBody | None
+    ) -> None:
+        results = self._services.results
+        if error is None:
+            await results.completed(user_id, request_id, result)
+        else:
+            body = {"code": error.code, "message": error.message}
+            await results.failed(user_id, request_id, body)
+
+    def _count_down(self, user_id: str) -> None:
+        self._per_user[user_id] -= 1
+        if not self._per_user[user_id]:
+            del self._per_user[user_id]
+
+    def _answer(
+        self, line: "VmLine", request_id: str, result: Any, error: ErrorBody | None
+    ) -> None:
+        line.tell(Response(id=request_id, result=result, error=error))
+
+    def report(self, line: "VmLine", message: FireAndForget) -> None:
+        caller = self._caller(line, message.session_id, message.method)
+        if caller is None:
+            line.complain("SESSION_NOT_FOUND", _NO_SESSION, message.session_id)
+            return
+        queue = self._queue(caller)
+        if len(queue) >= _REPORTS_WAITING_MAX:
+            _log.warning("too many reports wait; one is dropped", machine=caller.machine_id)
+            self._services.methods.refused["too many"] += 1
+            return
+        is_late = self._is_late(line, caller)
+        queue.add(self._take(line, caller, message, is_late=is_late), "vm report")
+
+    async def _take(
+        self, line: "VmLine", caller: Caller, message: FireAndForget, *, is_late: bool
+    ) -> None:
+        if is_late:
+            try:
+                await self._check_ran(caller)
+            except NotFound as error:
+                line.complain(error.code, error.message, caller.session_id)
+                return
+        await self._services.methods.notify(caller, message.method, message.params)
+
+    def _queue(self, caller: Caller) -> Serial:
+        """Reports of one machine are taken one after the other, in their order."""
+        return self._reports.setdefault(caller.machine_id, Serial(self._tasks))
+
+    async def _kept(
+        self, key: tuple[str, str], caller: Caller
+    ) -> tuple[Any, ErrorBody | None] | None:
+        """The answer to a request that ran during its machine's `resume`, so that it runs once."""
+        if key not in self._promised:
+            return None
+        self._promised.discard(key)
+        entry = (await self._services.results.fetch(caller.user_id, [key[1]]))[key[1]]
+        if entry["status"] == "completed":
+            return entry["data"], None
+        if entry["status"] == "failed":
+            return None, ErrorBody(**entry["error"])
+        return None
+
+    async def results_of(self, machine: Machine, request_ids: Iterable[str]) -> dict[str, Any]:
+        """The entries of `resume_response`. What still runs is asked for again, and found."""
+        ids = list(request_ids)
+        running = {(machine.id, one) for one in ids}.intersection(self._running)
+        if len(self._promised) < limits.RESUME_IDS_MAX:
+            self._promised |= running
+        return await self._services.results.fetch(machine.user_id, ids)
+
+    def _caller(self, line: "VmLine", session_id: str, method: str) -> Caller | None:
+        """None for a session that is not this machine's. What was used, learnt or done before a
+        session ended is reported late and counts: whether it ran there is looked up then."""
+        machine = line.machine
+        if machine is None:
+            return None
+        if session_id not in machine.logs and method not in self._services.methods.reports:
+            return None
+        return Caller(machine.user_id, machine.org_id, machine.id, session_id)
+
+    def _is_late(self, line: "VmLine", caller: Caller) -> bool:
+        return line.machine is None or caller.session_id not in line.machine.logs
+
+    async def _check_ran(self, caller: Caller) -> None:
+        """Raises unless the session was closed on this machine, or moved away from it."""
+        if not await self._records.gone_from(caller.machine_id, [caller.session_id]):
+            raise NotFound("session", caller.session_id)

@@ -1,0 +1,384 @@
+"""The Yeaft agent's edge: one line of one agent (source document 002).
+
+Messages come in as callbacks; output goes straight to the log: no coroutine, and `data` is read
+only for what other protocols show of it. What waits (secrets, records) is in the host.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.edges.socket import Socket
+from trunkline.control.edges.yeaft_agent import questions
+from trunkline.control.edges.yeaft_agent.outside import Outside, is_answer, may_be_ours
+from trunkline.control.edges.yeaft_agent.state import Agent, Conversation, Phase
+from trunkline.control.edges.yeaft_agent.talk import AgentTalk
+from trunkline.control.ids import new_id
+from trunkline.control.log.log import SessionLog
+from trunkline.control.machines.commands import Command
+from trunkline.control.sessions.turns import Turn
+from trunkline.wire.errors import CloseLine, Malformed
+from trunkline.wire.yeaft import codec, names, plain
+from trunkline.wire.yeaft.agent import POLICY, Handshake, Visitor, capabilities_of
+from trunkline.wire.yeaft.messages import (
+    AgentStatus,
+    ConversationList,
+    Envelope,
+    ErrorMessage,
+    Question,
+    Ready,
+    Registered,
+)
+from trunkline.wire.yeaft.questions import asked
+from trunkline.wire.yeaft.stream import READY
+from trunkline.wire.yeaft.translate import to_events
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
+
+_log = structlog.get_logger(__name__)
+
+_RESERVED = frozenset(("seq", "batch"))
+"""Capabilities of another wire, which mean something to the router."""
+_OF_CONVERSATIONS = frozenset(
+    (
+        "claude_output",
+        "ask_user_question",
+        "turn_completed",
+        "execution_cancelled",
+        "conversation_closed",
+        "conversation_deleted",
+        "session_id_update",
+        *READY,
+    )
+)
+"""Never without a conversation of ours; other messages may be of something the agent has."""
+_OF_NO_CONVERSATION = names.SERVERS | {"agent_sync_complete", "agent_status", "conversation_list"}
+
+
+class YeaftAgentLine(Socket):
+    """One WebSocket of one agent. A `Line` once it has registered."""
+
+    capabilities: frozenset[str] = frozenset()
+
+    def __init__(self, host: "YeaftAgentHost", visitor: Visitor) -> None:
+        super().__init__(
+            bytes_max=limits.FRAME_BYTES_MAX,
+            early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
+            per_minute=host.core.settings.rate_limit_per_minute,
+            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+        )
+        self.visitor = visitor
+        self.agent: Agent | None = None
+        self.processing: set[str] = set()
+        """Conversations that the agent says it is busy with."""
+        self._host = host
+        self._core = host.core
+        self._handshake = Handshake(new_id())
+        self._early: list[str] = []
+        self._deadline: asyncio.TimerHandle | None = None
+        self._talk: AgentTalk
+        self._outside: Outside
+        self._refused: dict[str, None] = {}
+        self._is_synced = False
+        self.has_listed = False
+        """Whether the agent has said which conversations it has."""
+        self.begun: list[Turn] = []
+        """Turns that it had begun on an earlier line, until it says what it is at."""
+
+    # --- The handshake ----------------------------------------------------------------------------
+
+    def opened(self) -> None:
+        self._host.lines.add(self)
+        self._await(limits.YEAFT_AUTH_TIMEOUT_S, self.close, POLICY, "no auth in time")
+        self.send(self._handshake.challenge())
+
+    def take(self, text: str) -> None:
+        if self.agent is not None:
+            self._take(self.agent, text)
+            return
+        self.count()
+        if self._handshake.auth is None:
+            auth = self._handshake.take(text)
+            named = capabilities_of(
+                auth.capabilities,
+                count_max=limits.YEAFT_CAPABILITIES_MAX,
+                chars_max=limits.YEAFT_CAPABILITY_CHARS_MAX,
+            )
+            self.capabilities = named - _RESERVED
+            # It came in time; how long the check takes is not the agent's fault.
+            self._stop_waiting()
+            self._host.authenticate(self, auth.secret)
+        elif len(self._early) < limits.AUTH_QUEUE_MAX:
+            self._early.append(text)
+        else:
+            raise CloseLine(POLICY, "too many messages before registration")
+
+    def take_all(self, texts: list[str]) -> None:
+        """Nearly all are plain pieces of text, and those go straight to the log."""
+        if self.agent is None:
+            super().take_all(texts)
+            return
+        logs, by_head, append = self.agent.machine.logs, self.agent.by_head, self._core.log.append
+        head, to_line = plain.HEAD, plain.to_line
+        count = 0
+        for text in texts:
+            state = by_head.get(text[head])
+            if (
+                state is not None
+                and not state.is_watched
+                and (log := logs.get(state.conversation_id)) is not None
+                and (line := to_line(state, text)) is not None
+            ):
+                count += 1
+                if log.pending:
+                    log.pending.append(line)  # the log knows already that this session has news
+                else:
+                    append(log, line)
+                continue
+            if self._take_piece(self.agent, text):
+                count += 1
+                continue
+            super().take_all([text])
+            if not self.is_open:
+                break
+        self._core.metrics.events_received += count
+
+    def _take_piece(self, agent: Agent, text: str) -> bool:
+        """A piece of text in a form of the agent's own. False: it is anything else."""
+        piece = plain.read(text)
+        if piece is None:
+            return False
+        state, log = (
+            agent.stream(piece.conversation_id),
+            agent.machine.logs.get(piece.conversation_id),
+        )
+        if state is None or state.is_watched or log is None:
+            return False
+        self._core.log.append(log, plain.to_whole_line(state, piece, text))
+        return True
+
+    def go_live(self, agent: Agent) -> None:
+        """The machine is attached to this line already."""
+        self.agent = agent
+        self.known()
+        self._talk = AgentTalk(self._core, agent, self.visitor.work_dir, self.send)
+        self._outside = Outside(self._core, agent.machine, lambda name: self._refuse(agent, name))
+        self._core.machines.heartbeat(agent.machine, None, self._about())
+        self._await(limits.RESUME_GRACE_S, self._synced)  # not every agent says when it is
+        self.send(codec.encode(Registered(agent_id=agent.machine.id)))
+        early, self._early = self._early, []
+        for text in early:
+            if self.is_open:
+                self.take(text)
+
+    def _about(self) -> dict[str, object]:
+        """What the agent says of itself, for lists of machines."""
+        version = self._handshake.auth.version if self._handshake.auth is not None else None
+        about = {
+            "name": self.visitor.name,
+            "workDir": self.visitor.work_dir,
+            "platform": self.visitor.platform,
+            "version": version[: limits.NAME_CHARS_MAX] if isinstance(version, str) else "",
+        }
+        return {name: value for name, value in about.items() if value}
+
+    def _synced(self) -> None:
+        """The agent has said what it had to say first."""
+        if self._is_synced or not self.is_open or self.agent is None:
+            return
+        self._is_synced = True
+        self._stop_waiting()
+        self._host.synced(self, self.agent)
+        self._talk.create_missing()
+        self._talk.cancel_again()
+
+    # --- Messages ---------------------------------------------------------------------------------
+
+    def _take(self, agent: Agent, text: str) -> None:
+        try:
+            envelope = codec.decode(text)
+        except Malformed:
+            self.count()  # what an agent says is slowed by back-pressure; this is not worth that
+            raise
+        name = envelope.type
+        if name in _OF_NO_CONVERSATION:
+            self._of_agent(agent, name, text)
+            return
+        session_id = _conversation_of(envelope)
+        log = agent.machine.logs.get(session_id) if session_id is not None else None
+        if log is None:
+            named = envelope.conversation_id == session_id
+            if session_id is not None and (
+                name in _OF_CONVERSATIONS or (named and may_be_ours(session_id))
+            ):
+                # Whether there is such a conversation elsewhere is not to be learned here.
+                self._refuse(agent, session_id)
+            else:
+                self._outside.take(session_id, text)
+            return
+        if is_answer(name, text):
+            self._outside.pass_on(text)
+            return
+        conversation = agent.conversation(log.session_id)
+        turn_id = conversation.inward.turn_id
+        self._log_lines(agent, conversation, log, envelope, text)
+        if name not in names.OUTPUT:
+            self._of_conversation(agent, conversation, name, text)
+        if conversation.inward.turn_id != turn_id and turn_id is not None:
+            self._talk.turn_ended(log.session_id, turn_id)
+        if conversation.inward.remote_id != conversation.saved.get("session_id", ""):
+            self._host.remember(agent, conversation)
+
+    def _log_lines(
+        self,
+        agent: Agent,
+        conversation: Conversation,
+        log: SessionLog,
+        envelope: Envelope,
+        text: str,
+    ) -> None:
+        if envelope.type == "ask_user_question":
+            self._question(agent, conversation, text)
+        lines = to_events(conversation.inward, envelope, text, self._core.clock())
+        self._core.metrics.events_received += len(lines)
+        for line in lines:
+            self._core.lifecycle.write(agent.machine, log, line)
+
+    def _question(self, agent: Agent, conversation: Conversation, text: str) -> None:
+        if len(text) > limits.YEAFT_QUESTION_CHARS_MAX:
+            raise Malformed(f"a question may have {limits.YEAFT_QUESTION_CHARS_MAX} characters")
+        message = codec.read(text, Question)
+        if not 0 < len(message.request_id) <= limits.NAME_CHARS_MAX:
+            raise Malformed(f"requestId must have 1 to {limits.NAME_CHARS_MAX} characters")
+        wanted = asked(message).questions
+        now_ms = self._core.clock()
+        questions.note(agent, conversation.session_id, message.request_id, wanted, now_ms)
+
+    def _of_conversation(
+        self, agent: Agent, conversation: Conversation, name: str, text: str
+    ) -> None:
+        """What a message means for how the talk goes on; it is in the log already."""
+        if name in READY:
+            message = codec.read(text, Ready)
+            if isinstance(message.work_dir, str):
+                conversation.work_dir = message.work_dir[: limits.FILE_PATH_CHARS_MAX]
+            if isinstance(message.provider, str):
+                conversation.provider = message.provider[: limits.NAME_CHARS_MAX]
+            self._host.remember(agent, conversation)
+            self._talk.ready(conversation)
+        elif name == "error" and conversation.phase is Phase.STARTING:
+            why = conversation.inward.problem or "the agent refused the conversation"
+            self._talk.start_failed(conversation, why, "SESSION_START_FAILED")
+        elif name == "error" and conversation.phase is Phase.RESUMING:
+            self._talk.create_instead(conversation)
+        elif name in ("conversation_closed", "conversation_deleted"):
+            if conversation.phase is Phase.READY:
+                conversation.phase = Phase.RESTING  # its next message takes it up again
+            self._talk.stopped(conversation.session_id)
+
+    def _of_agent(self, agent: Agent, name: str, text: str) -> None:
+        match name:
+            case "agent_sync_complete":
+                self._synced()
+            case "agent_status":
+                self._status(agent, text)
+            case "conversation_list":
+                self._listed(agent, text)
+            case _:
+                raise Malformed(f"{name!r} is the server's to say")
+
+    def _status(self, agent: Agent, text: str) -> None:
+        """002: the agent's heartbeat, `idle` or `busy`."""
+        state = codec.read(text, AgentStatus).state
+        health: dict[str, object] = {"state": state[:40] if isinstance(state, str) else None}
+        if len(text) <= limits.HEALTH_BYTES_MAX:
+            health = {**codec.fields(text, without=("type", "agentId")), **health}
+        self._core.machines.heartbeat(agent.machine, None, {**self._about(), **health})
+
+    def _listed(self, agent: Agent, text: str) -> None:
+        """What runs there. Sent often; what should not run any more is stopped once a line."""
+        listed = codec.read(text, ConversationList).conversations
+        ids = {one.id: one.processing for one in listed if isinstance(one.id, str)}
+        self.processing = {one for one, busy in ids.items() if busy is True}
+        strays = {one for one in ids if one not in agent.machine.logs and may_be_ours(one)}
+        if strays and not self.has_listed:
+            self._core.machines.on_strays(agent.machine, strays)
+        for session_id in ids:
+            if session_id in agent.machine.logs:
+                agent.conversation(session_id).is_there()
+        if not self.has_listed and self._is_synced:
+            self._host.listed(self, agent)
+        self.has_listed = True
+
+    def _refuse(self, agent: Agent, session_id: str) -> None:
+        """Said once for each id: a buffer that an agent kept may hold thousands of them."""
+        if session_id in self._refused:
+            return
+        self._refused[session_id] = None
+        if len(self._refused) > limits.YEAFT_REFUSED_IDS_MAX:
+            del self._refused[next(iter(self._refused))]
+        self.complain("SESSION_NOT_FOUND", "no such conversation on this machine", session_id)
+        self._host.refused(agent, session_id)
+
+    def complain(self, code: str, message: str, session_id: str | None = None) -> None:
+        """One message was no good; the line lives on."""
+        error = ErrorMessage(message=message, code=code)
+        if session_id is not None:
+            error.conversation_id = session_id[: limits.NAME_CHARS_MAX]
+        self.send(codec.encode(error))
+
+    # --- Line -------------------------------------------------------------------------------------
+
+    def deliver(self, command: Command) -> None:
+        self._talk.deliver(command)
+
+    def withdraw(self, turn_id: str) -> bool:
+        return self._talk.withdraw(turn_id)
+
+    def acknowledge(self, acked: dict[str, int]) -> None:
+        """The wire has no numbers."""
+
+    def sweep(self) -> None:
+        if self.agent is not None:
+            self._talk.sweep(self.processing)
+
+    # --- The end ----------------------------------------------------------------------------------
+
+    def failed(self, error: Exception) -> None:
+        if not isinstance(error, Malformed):
+            super().failed(error)
+            return
+        self._core.metrics.malformed += 1
+        machine_id = self.agent.machine.id if self.agent is not None else None
+        _log.warning("malformed message", machine=machine_id, problem=str(error))
+        self.complain("INVALID_REQUEST", str(error))
+
+    def ended(self) -> None:
+        self._stop_waiting()
+        if self.agent is not None:
+            self._talk.end()
+        self._host.ended(self)
+
+    def _await(self, delay_s: float, call: Callable[..., None], *arguments: object) -> None:
+        self._deadline = asyncio.get_running_loop().call_later(delay_s, call, *arguments)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def _conversation_of(envelope: Envelope) -> str | None:
+    """The conversation that a message names. `sessionId` alone may name one in messages that we
+    know; in others it may be the name of anything that the agent has of its own."""
+    is_known = names.canonical(envelope.type) in names.RELEASED
+    for named in (envelope.conversation_id, envelope.session_id if is_known else None):
+        if isinstance(named, str) and named:
+            return named
+    if envelope.type in _OF_CONVERSATIONS:
+        raise Malformed("conversationId is missing, or is no text")
+    return None

@@ -1,0 +1,1 @@
+"""The Yeaft wire: web clients."""

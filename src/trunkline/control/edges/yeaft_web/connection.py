@@ -1,0 +1,230 @@
+"""One Yeaft web client's connection (002; WIRE-NOTES: the web handshake).
+
+Reads one message after the other and answers in that order; a message that cannot be served is
+answered with `error`, and the connection goes on.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.edges.socket import Socket
+from trunkline.control.edges.yeaft_web import conversations, lists, talk
+from trunkline.control.edges.yeaft_web.forward import pass_on
+from trunkline.control.edges.yeaft_web.reader import WebReader
+from trunkline.control.edges.yeaft_web.visit import WIRE, Host, Visit
+from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
+from trunkline.control.log.feeds import Feeds
+from trunkline.control.machines.machine import Machine
+from trunkline.wire.errors import Malformed
+from trunkline.wire.yeaft.outward_frames import encode, envelope
+from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request
+
+_log = structlog.get_logger(__name__)
+
+REFUSED: Final = 1008
+"""With "authentication" in the reason, upon which clients ask their person to log in again."""
+
+Handler = Callable[[Visit, Request], Awaitable[None]]
+
+
+async def _hello(visit: Visit, request: Request) -> None:
+    """Everything is plain text: TLS is the transport's business."""
+    if request.fields.get("positions") is True:
+        visit.reader.wants_positions = True
+    visit.tell("client_hello_ack", request, plaintextOk=True)
+
+
+async def _ping(visit: Visit, request: Request) -> None:
+    visit.tell("pong", request)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "client_hello": _hello,
+    "ping": _ping,
+    "send_message": talk.send_message,
+    "chat": talk.send_message,
+    "execute": talk.send_message,
+    "cancel_execution": talk.cancel,
+    "ask_user_answer": talk.answer,
+    "yeaft_ask_user_answer": talk.answer,
+    "yeaft_session_chat": talk.session_chat,
+    "create_conversation": conversations.create,
+    "resume_conversation": conversations.resume,
+    "delete_conversation": conversations.delete,
+    "select_conversation": conversations.select,
+    "sync_messages": conversations.sync_messages,
+    "refresh_conversation": conversations.refresh,
+    "ping_session": conversations.ping_session,
+    "update_conversation_settings": conversations.update_settings,
+    "list_agents": lists.list_agents,
+    "get_agents": lists.list_agents,
+    "select_agent": lists.select_agent,
+    "list_conversations": lists.list_conversations,
+    "get_conversations": lists.list_conversations,
+    "list_history_sessions": lists.list_history_sessions,
+    "list_folders": lists.list_folders,
+}
+"""What the hub understands; everything else is for an agent."""
+
+
+class YeaftWeb(Socket):
+    """The socket, and what waits on it."""
+
+    def __init__(
+        self, host: Host, secret: str | None, feeds: dict[bool, Feeds], *, per_minute: int
+    ) -> None:
+        super().__init__(
+            bytes_max=limits.FRAME_BYTES_MAX,
+            per_minute=per_minute,
+            unsent_max=limits.YEAFT_UNSENT_BYTES_MAX,
+        )
+        self._host = host
+        self._tasks = host.core.tasks
+        self._secret = secret
+        self.reader = WebReader(self, feeds)
+        self.visit: Visit | None = None
+        self._hearing: set[str] = set()
+        self._waiting: deque[str] = deque()
+        self._waiting_chars = 0
+        self._is_paused = False
+        self._is_working = False
+        self._is_listing = False
+        self.on_open: Callable[[YeaftWeb], None] = lambda _client: None
+        self.on_end: Callable[[YeaftWeb], None] = lambda _client: None
+
+    # --- The socket -------------------------------------------------------------------------------
+
+    def opened(self) -> None:
+        self.on_open(self)
+        self._pace()
+        self._tasks.spawn(self._admit(), "yeaft web login")
+
+    def take(self, text: str) -> None:
+        self.count()
+        self._waiting.append(text)
+        self._waiting_chars += len(text)
+        self._pace()
+        self._work_on()
+
+    def _pace(self) -> None:
+        """Reads on only while little waits, and nothing of somebody who is not known."""
+        is_full = len(self._waiting) >= limits.YEAFT_REQUESTS_MAX
+        is_large = self._waiting_chars >= limits.YEAFT_REQUESTS_BYTES_MAX
+        is_due = self.visit is None or is_full or is_large
+        if is_due is not self._is_paused:
+            self._is_paused = is_due
+            self.pause(is_due)
+
+    def ended(self) -> None:
+        self._waiting.clear()
+        self.reader.leave_all()
+        for user_id in self._hearing:
+            self._host.core.relay.leave(WIRE, user_id, self._heard)
+        self._hearing.clear()
+        self.on_end(self)
+
+    # --- Getting in -------------------------------------------------------------------------------
+
+    async def _admit(self) -> None:
+        try:
+            if self._secret is None:
+                raise Unauthorized("Authentication required")
+            who = await self._host.core.auth.identify(self._secret)
+            if not self.is_open:
+                return
+            self._secret = None
+            await lists.list_agents(self._enter(who))
+        except Unauthorized as error:
+            self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
+            self.close(REFUSED, "authentication failed")
+        except Exception as error:
+            self.failed(error)
+        else:
+            self._pace()
+            self._work_on()
+
+    def _enter(self, who: Principal) -> Visit:
+        self.visit = visit = Visit(self._host, who, self.reader, self.send, self._hear)
+        self._hear(who.user_id)
+        granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
+        known = {"role": who.role, "userId": who.user_id}
+        self.send(encode({"type": "auth_result", **granted, **known}))
+        return visit
+
+    # --- Its messages, one after the other --------------------------------------------------------
+
+    def _work_on(self) -> None:
+        if self.visit is None or self._is_working or not self._waiting:
+            return
+        self._is_working = True
+        self._tasks.spawn(self._work(self.visit), "yeaft web client")
+
+    async def _work(self, visit: Visit) -> None:
+        try:
+            while self._waiting and self.is_open:
+                await self._serve(visit, self._waiting[0])
+                if self._waiting:  # else the connection has ended meanwhile
+                    self._waiting_chars -= len(self._waiting.popleft())
+                    self._pace()
+        finally:
+            self._is_working = False
+
+    async def _serve(self, visit: Visit, text: str) -> None:
+        request: Request | None = None
+        try:
+            request = Request(text)
+            if request.type in DEPLOYED_FIRST and not self.reader.deployed:
+                await self.reader.speak_deployed()
+            await HANDLERS.get(request.type, pass_on)(visit, request)
+        except Malformed as error:
+            self._host.core.metrics.malformed += 1
+            self._refuse(visit, request, "INVALID_REQUEST", str(error))
+        except TrunklineError as error:
+            if isinstance(error, NotFound):
+                self._host.core.refusals.note(visit.who, WIRE, error)
+            self._refuse(visit, request, error.code, error.message)
+        except Exception:
+            _log.exception("a web client's message could not be handled")
+            self._refuse(
+                visit, request, "INTERNAL_ERROR", "something went wrong here; the log says what"
+            )
+
+    def _refuse(self, visit: Visit, request: Request | None, code: str, message: str) -> None:
+        fields = {} if request is None else request.correlation
+        if request is not None:
+            named = request.fields.get("conversationId") or visit.conversation_id
+            if isinstance(named, str) and len(named) <= limits.ID_CHARS_MAX:
+                fields["conversationId"] = named
+            fields["request"] = request.name[: limits.NAME_CHARS_MAX]
+        self.send(envelope("error", code=code, message=message, **fields))
+
+    # --- What machines do -------------------------------------------------------------------------
+
+    def machine_changed(self, machine: Machine, came_or_went: bool) -> None:
+        """A machine that this person may see is in another state."""
+        self.send(envelope("agent_status", agentId=machine.id, state=lists.state_of(machine)))
+        if came_or_went and self.visit is not None and not self._is_listing:
+            self._is_listing = True
+            self._tasks.spawn(self._list(self.visit), "yeaft agents list")
+
+    async def _list(self, visit: Visit) -> None:
+        self._is_listing = False  # from here on, another change is another list
+        await lists.list_agents(visit)
+
+    def _hear(self, user_id: str) -> None:
+        if user_id not in self._hearing and self.is_open:
+            self._hearing.add(user_id)
+            self._host.core.relay.listen(WIRE, user_id, self._heard)
+
+    def _heard(self, machine_id: str, text: str) -> None:
+        """What a Yeaft agent says outside of any session, as it came. Deployed clients need to
+        know whose it is, and agents do not say."""
+        body = text.encode(errors="replace")
+        if self.reader.deployed and b'"agentId"' not in body and body.startswith(b"{"):
+            body = b'{"agentId":' + encode(machine_id) + b"," + body[1:].lstrip()
+        self.send(body)

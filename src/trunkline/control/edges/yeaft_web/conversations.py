@@ -1,0 +1,285 @@
+"""A conversation's life on a Yeaft web client: create, resume, select, sync, delete (002)."""
+
+import math
+from typing import Any
+
+from trunkline import limits
+from trunkline.control.edges.yeaft_web.forward import pass_on
+from trunkline.control.edges.yeaft_web.lists import chosen_in
+from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
+from trunkline.control.errors import InvalidRequest, NotFound
+from trunkline.control.ids import is_id
+from trunkline.control.log.log import SessionLog
+from trunkline.control.machines.machine import Machine
+from trunkline.control.sessions.records import NewSession, Session
+from trunkline.wire.yeaft.history import History
+from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward_frames import encode, session_ready
+from trunkline.wire.yeaft.web import Request
+
+Json = dict[str, Any]
+
+CHOSEN = ("provider", "workDir", "options", "providerOptions", "disallowedTools")
+"""What the document lets a client choose, under the names of either dialect."""
+
+
+# --- Create ---------------------------------------------------------------------------------------
+
+
+async def create(visit: Visit, request: Request) -> None:
+    """Pins a new conversation to the agent that it names, or to one that is online."""
+    agent_id = request.get("agentId") or visit.agent_id
+    machine = None if agent_id is None else await visit.machine(agent_id)
+    session = await _create(visit, request, machine, visit.own_fields(request, "title"))
+    await _opened(visit, request, session)
+
+
+async def _create(visit: Visit, request: Request, machine: Machine | None, chosen: Json) -> Session:
+    title = request.get("title")
+    if title is not None and len(title) > limits.NAME_CHARS_MAX:
+        raise InvalidRequest(f"a title may have {limits.NAME_CHARS_MAX} characters")
+    new = NewSession(
+        machine_id=None if machine is None else machine.id,
+        title=title,
+        runtime_type=_runtime(machine, chosen),
+        agent_config=_agent_config(chosen),
+        session_config=_session_config(chosen),
+    )
+    return await visit.core.sessions.create(visit.who, new)
+
+
+def _session_config(chosen: Json) -> Json | None:
+    """What every machine may read stands by its own name, the rest is for Yeaft agents."""
+    config = {name: chosen[name] for name in CHOSEN if chosen.get(name) is not None}
+    rest = {name: value for name, value in chosen.items() if name not in CHOSEN}
+    return {**config, **({WIRE: rest} if rest else {})} or None
+
+
+def _runtime(machine: Machine | None, chosen: Json) -> str | None:
+    """A provider that the machine has as a runtime; any other is for Yeaft agents to know."""
+    runtimes = None if machine is None else machine.health.get("runtimes")
+    provider = chosen.get("provider")
+    return provider if isinstance(runtimes, list) and provider in runtimes else None
+
+
+def _agent_config(chosen: Json) -> Json | None:
+    for options in (chosen.get("options"), chosen.get("providerOptions")):
+        if isinstance(options, dict) and isinstance(options.get("model"), str):
+            return {"model": options["model"]}
+    return None
+
+
+async def _opened(visit: Visit, request: Request, session: Session) -> None:
+    """A Yeaft agent says itself when a session is ready; for every other machine we do."""
+    visit.conversation_id = session.id
+    pinned = {"conversationId": session.id, "agentId": session.machine_id}
+    client_id = request.get("conversationId")
+    visit.tell("conversation_pinned", request, **pinned, clientConversationId=client_id)
+    machine = await visit.machine_of(session)
+    if machine is None or machine.kind != WIRE:
+        visit.send(_ready(visit, session, machine, **request.correlation))
+    await visit.follow(session, 0)
+
+
+def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any) -> bytes:
+    chosen = chosen_in(session)
+    line = None if machine is None else machine.line
+    ready: Json = {
+        "capabilities": [] if line is None else sorted(line.capabilities),
+        "provider": chosen.get("provider"),
+        "work_dir": chosen.get("workDir"),
+    }
+    if session.agent_config.get("model"):
+        ready["model_info"] = {"model": session.agent_config["model"]}
+    deployed = visit.reader.deployed
+    return session_ready(session.id, session.machine_id, ready, deployed=deployed, **more)
+
+
+# --- Resume ---------------------------------------------------------------------------------------
+
+
+async def resume(visit: Visit, request: Request) -> None:
+    """002: a session that was there before. With `lastEventId`, what came after it; without, its
+    history. Live goes on right behind either."""
+    session = await _known(visit, request)
+    if session is None:
+        await _adopt(visit, request)
+        return
+    visit.conversation_id = session.id
+    visit.reader.leave(session.id)  # else what is shown now would be shown twice
+    log = await visit.core.sessions.readable(visit.who, session.id)
+    machine = await visit.machine_of(session)
+    position = request.position("lastEventId")
+    more: Json = {"isProcessing": machine is not None and bool(machine.ends.given(session.id))}
+    if position is not None and position <= log.last_id:
+        visit.reader.wants_positions = True
+        visit.send(_ready(visit, session, machine, lastEventId=position, **more))
+    else:
+        position = log.last_id
+        history = await _history(visit, log, machine, position)
+        more |= {"history": history.messages(), "hasMore": history.is_cut}
+        if visit.reader.deployed:
+            more |= {"dbMessages": history.rows(), "hasMoreMessages": history.is_cut}
+        more |= {"lastEventId": position, **request.correlation}
+        visit.send(_ready(visit, session, machine, **more))
+        await _ask_again(visit, session, machine)
+    await visit.follow(session, position)
+
+
+async def _known(visit: Visit, request: Request) -> Session | None:
+    """The session that is meant: by our id under any of its names; None for one that only a Yeaft
+    agent knows."""
+    names = [request.get("conversationId"), request.get("sessionId", "claudeSessionId")]
+    ids = [name for name in names if name is not None and is_id(name)]
+    refused: NotFound | None = None
+    for session_id in ids:
+        try:
+            return await visit.core.sessions.get(visit.who, session_id)
+        except NotFound as error:
+            visit.core.refusals.note(visit.who, WIRE, error)
+            refused = refused or error
+    if request.get("sessionId", "claudeSessionId") is not None and request.get("agentId"):
+        return None
+    raise refused or NotFound("session", names[0] or names[1] or "")
+
+
+async def _adopt(visit: Visit, request: Request) -> None:
+    """A session from a Yeaft agent's own history becomes one of ours."""
+    machine = await visit.machine(request.need("agentId"))
+    remote = request.need("sessionId", "claudeSessionId")
+    if machine.kind != WIRE:
+        raise NotFound("session", remote)
+    chosen = visit.own_fields(request, "sessionId", "claudeSessionId", "lastEventId")
+    session = await _create(visit, request, machine, {**chosen, "resume": {"sessionId": remote}})
+    await _opened(visit, request, session)
+
+
+async def _history(
+    visit: Visit,
+    log: SessionLog,
+    machine: Machine | None,
+    last: int,
+    after_row: float | None = None,
+    before_row: float | None = None,
+) -> History:
+    """The messages of the newest events up to `last`; between those rows, if they are given."""
+    after = max(0, last - limits.YEAFT_HISTORY_EVENTS)
+    if after_row is not None:
+        after = max(after, int(after_row) - 1)  # that row's event may have more of them
+    history = History(
+        log.session_id,
+        limits.YEAFT_HISTORY_BYTES_MAX,
+        relays=machine is not None and machine.kind == WIRE,
+        after=after_row,
+        before=before_row,
+    )
+    history.is_cut = after > 0
+    while after < last:
+        page = await visit.core.log.read(log, after, limits.EVENTS_PAGE_MAX)
+        if not page:
+            break
+        for event_id, line in page:
+            if event_id <= last:
+                history.add(event_id, line)
+            after = event_id
+    return history
+
+
+async def _ask_again(visit: Visit, session: Session, machine: Machine | None) -> None:
+    """What waits for a person is no history yet."""
+    state = Outward(
+        session.id,
+        agent_id=session.machine_id,
+        deployed=visit.reader.deployed,
+        relays=machine is not None and machine.kind == WIRE,
+    )
+    pending = await visit.core.approvals.page(visit.who, session_id=session.id)
+    for approval in pending:
+        line = encode(approval.request).decode()
+        visit.send(*(out.body for out in from_events(state, session.last_event_id, line)))
+
+
+# --- Select, sync, look ---------------------------------------------------------------------------
+
+
+async def select(visit: Visit, request: Request) -> None:
+    session = await visit.session_of(request)
+    visit.conversation_id = session.id
+    await visit.follow(session)
+    visit.tell("conversation_selected", request, conversationId=session.id)
+
+
+async def sync_messages(visit: Visit, request: Request) -> None:
+    """A page of history as deployed clients keep it: the newest, those before an id, or after."""
+    session = await visit.session_of(request)
+    await visit.follow(session)
+    log = await visit.core.sessions.readable(visit.who, session.id)
+    before, after = request.row("beforeId"), request.row("afterMessageId")
+    last = log.last_id if not before else min(math.ceil(before) - 1, log.last_id)
+    if after is not None:
+        after = after if after < log.last_id + 1 else log.last_id
+        after = max(after, last - limits.YEAFT_HISTORY_EVENTS)
+    machine = await visit.machine_of(session)
+    history = await _history(visit, log, machine, last, after, before or None)
+    if request.fields.get("turns") is not None:
+        history.keep_turns(request.count("turns", 5, limits.PAGE_MAX))
+    else:
+        history.keep_rows(request.count("limit", 100, limits.EVENTS_PAGE_MAX))
+    visit.tell(
+        "sync_messages_result",
+        request,
+        conversationId=session.id,
+        messages=history.rows(),
+        hasMore=history.is_cut,
+        total=log.last_id,
+        lastEventId=last,
+        mode="delta" if after is not None else "older" if before else "recent",
+        afterMessageId=after,
+    )
+
+
+async def refresh(visit: Visit, request: Request) -> None:
+    session = await visit.session_of(request)
+    machine = await visit.machine_of(session)
+    busy = machine is not None and bool(machine.ends.given(session.id))
+    visit.tell("conversation_refresh", request, conversationId=session.id, isProcessing=busy)
+
+
+async def ping_session(visit: Visit, request: Request) -> None:
+    """Whether the session lives, without asking its machine, which may be of any kind."""
+    session = await visit.session_of(request)
+    machine = await visit.machine_of(session)
+    status = "ok" if machine is not None and machine.line is not None else "agent-offline"
+    if session.status != "active":
+        status = "session-lost"
+    busy = machine is not None and bool(machine.ends.given(session.id))
+    fields = {"conversationId": session.id, "status": status, "isProcessing": busy}
+    visit.tell("pong_session", request, **fields)
+
+
+# --- Change and end -------------------------------------------------------------------------------
+
+
+async def update_settings(visit: Visit, request: Request) -> None:
+    """A title is ours; every other setting is its agent's."""
+    session = await visit.session_of(request)
+    title = request.get("title")
+    if title is not None and len(title) > limits.NAME_CHARS_MAX:
+        raise InvalidRequest(f"a title may have {limits.NAME_CHARS_MAX} characters")
+    if "title" in request.fields:
+        await visit.core.sessions.rename(visit.who, session.id, title)
+    if request.rest("title"):
+        await pass_on(visit, request)
+
+
+async def delete(visit: Visit, request: Request) -> None:
+    """Ends it on its machine; its history stays readable. Whoever follows it is told by its log."""
+    session = await visit.session_of(request)
+    if visit.conversation_id == session.id:
+        visit.conversation_id = None
+    if session.status == "closed":
+        visit.tell("conversation_closed", request, conversationId=session.id)
+        return
+    await visit.follow(session)
+    await visit.core.sessions.close(visit.who, session.id)
+    visit.reader.finished(session.id)

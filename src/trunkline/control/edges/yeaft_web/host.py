@@ -1,0 +1,141 @@
+"""What stands behind every Yeaft web client: who is connected, and the feeds they share."""
+
+import asyncio
+from functools import partial
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.core import Core
+from trunkline.control.door.credentials import credentials_of
+from trunkline.control.door.dispatch import YEAFT_WEB
+from trunkline.control.door.head import Head
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges.yeaft_web.connection import REFUSED, YeaftWeb
+from trunkline.control.edges.yeaft_web.visit import WIRE
+from trunkline.control.errors import LimitReached
+from trunkline.control.log.feeds import Feeds, Message, Translate
+from trunkline.control.machines.machine import Machine
+from trunkline.wire.yeaft import plain
+from trunkline.wire.yeaft.outward import Outward, from_events
+
+_log = structlog.get_logger(__name__)
+
+_GOING_AWAY = 1001
+
+
+class YeaftWebHost:
+    """Every Yeaft web client of this control plane."""
+
+    path = YEAFT_WEB
+    is_machines = False
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.clients: set[YeaftWeb] = set()
+        self._feeds = {
+            deployed: Feeds(core.log, partial(self._translate, deployed))
+            for deployed in (False, True)
+        }
+        self._pins: dict[str, tuple[str, str]] = {}
+        """The machine of each session that is followed, and its kind."""
+        self._has_unpinned = False
+        self._online: set[str] = set()
+        core.auth.on_revoke(self._revoked)
+        core.machines.watchers.append(self._machine_changed)
+
+    def accept(self, transport: asyncio.Transport, head: Head) -> None:
+        if sum(one.visit is None for one in self.clients) >= limits.UNKNOWN_SOCKETS_MAX:
+            raise LimitReached("too many connections wait to be let in")
+        client = YeaftWeb(
+            self,
+            _secret_of(head),
+            self._feeds,
+            per_minute=self.core.settings.rate_limit_per_minute,
+        )
+        client.on_open = self.clients.add
+        client.on_end = self._ended
+        adopt(transport, head, client, limits.FRAME_BYTES_MAX)
+
+    def _ended(self, client: YeaftWeb) -> None:
+        self.clients.discard(client)
+        self._has_unpinned = True
+
+    def sweep(self) -> None:
+        """Once a second: ends whose token has ended, and forgets where the sessions run that
+        nobody follows any more. A client that is gone is noticed when it does not read."""
+        now_ms = self.core.clock()
+        for client in list(self.clients):
+            if client.visit is not None and client.visit.who.has_expired(now_ms):
+                client.close(REFUSED, "authentication: the token has expired")
+        if self._has_unpinned:
+            self._has_unpinned = False
+            followed = {one for client in self.clients for one in client.reader.followed}
+            for session_id in self._pins.keys() - followed:
+                del self._pins[session_id]
+
+    def say_goodbye(self) -> None:
+        for client in list(self.clients):
+            client.close(_GOING_AWAY, "the control plane is going down")
+
+    def _revoked(self, token_id: str) -> None:
+        for client in list(self.clients):
+            if client.visit is not None and client.visit.who.token_id == token_id:
+                client.close(REFUSED, "authentication: the token was revoked")
+
+    # --- For those who are connected --------------------------------------------------------------
+
+    def pin(self, session_id: str, machine: Machine | None) -> None:
+        if machine is not None:
+            self._pins[session_id] = machine.id, machine.kind
+
+    def _translate(self, deployed: bool, session_id: str) -> Translate:
+        agent_id, kind = self._pins.get(session_id, (None, ""))
+        state = Outward(
+            session_id,
+            agent_id=agent_id,
+            is_group=kind == "group",
+            deployed=deployed,
+            relays=kind == WIRE,
+        )
+
+        def translate(first_id: int, lines: list[str]) -> list[Message]:
+            messages: list[Message] = []
+            at = 0
+            while at < len(lines):
+                bodies = plain.from_lines(state, lines, at)
+                messages += map(Message, range(first_id + at, first_id + len(lines)), bodies)
+                at += len(bodies)
+                if at < len(lines):
+                    messages += other(first_id + at, lines[at])
+                    at += 1
+            return messages
+
+        def other(event_id: int, line: str) -> list[Message]:
+            try:
+                outs = from_events(state, event_id, line)
+            except Exception:
+                _log.exception("an event could not be translated", session=session_id)
+                return []
+            return [Message(event_id, out.body, out.said) for out in outs]
+
+        return translate
+
+    def _machine_changed(self, machine: Machine) -> None:
+        online = machine.line is not None
+        came_or_went = (machine.id in self._online) is not online
+        if came_or_went:
+            (self._online.add if online else self._online.discard)(machine.id)
+        for client in list(self.clients):
+            visit = client.visit
+            if visit is not None and visit.who.may_see(
+                org_id=machine.org_id, user_id=machine.user_id
+            ):
+                client.machine_changed(machine, came_or_went)
+
+
+def _secret_of(head: Head) -> str | None:
+    """The `Authorization` header, else what the address says, else the page's cookie."""
+    if "Authorization" not in head.headers and head.query.get("token"):
+        return head.query["token"]
+    return credentials_of(head.headers)

@@ -1,0 +1,194 @@
+"""What a Yeaft web client may list: agents, conversations, history, folders (CONTRACT §4, 002).
+
+Agents are machines of every kind. History and folders of a Yeaft agent are its own business and
+asked from it; for all other machines the records answer.
+"""
+
+from typing import Any
+
+from trunkline import limits
+from trunkline.control.edges.yeaft_web.forward import forward
+from trunkline.control.edges.yeaft_web.visit import Visit
+from trunkline.control.machines.machine import Machine
+from trunkline.control.records.machines import MachineRecord
+from trunkline.control.records.page import Paging
+from trunkline.control.sessions.records import Session
+from trunkline.wire.yeaft.outward_frames import envelope
+from trunkline.wire.yeaft.web import Request
+
+Json = dict[str, Any]
+
+
+def state_of(machine: Machine | None) -> str:
+    """`idle` or `busy` (002, "心跳"), or `offline`."""
+    if machine is None or machine.line is None:
+        return "offline"
+    said = machine.health.get("state")
+    if said in ("idle", "busy"):
+        return str(said)
+    return "busy" if any(machine.ends.given(one) for one in machine.logs) else "idle"
+
+
+# --- Agents ---------------------------------------------------------------------------------------
+
+
+async def list_agents(visit: Visit, request: Request | None = None) -> None:
+    """The machines of this person, in the words of the client's dialect."""
+    core = visit.core
+    page = await core.records.machines.page(visit.who, Paging(limit=limits.PAGE_MAX))
+    conversations: dict[str, list[Json]] = {}
+    if visit.reader.deployed:  # deployed clients forget what is not in here
+        for one in await _conversations(visit, None):
+            conversations.setdefault(one["agentId"], []).append(one)
+    agents = [_agent(visit, one, conversations.get(one.id, [])) for one in page.items]
+    kind = "agent_list" if visit.reader.deployed else "agents_list"
+    known = {} if request is None else request.correlation
+    visit.send(envelope(kind, agents=agents, **known))
+
+
+def _agent(visit: Visit, record: MachineRecord, conversations: list[Json]) -> Json:
+    machine = visit.core.machines.find(record.id)
+    online = machine is not None and machine.line is not None
+    work_dir = None if machine is None else machine.health.get("workDir")
+    shown: Json = {
+        "id": record.id,
+        "name": record.name,
+        "kind": record.kind,
+        "online": online,
+        "status": "ready" if online else "offline",
+        "state": state_of(machine),
+        "capabilities": record.capabilities,
+        "workDir": work_dir if isinstance(work_dir, str) else "",
+    }
+    if visit.reader.deployed:
+        shown |= {"conversations": conversations, "proxyPorts": [], "slashCommands": []}
+    return shown
+
+
+async def select_agent(visit: Visit, request: Request) -> None:
+    machine = await visit.machine(request.need("agentId"))
+    visit.agent_id = machine.id
+    if request.fields.get("silent") is True:
+        return
+    visit.conversation_id = None
+    record = await visit.core.records.machines.get(visit.who, machine.id)
+    shown = _agent(visit, record, await _conversations(visit, machine.id))
+    fields = {name: shown[name] for name in ("workDir", "capabilities", "conversations")}
+    visit.tell(
+        "agent_selected",
+        request,
+        agentId=machine.id,
+        agentName=record.name,
+        slashCommands=[],
+        **fields,
+    )
+
+
+# --- Conversations --------------------------------------------------------------------------------
+
+
+async def list_conversations(visit: Visit, request: Request) -> None:
+    """The newest ones, of one agent if it is named."""
+    agent_id = request.get("agentId")
+    if agent_id is not None:
+        agent_id = (await visit.machine(agent_id)).id
+    elif request.type == "get_conversations":
+        agent_id = visit.agent_id
+    found = await _conversations(visit, agent_id)
+    visit.tell("conversation_list", request, agentId=agent_id, conversations=found)
+
+
+async def _conversations(visit: Visit, agent_id: str | None) -> list[Json]:
+    """Those that people talk in: a person's part in a group is shown in the group's own."""
+    page = await visit.core.sessions.page(
+        visit.who, limits.PAGE_MAX, None, "active", machine_id=agent_id, members=False
+    )
+    return [conversation(visit, one) for one in page]
+
+
+def conversation(visit: Visit, session: Session) -> Json:
+    """A conversation as it stands in lists."""
+    machine = visit.core.machines.find(session.machine_id or "")
+    chosen = chosen_in(session)
+    return {
+        "id": session.id,
+        "conversationId": session.id,
+        "sessionId": session.id,
+        "agentId": session.machine_id,
+        "title": session.title or "",
+        "status": session.status,
+        "provider": chosen.get("provider"),
+        "workDir": chosen.get("workDir") or "",
+        "createdAt": session.created_at,
+        "updatedAt": session.updated_at,
+        "lastEventId": session.last_event_id,
+        "processing": machine is not None and bool(machine.ends.given(session.id)),
+        "type": "chat",
+    }
+
+
+def chosen_in(session: Session) -> Json:
+    """What its creator chose, in Yeaft's words; other clients write `work_dir`."""
+    config = session.session_config
+    named = (("provider", ("provider",)), ("workDir", ("workDir", "work_dir")))
+    found = {name: [config[one] for one in others if config.get(one)] for name, others in named}
+    return {name: values[0] for name, values in found.items() if values}
+
+
+# --- History and folders --------------------------------------------------------------------------
+
+
+async def list_history_sessions(visit: Visit, request: Request) -> None:
+    machine, _ = await visit.target_of(request)
+    if machine is not None and machine.kind == "yeaft":
+        forward(visit, machine, request)
+        return
+    sessions = [
+        {
+            "sessionId": one.id,
+            "conversationId": one.id,
+            "agentId": one.machine_id,
+            "title": one.title or "",
+            "workDir": chosen_in(one).get("workDir") or "",
+            "provider": chosen_in(one).get("provider"),
+            "lastModified": one.updated_at,
+        }
+        for one in await _recorded(visit, machine, request)
+    ]
+    visit.tell("history_sessions_list", request, sessions=sessions, **_asked_for(request))
+
+
+async def list_folders(visit: Visit, request: Request) -> None:
+    machine, _ = await visit.target_of(request)
+    if machine is not None and machine.kind == "yeaft":
+        forward(visit, machine, request)
+        return
+    folders: dict[str, Json] = {}
+    for one in await _recorded(visit, machine, request):
+        path = chosen_in(one).get("workDir")
+        if not isinstance(path, str) or not path:
+            continue
+        folder = folders.setdefault(
+            path, {"name": path, "path": path, "sessionCount": 0, "lastModified": one.updated_at}
+        )
+        folder["sessionCount"] += 1
+        folder["lastModified"] = max(folder["lastModified"], one.updated_at)
+    visit.tell("folders_list", request, folders=list(folders.values()), **_asked_for(request))
+
+
+async def _recorded(visit: Visit, machine: Machine | None, request: Request) -> list[Session]:
+    """Sessions of the records that fit what was asked for; what it does not name fits."""
+    wanted = {name: request.get(name) for name in ("provider", "workDir")}
+    machine_id = None if machine is None else machine.id
+    page = await visit.core.sessions.page(
+        visit.who, limits.PAGE_MAX, None, machine_id=machine_id, members=False
+    )
+    return [
+        one
+        for one in page
+        if all(value is None or chosen_in(one).get(name) == value for name, value in wanted.items())
+    ]
+
+
+def _asked_for(request: Request) -> Json:
+    return {name: request.get(name) for name in ("provider", "workDir")}

@@ -1,0 +1,131 @@
+"""A person's Yeaft web client, once it is known whose: what the handlers of its messages share.
+
+No sockets here: a handler gets a request and a visit, and says things through `send`.
+"""
+
+from typing import Any, Protocol
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.core import Core
+from trunkline.control.edges.yeaft_web.reader import WebReader
+from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
+from trunkline.control.ids import is_id
+from trunkline.control.machines.machine import Machine
+from trunkline.control.sessions.records import Session
+from trunkline.wire.yeaft.outward_frames import encode, envelope
+from trunkline.wire.yeaft.web import Request
+
+WIRE = "yeaft"
+Json = dict[str, Any]
+
+
+class Host(Protocol):
+    """What all web clients share."""
+
+    core: Core
+
+    def pin(self, session_id: str, machine: Machine | None) -> None:
+        """Remembers where a session runs, for those who follow it."""
+
+
+class Visit:
+    """One client of one person."""
+
+    def __init__(
+        self, host: Host, who: Principal, reader: WebReader, send: "Send", hear: "Hear"
+    ) -> None:
+        self.host = host
+        self.core = host.core
+        self.who = who
+        self.reader = reader
+        self.send = send
+        self.hear = hear
+        """Makes it hear what machines of that user say outside of any session."""
+        self.agent_id: str | None = None
+        """The agent that a deployed client has selected."""
+        self.conversation_id: str | None = None
+
+    def tell(self, kind: str, request: Request | None = None, /, **fields: Any) -> None:
+        """An envelope for this client, with what it gave its request to know the answer by."""
+        known = {} if request is None else request.correlation
+        self.send(envelope(kind, **fields, **known))
+
+    # --- What a request is about ------------------------------------------------------------------
+
+    def conversation_of(self, request: Request) -> str:
+        """The conversation that it names, or the selected one."""
+        session_id = request.get("conversationId") or self.conversation_id
+        if session_id is None:
+            raise InvalidRequest("No conversation selected", code="NO_CONVERSATION")
+        return session_id
+
+    async def session_of(self, request: Request) -> Session:
+        return await self.core.sessions.get(self.who, self.conversation_of(request))
+
+    async def machine(self, machine_id: str) -> Machine:
+        """A machine of any kind that this person may see."""
+        if len(machine_id) > limits.ID_CHARS_MAX:
+            raise NotFound("machine", machine_id)
+        machine = await self.core.machines.named(machine_id)
+        if not self.who.may_see(org_id=machine.org_id, user_id=machine.user_id):
+            raise NotFound("machine", machine_id)
+        return machine
+
+    async def machine_of(self, session: Session) -> Machine | None:
+        """The machine that a session is pinned to; None if that was removed."""
+        if session.machine_id is None:
+            return None
+        return await self.core.machines.get(session.machine_id)
+
+    async def target_of(self, request: Request) -> tuple[Machine | None, Session | None]:
+        """Where a request goes that names an agent: the pin of its conversation wins."""
+        session_id = request.get("conversationId")
+        if session_id is not None and is_id(session_id):
+            session = await self.core.sessions.get(self.who, session_id)
+            return await self.machine_of(session), session
+        agent_id = request.get("agentId") or self.agent_id
+        return (None if agent_id is None else await self.machine(agent_id)), None
+
+    async def agent_for(self, request: Request) -> tuple[Machine | None, Session | None]:
+        """The same for what only an agent understands. Where nobody is named, it is for the agent
+        of the selected conversation, or for the only one that is online."""
+        machine, session = await self.target_of(request)
+        if machine is None and self.conversation_id is not None:
+            selected = await self.core.sessions.get(self.who, self.conversation_id)
+            machine = await self.machine_of(selected)
+        if machine is None:
+            online = [
+                one
+                for one in self.core.machines.online()
+                if one.kind == WIRE and one.user_id == self.who.user_id
+            ]
+            machine = online[0] if len(online) == 1 else None
+        return machine, session
+
+    def own_fields(self, request: Request, *known: str) -> Json:
+        """The fields that only an agent knows; they travel with the command."""
+        fields = request.rest(*known)
+        self.check_size(request, fields)
+        return fields
+
+    def check_size(self, request: Request, *parts: Any) -> None:
+        """Raises if that much of a message is more than may travel unread."""
+        if len(encode(parts)) > limits.YEAFT_FIELDS_BYTES_MAX:
+            raise TooLarge(f"{request.name} has more than {limits.YEAFT_FIELDS_BYTES_MAX} bytes")
+
+    # --- Following --------------------------------------------------------------------------------
+
+    async def follow(self, session: Session, position: int | None = None) -> None:
+        """Follows a conversation from that position; from now on if it is not followed yet."""
+        self.host.pin(session.id, await self.machine_of(session))
+        log = await self.core.sessions.readable(self.who, session.id)
+        await self.reader.follow(log, position)
+
+
+class Send(Protocol):
+    def __call__(self, *bodies: bytes) -> None: ...
+
+
+class Hear(Protocol):
+    def __call__(self, user_id: str) -> None: ...

@@ -1,0 +1,1 @@
+"""The session log: events, segments on disk, feeds."""

@@ -1,0 +1,344 @@
+"""The session log: the one truth of what happened. Commit, then deliver.
+
+Machine edges append, client edges read; neither knows the other. All events that arrive while the
+disk is busy become one transaction; readers and machines hear of an event after its commit.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.clock import Clock
+from trunkline.control.log.segments import Head, Segment, SegmentStore
+from trunkline.wire import sse
+
+_log = structlog.get_logger(__name__)
+
+_RETRY_S = 1.0
+_STALL_S = 1.0
+
+
+class Batch:
+    """Consecutive events of one session, just committed. Encoded once for all its readers."""
+
+    __slots__ = ("_sse", "first_id", "lines")
+
+    def __init__(self, first_id: int, lines: list[str]) -> None:
+        self.first_id = first_id
+        self.lines = lines
+        self._sse: bytes | None = None
+
+    @property
+    def sse(self) -> bytes:
+        if self._sse is None:
+            self._sse = sse.frames(self.first_id, self.lines)
+        return self._sse
+
+
+class Reader(Protocol):
+    """Something that follows a session live. Neither method may raise or wait."""
+
+    def deliver(self, batch: Batch) -> None: ...
+
+    def resync(self) -> None: ...
+
+
+class SessionLog:
+    """One session's log in memory: its tail, what waits for the disk, and who follows it."""
+
+    __slots__ = (
+        "__weakref__",
+        "idle_at",
+        "last_id",
+        "machine_seq",
+        "marks",
+        "on_safe",
+        "pending",
+        "readers",
+        "ring",
+        "safe_seq",
+        "session_id",
+        "tail_id",
+    )
+
+    def __init__(self, session_id: str, head: Head) -> None:
+        self.session_id = session_id
+        self.last_id = head.last_id  # the newest event that is committed and delivered
+        self.tail_id = head.last_id  # the newest event that was handed to the disk
+        self.machine_seq = head.machine_seq  # the machine's number of its newest event we took
+        self.safe_seq = head.machine_seq  # the same, of what is committed
+        self.pending: list[str] = []  # not handed to the disk yet
+        self.marks: list[Callable[[], None]] = []  # who waits for what is pending
+        self.ring: deque[str] = deque(maxlen=limits.RING_EVENTS)
+        self.readers: tuple[Reader, ...] = ()
+        self.idle_at = -1  # the last id when `tidy` last came by
+        self.on_safe: Callable[[str, int], None] | None = None  # acknowledges to the machine
+
+    def after(self, position: int) -> list[str] | None:
+        """The committed events after that position, if memory holds them all."""
+        missing = self.last_id - position
+        if missing == 0:
+            return []
+        if missing > len(self.ring):
+            return None
+        return list(self.ring)[-missing:]
+
+    def attach(self, reader: Reader) -> None:
+        self.readers = (*self.readers, reader)
+
+    def detach(self, reader: Reader) -> None:
+        self.readers = tuple(one for one in self.readers if one is not reader)
+
+
+class Log:
+    """All session logs of this control plane, and the one writer behind them."""
+
+    def __init__(self, store: SegmentStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        # Weak: a log is in memory while a machine, a reader or a task at work holds it, and
+        # there are never two of one session.
+        self._sessions: WeakValueDictionary[str, SessionLog] = WeakValueDictionary()
+        self._dirty: list[SessionLog] = []
+        self._writing = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+        self.events_total = 0
+        self.is_stalled = False
+        self.on_commit: Callable[[float], None] = lambda _seconds: None
+        self.on_stall: Callable[[bool], None] = lambda _stalled: None
+        """Told when the disk does not keep up, and when it does again."""
+
+    # --- Which logs are in memory -------------------------------------------------------------
+
+    async def open(self, session_id: str) -> SessionLog:
+        """The log of that session, from disk if it is not in memory yet."""
+        found = self._sessions.get(session_id)
+        return found if found is not None else (await self.open_all([session_id]))[session_id]
+
+    async def open_all(self, session_ids: Iterable[str]) -> dict[str, SessionLog]:
+        # What is in memory is held from here on: it must not go while the others are read.
+        opened = {one: self._sessions.get(one) for one in session_ids}
+        heads = await self._store.heads([one for one, log in opened.items() if log is None])
+        for one, log in opened.items():
+            if log is None and (log := self._sessions.get(one)) is None:
+                # Nobody was faster.
+                log = self._sessions[one] = SessionLog(one, heads.get(one, Head(0, None)))
+            opened[one] = log
+        return {one: log for one, log in opened.items() if log is not None}
+
+    async def delete(self, session_id: str) -> None:
+        """Removes a session's events for good, those that are still on their way too."""
+        await self.flushed()
+        self._sessions.pop(session_id, None)
+        await self._store.delete(session_id)
+
+    def tidy(self) -> None:
+        """Empties the rings that nobody has filled or read since the last time."""
+        for session in list(self._sessions.values()):
+            if session.idle_at == session.last_id and not session.readers:
+                session.ring.clear()
+            session.idle_at = session.last_id
+
+    # --- Writing ------------------------------------------------------------------------------
+
+    def append(self, session: SessionLog, line: str) -> None:
+        """Adds an event. The hot path runs through here."""
+        if not session.pending:
+            self._has_news(session)
+        session.pending.append(line)
+
+    def taken(self, session: SessionLog) -> None:
+        """An event was taken and is not to be written: its number is, and acknowledged then."""
+        if not session.pending and session.machine_seq != session.safe_seq:
+            self._has_news(session)
+
+    def _has_news(self, session: SessionLog) -> None:
+        self._dirty.append(session)
+        if not self._writing:
+            self._writing = True
+            self._idle.clear()
+            asyncio.get_running_loop().call_soon(self._start_writing)
+
+    async def append_and_wait(self, session: SessionLog, line: str) -> int:
+        """Adds an event, waits until it is committed and delivered, and returns its id."""
+        self.append(session, line)
+        event_id = session.tail_id + len(session.pending)
+        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        session.marks.append(lambda: None if committed.done() else committed.set_result(None))
+        await committed
+        return event_id
+
+    async def flushed(self) -> None:
+        """Waits until everything appended so far is on disk."""
+        await self._idle.wait()
+
+    def _start_writing(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._write(), name="log writer")
+
+    async def _write(self) -> None:
+        """One transaction after the other until nothing is left; the next gathers meanwhile."""
+        while self._dirty:
+            dirty, self._dirty = list(dict.fromkeys(self._dirty)), []
+            segments = [self._segment(session) for session in dirty]
+            marks = [mark for session in dirty for mark in session.marks]
+            for session in dirty:
+                session.marks = []
+            await self._commit(segments)
+            for session, segment in zip(dirty, segments, strict=True):
+                self._deliver(session, segment)
+            for mark in marks:
+                _guarded(mark)
+        self._writing = False
+        self._idle.set()
+
+    def _segment(self, session: SessionLog) -> Segment:
+        lines, session.pending = session.pending, []
+        body = "\n".join(lines)
+        if "\r" in body or body.count("\n") != len(lines) - 1:
+            # An event is one line. In JSON a raw line break can only be space between tokens.
+            lines = [line.replace("\r", " ").replace("\n", " ") for line in lines]
+            body = "\n".join(lines)
+        first_id = session.tail_id + 1
+        session.tail_id += len(lines)
+        return Segment(
+            session.session_id, first_id, lines, body, self._clock(), session.machine_seq
+        )
+
+    async def _commit(self, segments: list[Segment]) -> None:
+        """Commits, however long it takes: what is not on disk is not delivered."""
+        loop = asyncio.get_running_loop()
+        started = time.perf_counter()
+        stall = loop.call_later(_STALL_S, self._stall, True)
+        again = False
+        while True:
+            try:
+                await self._store.append(segments, again=again)
+                break
+            except Exception:
+                # A full disk or a lost database heals or is healed; events wait in memory, and
+                # machines are not read meanwhile.
+                _log.exception("the log cannot be written; trying again")
+                again = True
+                self._stall(True)
+                await asyncio.sleep(_RETRY_S)
+        stall.cancel()
+        if self.is_stalled:
+            self._stall(False)
+        self.on_commit(time.perf_counter() - started)
+
+    def _stall(self, is_stalled: bool) -> None:
+        self.is_stalled = is_stalled
+        self.on_stall(is_stalled)
+
+    def _deliver(self, session: SessionLog, segment: Segment) -> None:
+        lines = segment.lines
+        session.ring.extend(lines)
+        if len(segment.body) > limits.RING_BYTES_MAX // limits.RING_EVENTS:
+            _trim(session.ring)  # only large events can make a large ring
+        session.last_id += len(lines)
+        self.events_total += len(lines)
+        if lines and session.readers:
+            batch = Batch(segment.first_id, lines)
+            for reader in session.readers:
+                _guarded(reader.deliver, batch)
+        session.safe_seq = segment.machine_seq
+        if session.on_safe is not None and segment.machine_seq is not None:
+            session.on_safe(session.session_id, segment.machine_seq)
+
+    # --- Reading ------------------------------------------------------------------------------
+
+    async def follow(self, session: SessionLog, reader: Reader, position: int | None) -> None:
+        """Replays after `position`, then goes on live: no gap, no repeat between the two.
+
+        A position that the ring no longer holds, or that was never given out, is a `resync`,
+        and the reader goes on from now.
+        """
+        is_filled = False
+        while True:
+            if position is None or not self.in_ring(session, position):
+                reader.resync()
+                break
+            lines = session.after(position)
+            if lines is None:
+                # Not all in memory (after a restart): take the older part from disk, and look
+                # again, because the log went on meanwhile.
+                if not is_filled:
+                    await self._fill_ring(session, position)
+                    is_filled = True
+                    continue
+                reader.resync()  # not there, or too large for the ring
+                break
+            if lines:
+                reader.deliver(Batch(position + 1, lines))
+            break
+        session.attach(reader)
+
+    def in_ring(self, session: SessionLog, position: int) -> bool:
+        return session.last_id - limits.RING_EVENTS <= position <= session.last_id
+
+    async def _fill_ring(self, session: SessionLog, position: int) -> None:
+        """Takes in what came after that position, if all of it has room."""
+        upto = session.last_id - len(session.ring)
+        older: list[str] = []
+        async for page in self.pages(session, position, upto):
+            older += [line for _, line in page]
+            if sum(map(len, older)) > limits.RING_BYTES_MAX:
+                return
+        if len(older) != upto - position or session.last_id - len(session.ring) != upto:
+            return  # the session was deleted, another reader filled it, or it has moved on
+        session.ring = deque([*older, *session.ring], maxlen=limits.RING_EVENTS)
+        _trim(session.ring)
+
+    async def read(self, session: SessionLog, after: int, limit: int) -> list[tuple[int, str]]:
+        """Committed events after that id, from memory or disk, however old. Up to `limit`; fewer
+        where they are large, so a short page is not the last one."""
+        after = max(0, after)
+        lines = session.after(after) if after <= session.last_id else []
+        if lines is not None:
+            return list(enumerate(lines[:limit], after + 1))
+        return await self._store.read(session.session_id, after, limit)
+
+    async def pages(
+        self, session: SessionLog, after: int, upto: int
+    ) -> AsyncIterator[list[tuple[int, str]]]:
+        """All events after one id up to another, however large."""
+        while after < upto:
+            page = await self.read(session, after, min(upto - after, limits.EVENTS_PAGE_MAX))
+            if not page:
+                break  # the session was deleted meanwhile
+            after = page[-1][0]
+            yield page
+
+    async def newest(self, session: SessionLog, upto: int, count: int) -> list[tuple[int, str]]:
+        """The last events up to an id: that many, or those that fit into a page."""
+        events: deque[tuple[int, str]] = deque()
+        size = 0
+        async for page in self.pages(session, max(0, upto - count), upto):
+            events.extend(page)
+            size += sum(len(line) for _, line in page)
+            while size > limits.EVENTS_PAGE_BYTES_MAX and len(events) > 1:
+                size -= len(events.popleft()[1])
+        return list(events)
+
+
+def _trim(ring: deque[str]) -> None:
+    """Lets go of the oldest events of a ring that holds too many bytes."""
+    size = sum(map(len, ring))
+    while size > limits.RING_BYTES_MAX and len(ring) > 1:
+        size -= len(ring.popleft())
+
+
+def _guarded(call: Callable[..., object], *arguments: object) -> None:
+    """One reader's fault must not keep the log from everybody else."""
+    try:
+        call(*arguments)
+    except Exception:
+        _log.exception("somebody who was told of an event failed")

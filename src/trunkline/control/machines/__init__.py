@@ -1,0 +1,1 @@
+"""Machines: their lines, what waits for them, the local ones' processes."""

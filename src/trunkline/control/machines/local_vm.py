@@ -1,0 +1,133 @@
+"""Keeps one local VM up: starts its process, sees it connect, starts it again when it dies.
+
+Knows processes and lines, no records. `run` goes on until it gives up, and says why; cancelled,
+it stops the process first. Time comes in as `clock` (Unix ms) and `sleep`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import structlog
+
+from trunkline import limits
+from trunkline.control.clock import Clock
+from trunkline.control.machines.processes import Child
+from trunkline.wire.semibot.close_codes import CloseCode
+
+_log = structlog.get_logger()
+
+Sleep = Callable[[float], Awaitable[Any]]
+Launch = Callable[[str | None], Awaitable[Child]]
+"""Starts the process once more; gets why the one before ended. None of its own is running."""
+
+
+class Lines(Protocol):
+    """What is asked of the registry of live lines (control/machines/machines.py)."""
+
+    def is_online(self, machine_id: str) -> bool: ...
+    async def wait_online(self, machine_id: str) -> None: ...
+    async def wait_offline(self, machine_id: str) -> None: ...
+    def failed(self, machine_id: str, reason: str) -> None: ...
+    def terminated(self, machine_id: str) -> None: ...
+    def close(self, machine_id: str, code: int, reason: str) -> None: ...
+
+
+async def first(**waits: Awaitable[Any]) -> str:
+    """The name of the wait that ended first (of several at once, the one named first)."""
+    tasks = {name: asyncio.ensure_future(wait) for name, wait in waits.items()}
+    try:
+        await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        pending = [task for task in tasks.values() if not task.done()]
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+    # A wait that was still going is cancelled now; one that failed raises here.
+    name, task = next((name, task) for name, task in tasks.items() if task not in pending)
+    task.result()
+    return name
+
+
+class Keeper:
+    """One local VM. Its back-off starts over after a life that was online for a stable time."""
+
+    def __init__(
+        self,
+        machine_id: str,
+        launch: Launch,
+        lines: Lines,
+        *,
+        connect_timeout_s: float,
+        away_s: float,
+        clock: Clock,
+        sleep: Sleep,
+    ) -> None:
+        self._id = machine_id
+        self._launch = launch
+        self._lines = lines
+        self._connect_timeout_s = connect_timeout_s
+        self._away_s = away_s
+        self._clock = clock
+        self._sleep = sleep
+
+    async def run(self) -> str:
+        """Keeps the VM up until there is a reason to give up, and returns that reason."""
+        reason: str | None = None
+        failures = 0
+        while True:
+            child = await self._launch(reason)
+            try:
+                connected, reason, stable = await self._live(child)
+            finally:
+                await child.stop()
+            if not connected:
+                return reason
+            await self._clear_line()
+            failures = 1 if stable else failures + 1
+            if failures > limits.VM_QUICK_FAILURES_MAX:
+                return f"died {failures} times in a row; the last time it {reason}"
+            delay_s = limits.VM_RESTART_BACKOFF_S[
+                min(failures, len(limits.VM_RESTART_BACKOFF_S)) - 1
+            ]
+            _log.warning("vm died", machine=self._id, reason=reason, restart_in_s=delay_s)
+            await self._sleep(delay_s)
+
+    async def _live(self, child: Child) -> tuple[bool, str, bool]:
+        """One life: whether to start again, how it ended, whether it was stable before."""
+        ended = child.ended
+        came = await first(
+            ended=ended(),
+            online=self._lines.wait_online(self._id),
+            late=self._sleep(self._connect_timeout_s),
+        )
+        if came == "ended":
+            return True, await ended(), False
+        if came == "late":
+            return False, f"did not connect within {self._connect_timeout_s:g} s", False
+        online_at = self._clock()
+        _log.info("vm is up", machine=self._id, pid=child.pid)
+        reason = await self._while_online(child)
+        return True, reason, self._clock() - online_at >= limits.VM_STABLE_S * 1000
+
+    async def _while_online(self, child: Child) -> str:
+        """Until the process ends, or lives on without its line for longer than is allowed."""
+        while True:
+            went = await first(ended=child.ended(), offline=self._lines.wait_offline(self._id))
+            if went == "ended":
+                return await child.ended()
+            came = await first(
+                ended=child.ended(),
+                online=self._lines.wait_online(self._id),
+                lost=self._sleep(self._away_s),
+            )
+            if came == "ended":
+                return await child.ended()
+            if came == "lost":
+                return f"lost its line and did not return within {self._away_s:g} s"
+
+    async def _clear_line(self) -> None:
+        """A line of the dead process must not pass for that of the next one."""
+        if self._lines.is_online(self._id):
+            self._lines.close(self._id, CloseCode.GOING_AWAY, "the VM's process has ended")
+            await self._lines.wait_offline(self._id)

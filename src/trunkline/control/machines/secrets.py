@@ -1,0 +1,192 @@
+"""How devices (AGP) and agent hosts (Yeaft) are known: their records, tokens and secrets.
+
+The REST API issues them, the machine edges check them. Execution planes have tickets and signed
+tokens instead (`auth`, `vms`).
+"""
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Row, and_, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline import limits
+from trunkline.control.access.keys import digest, same
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, LimitReached, Unauthorized
+from trunkline.control.ids import new_id, new_secret
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import machine_secrets, machines, users
+
+DEVICE_PREFIX = "dev"
+_ENDED = ("failed", "terminated")
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A device or agent that has shown who it is."""
+
+    machine_id: str
+    user_id: str
+    guid: str
+    agent_apps: list[str]
+
+
+def is_device_token(token: str) -> bool:
+    """Whether it looks like one that `issue_device` made."""
+    return token.startswith(DEVICE_PREFIX + "_")
+
+
+class MachineSecrets:
+    """The table, and the machines that belong to it."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.renewed = 0
+        """Counts the tokens that ended because a new one was given out."""
+
+    async def issue_device(
+        self, user_id: str, guid: str | None, agent_apps: list[str]
+    ) -> tuple[Known, str]:
+        """A device and its token. For a `guid` that the user has already: a new token."""
+        token = new_secret(DEVICE_PREFIX)
+        known = await self._find(machine_secrets.c.guid == guid, ended=True) if guid else None
+        if known is not None:
+            if known.user_id != user_id:
+                raise Conflict("this guid is taken", code="GUID_TAKEN")
+            values: dict[str, Any] = {
+                "hash": digest(token),
+                "agent_apps": agent_apps or known.agent_apps,
+            }
+            await self._renew(known, values)
+            return msgspec.structs.replace(known, agent_apps=values["agent_apps"]), token
+        return await self._add(user_id, "agp", guid, guid or "device", token, agent_apps), token
+
+    async def issue_agent(self, user_id: str, name: str) -> tuple[Known, str]:
+        """A Yeaft agent and its secret."""
+        secret = new_secret("ya")
+        return await self._add(user_id, "yeaft", None, name, secret, []), secret
+
+    async def by_token(self, token: str) -> Known:
+        """The device whose token this is."""
+        return _known(await self._find(machine_secrets.c.hash == digest(token)))
+
+    async def agent(self, machine_id: str, secret: str) -> Known:
+        """The Yeaft agent of that id, if the secret is its own."""
+        wanted = and_(
+            machine_secrets.c.machine_id == machine_id,
+            machines.c.kind == "yeaft",
+            machine_secrets.c.hash.is_not(None),
+        )
+        row = await self._row(wanted)
+        if row is None or not same(row.hash, digest(secret)):
+            raise Unauthorized("no such agent, or not its secret")
+        return _record(row)
+
+    async def unproven(self, user_id: str, guid: str) -> Known:
+        """The device of that name, on a network that is trusted. One that nobody has is made
+        known as that user's; whose a known one is, is for the caller to look at."""
+        known = await self._find(machine_secrets.c.guid == guid)
+        if known is not None:
+            return known
+        async with self._store.read() as connection:
+            found = await connection.scalar(select(users.c.id).where(users.c.id == user_id))
+        if found is None:
+            raise Unauthorized("no such user")
+        try:
+            return await self._add(user_id, "agp", guid, guid, None, [])
+        except Conflict:  # it has just been made known by another connection
+            return _known(await self._find(machine_secrets.c.guid == guid))
+
+    async def _add(
+        self,
+        user_id: str,
+        kind: str,
+        guid: str | None,
+        name: str,
+        secret: str | None,
+        agent_apps: list[str],
+    ) -> Known:
+        machine_id, now = new_id(), self._clock()
+        if kind == "agp":
+            guid = guid or machine_id
+        try:
+            async with self._store.write() as connection:
+                await _check_room(connection, user_id, kind)
+                await connection.execute(
+                    insert(machines).values(
+                        id=machine_id,
+                        user_id=user_id,
+                        kind=kind,
+                        name=name,
+                        provider="manual",
+                        state="pending",
+                        capabilities=[],
+                        created_at=now,
+                    )
+                )
+                await connection.execute(
+                    insert(machine_secrets).values(
+                        machine_id=machine_id,
+                        guid=guid,
+                        hash=None if secret is None else digest(secret),
+                        agent_apps=agent_apps,
+                        created_at=now,
+                    )
+                )
+        except IntegrityError as error:
+            raise Conflict("this guid is taken", code="GUID_TAKEN") from error
+        return Known(machine_id, user_id, guid or "", agent_apps)
+
+    async def _renew(self, known: Known, values: dict[str, Any]) -> None:
+        """A new token; one that was given up is a device again, and counts as one."""
+        given_up = and_(machines.c.id == known.machine_id, machines.c.state.in_(_ENDED))
+        async with self._store.write() as connection:
+            if await connection.scalar(select(machines.c.id).where(given_up)) is not None:
+                await _check_room(connection, known.user_id, "agp")
+                await connection.execute(update(machines).where(given_up).values(state="pending"))
+            await connection.execute(
+                update(machine_secrets)
+                .where(machine_secrets.c.machine_id == known.machine_id)
+                .values(values)
+            )
+        self.renewed += 1
+
+    async def _find(self, wanted: ColumnElement[bool], *, ended: bool = False) -> Known | None:
+        row = await self._row(and_(wanted, machines.c.kind == "agp"))
+        return None if row is None else _record(row, ended=ended)
+
+    async def _row(self, wanted: ColumnElement[bool]) -> Row[Any] | None:
+        query = (
+            select(machine_secrets, machines.c.user_id, machines.c.state)
+            .join(machines, machines.c.id == machine_secrets.c.machine_id)
+            .where(wanted)
+        )
+        async with self._store.read() as connection:
+            return (await connection.execute(query)).first()
+
+
+async def _check_room(connection: AsyncConnection, user_id: str, kind: str) -> None:
+    """Raises unless the user may have one more of that kind."""
+    mine = and_(
+        machines.c.user_id == user_id,
+        machines.c.kind == kind,
+        machines.c.state.not_in(_ENDED),
+    )
+    count = await connection.scalar(select(func.count()).select_from(machines).where(mine))
+    if count is not None and count >= limits.DEVICES_PER_USER_MAX:
+        raise LimitReached(f"this user has {count} of them already; remove one first")
+
+
+def _record(row: Row[Any], *, ended: bool = False) -> Known:
+    """`ended`: one that was given up will do."""
+    if row.state in _ENDED and not ended:
+        raise Unauthorized("this machine was given up")
+    return Known(row.machine_id, row.user_id, row.guid or "", list(row.agent_apps))
+
+
+def _known(found: Known | None) -> Known:
+    if found is None:
+        raise Unauthorized("the token is not known")
+    return found

@@ -1,0 +1,120 @@
+"""The records of execution planes: who owns them, how many there are, what state they are in.
+
+Only `vms.py` writes here, besides the registry of lines, which sets online and offline.
+"""
+
+import msgspec
+from sqlalchemy import and_, func, insert, select, update
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import LimitReached, NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import machines, users
+
+ACTIVE = ("pending", "online", "offline")
+
+
+class Vm(msgspec.Struct, frozen=True):
+    """What running a VM needs to know of its record."""
+
+    id: str
+    provider: str
+    state: str
+    user_id: str
+    org_id: str
+    kind: str
+
+
+_MACHINES = select(
+    machines.c.id,
+    machines.c.provider,
+    machines.c.state,
+    machines.c.user_id,
+    users.c.org_id,
+    machines.c.kind,
+).join(users, users.c.id == machines.c.user_id)
+_VMS = _MACHINES.where(machines.c.kind == "vm")
+
+
+class VmRecords:
+    """Reads and writes rows of `machines` whose kind is `vm`."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def org_of(self, principal: Principal, user_id: str) -> str:
+        """That user's org, if the principal may act for the user."""
+        query = select(users.c.org_id).where(users.c.id == user_id)
+        async with self._store.read() as connection:
+            org_id = await connection.scalar(query)
+        if org_id is None or not principal.may_see(org_id=org_id, user_id=user_id):
+            raise NotFound("user", user_id)
+        return str(org_id)
+
+    async def owned(self, principal: Principal, machine_id: str) -> Vm:
+        """NotFound unless the principal may act for the owner of that machine, of any kind."""
+        async with self._store.read() as connection:
+            row = (await connection.execute(_MACHINES.where(machines.c.id == machine_id))).first()
+        if row is None or not principal.may_see(org_id=row.org_id, user_id=row.user_id):
+            raise NotFound("machine", machine_id)
+        return Vm(*row)
+
+    async def active(self) -> list[Vm]:
+        """Every VM that is running or expected."""
+        query = _VMS.where(machines.c.state.in_(ACTIVE))
+        async with self._store.read() as connection:
+            return [Vm(*row) for row in await connection.execute(query)]
+
+    async def local_of(self, user_id: str) -> list[Vm]:
+        """The user's local VMs that were not given up, the oldest first."""
+        query = _VMS.where(
+            machines.c.user_id == user_id,
+            machines.c.provider == "local",
+            machines.c.state != "terminated",
+        ).order_by(machines.c.id)
+        async with self._store.read() as connection:
+            return [Vm(*row) for row in await connection.execute(query)]
+
+    async def add(self, user_id: str, provider: str, name: str) -> str:
+        """A new VM in state `pending`; its id."""
+        mine = and_(
+            machines.c.user_id == user_id, machines.c.kind == "vm", machines.c.state.in_(ACTIVE)
+        )
+        machine_id = new_id()
+        row = {
+            "id": machine_id,
+            "user_id": user_id,
+            "kind": "vm",
+            "name": name,
+            "provider": provider,
+            "state": "pending",
+            "capabilities": [],
+            "created_at": self._clock(),
+        }
+        async with self._store.write() as connection:
+            count = await connection.scalar(select(func.count()).select_from(machines).where(mine))
+            if count is not None and count >= limits.VMS_PER_USER_MAX:
+                raise LimitReached(
+                    f"this user has {count} VMs already; terminate one that is not needed"
+                )
+            await connection.execute(insert(machines).values(row))
+        return machine_id
+
+    async def set_state(
+        self, machine_id: str, state: str, detail: str | None, *, only_from: str | None = None
+    ) -> bool:
+        """False when there is no such VM, it was terminated before, or is not in that state."""
+        before = (
+            machines.c.state != "terminated" if only_from is None else machines.c.state == only_from
+        )
+        change = (
+            update(machines)
+            .where(and_(machines.c.id == machine_id, before))
+            .values(state=state, detail=detail)
+        )
+        async with self._store.write() as connection:
+            return (await connection.execute(change)).rowcount == 1

@@ -1,0 +1,257 @@
+"""Session records: what is stored of a session, who may see it, what a new one is made of."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from sqlalchemy import and_, insert, select, update
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import NotFound, TooLarge
+from trunkline.control.ids import is_id, new_id
+from trunkline.control.log.log import Log
+from trunkline.control.machines.machine import Machine
+from trunkline.control.records.fields import Json, Label
+from trunkline.control.services.config import runtime_type as resolve_runtime
+from trunkline.control.services.paging import visible
+from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
+
+
+class NewSession(msgspec.Struct, kw_only=True):
+    """What a client may choose; without a machine, one that is online is picked."""
+
+    agent_id: str | None = None
+    agent_config: Json | None = None
+    runtime_type: Runtime | None = None
+    machine_id: str | None = None
+    title: Label | None = None
+    session_config: Json | None = None
+    openclaw_config: Json | None = None
+
+
+class NewMessage(msgspec.Struct, kw_only=True):
+    message: Annotated[str, Meta(min_length=1, max_length=limits.MESSAGE_CHARS_MAX)]
+    metadata: Json | None = None
+    client_message_id: Label | None = None
+
+
+class Session(msgspec.Struct, kw_only=True):
+    id: str
+    org_id: str
+    user_id: str
+    agent_id: str | None
+    machine_id: str | None
+    title: str | None
+    runtime_type: str
+    agent_config: Json
+    session_config: Json
+    openclaw_config: Json | None
+    status: str
+    created_at: int
+    updated_at: int
+    last_event_id: int = 0
+
+
+class LoggedEvent(msgspec.Struct, frozen=True):
+    id: int
+    data: str
+
+
+_COLUMNS = [
+    schema.sessions.c[name] for name in Session.__struct_fields__ if name != "last_event_id"
+]
+
+
+class SessionRecords:
+    """The table, seen with a person's rights."""
+
+    def __init__(self, store: Store, log: Log, clock: Clock) -> None:
+        self._store = store
+        self._log = log
+        self._clock = clock
+
+    async def insert(self, who: Principal, machine: Machine, new: NewSession) -> Session:
+        row = await self._new_row(who, machine, new)
+        async with self._store.write() as connection:
+            await connection.execute(insert(schema.sessions).values(row))
+        return Session(**row)
+
+    async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
+        now = self._clock()
+        async with self._store.read() as connection:
+            agent = None
+            if new.agent_id is not None:
+                agents = schema.agents
+                agent = (
+                    (await connection.execute(select(agents).where(agents.c.id == new.agent_id)))
+                    .mappings()
+                    .first()
+                )
+                if (
+                    agent is None
+                    or agent["org_id"] != machine.org_id
+                    or not who.may_see(org_id=agent["org_id"], user_id=agent["user_id"])
+                ):
+                    raise NotFound("agent", new.agent_id)
+            users, orgs = schema.users, schema.orgs
+            defaults = (
+                await connection.execute(
+                    select(users.c.default_runtime_type, orgs.c.default_runtime_type)
+                    .join(orgs, orgs.c.id == users.c.org_id)
+                    .where(users.c.id == machine.user_id)
+                )
+            ).one()
+        given = dict(agent) if agent else None
+        check_choices(new.session_config or {}, "session_config")
+        return {
+            "id": new_id(),
+            "org_id": machine.org_id,
+            "user_id": machine.user_id,
+            "agent_id": new.agent_id,
+            "machine_id": machine.id,
+            "title": new.title,
+            "runtime_type": resolve_runtime(
+                new.runtime_type, given["runtime_type"] if given else None, *defaults
+            ),
+            "agent_config": agent_config(given, new.agent_config or {}),
+            "session_config": {
+                **DEFAULT_SESSION_CONFIG,
+                **((given or {}).get("session_config") or {}),
+                **(new.session_config or {}),
+            },
+            "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
+            "status": "active",
+            "created_at": now,
+            "updated_at": now,
+        }
+
+    async def get(self, who: Principal, session_id: str) -> Session:
+        if not is_id(session_id):
+            raise NotFound("session", session_id)
+        table = schema.sessions
+        async with self._store.read() as connection:
+            row = (
+                (await connection.execute(select(*_COLUMNS).where(table.c.id == session_id)))
+                .mappings()
+                .first()
+            )
+        if row is None or not who.may_see(org_id=row["org_id"], user_id=row["user_id"]):
+            raise NotFound("session", session_id)
+        log = await self._log.open(session_id)
+        return Session(**row, last_event_id=log.last_id)
+
+    async def page(
+        self,
+        who: Principal,
+        limit: int,
+        cursor: str | None,
+        status: str | None = None,
+        *,
+        machine_id: str | None = None,
+        members: bool = True,
+    ) -> list[Session]:
+        """Newest first; `cursor` is the last id of the page before. `members`: also those in which
+        persons take part in a group."""
+        table = schema.sessions
+        wanted = [] if cursor is None else [table.c.id < cursor]
+        if status is not None:
+            wanted.append(table.c.status == status)
+        if machine_id is not None:
+            wanted.append(table.c.machine_id == machine_id)
+        if not members:
+            wanted.append(table.c.session_config["group"]["session_id"].as_string().is_(None))
+        wanted.append(visible(who, table.c.org_id, table.c.user_id, shared=False))
+        query = select(*_COLUMNS).where(*wanted).order_by(table.c.id.desc())
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query.limit(limit))).mappings().all()
+        logs = await self._log.open_all(row["id"] for row in rows)
+        return [Session(**row, last_event_id=logs[row["id"]].last_id) for row in rows]
+
+    async def close(self, session_id: str) -> bool:
+        """False if it was closed before."""
+        table = schema.sessions
+        async with self._store.write() as connection:
+            closed = await connection.execute(
+                update(table)
+                .where(table.c.id == session_id, table.c.status == "active")
+                .values(status="closed", updated_at=self._clock())
+            )
+        return closed.rowcount == 1
+
+    async def update(self, session_id: str, **values: Any) -> None:
+        table = schema.sessions
+        async with self._store.write() as connection:
+            await connection.execute(
+                update(table)
+                .where(table.c.id == session_id)
+                .values(**values, updated_at=self._clock())
+            )
+
+    async def reconfigure(self, session_id: str, patch: Json) -> None:
+        """Merges into the agent's configuration, in one transaction: no patch is lost."""
+        table = schema.sessions
+        async with self._store.write() as connection:
+            query = select(table.c.agent_config).where(table.c.id == session_id)
+            config = await connection.scalar(query.with_for_update())
+            merged = {**(config or {}), **patch}
+            if len(msgspec.json.encode(merged)) > limits.BODY_BYTES_MAX:
+                raise TooLarge("the session's configuration has become too large")
+            await connection.execute(
+                update(table)
+                .where(table.c.id == session_id)
+                .values(agent_config=merged, updated_at=self._clock())
+            )
+
+    async def ids_of(self, **owner: str) -> list[str]:
+        table = schema.sessions
+        wanted = [table.c[name] == value for name, value in owner.items()]
+        async with self._store.read() as connection:
+            return list(await connection.scalars(select(table.c.id).where(and_(True, *wanted))))
+
+    async def move(self, session: Session, machine_id: str) -> bool:
+        """Pins it to another machine; False if it is not open there any more where it was."""
+        table = schema.sessions
+        there = and_(
+            table.c.id == session.id,
+            table.c.machine_id == session.machine_id,
+            table.c.status == "active",
+        )
+        async with self._store.write() as connection:
+            query = select(table.c.left_machines).where(there).with_for_update()
+            row = (await connection.execute(query)).first()
+            if row is None:
+                return False
+            left = [*(row.left_machines or []), *filter(None, [session.machine_id])]
+            await connection.execute(
+                update(table)
+                .where(there)
+                .values(
+                    machine_id=machine_id,
+                    left_machines=left[-limits.SESSION_LEFT_MACHINES_MAX :],
+                    started_at=None,
+                    updated_at=self._clock(),
+                )
+            )
+        return True
+
+    async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
+        """Which of these ran on that machine and do not belong there any more, with their status:
+        closed, or active on another machine."""
+        table = schema.sessions
+        some = [one for one in session_ids if is_id(one)][: limits.PAGE_MAX]
+        query = select(table.c.id, table.c.status, table.c.machine_id, table.c.left_machines)
+        async with self._store.read() as connection:
+            rows = (await connection.execute(query.where(table.c.id.in_(some)))).all()
+        return {
+            row.id: row.status
+            for row in rows
+            if (row.machine_id == machine_id and row.status == "closed")
+            or (row.machine_id != machine_id and machine_id in (row.left_machines or []))
+        }

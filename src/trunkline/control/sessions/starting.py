@@ -1,0 +1,103 @@
+"""What a machine is told when a session starts: the agent, its skills, servers and helpers."""
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import select
+
+from trunkline.control.errors import InvalidRequest
+from trunkline.control.machines.commands import Start
+from trunkline.control.records.fields import Confirm, MaxTokens, Name, Names, Temperature, Text
+from trunkline.control.services import Services
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+DEFAULT_SESSION_CONFIG = {"max_turns": 50, "timeout_seconds": 3600}
+
+AGENT_FIELDS = (
+    "id",
+    "name",
+    "system_prompt",
+    "model",
+    "temperature",
+    "max_tokens",
+    "tools",
+    "confirm",
+    "agent_app",
+)
+
+
+class _Choices(msgspec.Struct, kw_only=True):
+    """What every runtime understands of an agent's configuration, as an agent's record has it.
+    Names that only one runtime knows pass."""
+
+    system_prompt: Text | None = None
+    model: Name | None = None
+    temperature: Temperature | None = None
+    max_tokens: MaxTokens | None = None
+    tools: Names | None = None
+    confirm: Confirm | None = None
+
+
+def check_choices(config: dict[str, Any], name: str = "agent_config") -> None:
+    """A machine that is told nonsense goes by its defaults: then a tool would run that a person
+    was to be asked about. `session_config` may say the same things."""
+    try:
+        msgspec.convert(config, _Choices)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"{name}: {error}") from error
+
+
+def agent_config(agent: dict[str, Any] | None, overrides: dict[str, Any]) -> dict[str, Any]:
+    """The agent's fields, with what the session's creator chose on top; unset ones left out."""
+    check_choices(overrides)
+    config = {name: agent[name] for name in AGENT_FIELDS if agent and agent[name] is not None}
+    return {**config, **{name: value for name, value in overrides.items() if value is not None}}
+
+
+async def build_start(store: Store, services: Services, session_id: str) -> Start | None:
+    """The `Start` of a session; None when it is closed or deleted."""
+    sessions, agents = schema.sessions, schema.agents
+    async with store.read() as connection:
+        session = (
+            (await connection.execute(select(sessions).where(sessions.c.id == session_id)))
+            .mappings()
+            .first()
+        )
+        if session is None or session["status"] != "active":
+            return None
+        agent = (
+            (await connection.execute(select(agents).where(agents.c.id == session["agent_id"])))
+            .mappings()
+            .first()
+        )
+        wanted = (agent["sub_agents"] if agent else None) or []
+        helpers = (
+            (
+                await connection.execute(
+                    select(agents.c.id, agents.c.name, agents.c.description).where(
+                        agents.c.id.in_(wanted),
+                        agents.c.org_id == session["org_id"],
+                        agents.c.user_id.in_((session["user_id"], agent and agent["user_id"])),
+                    )
+                )
+            )
+            .mappings()
+            .all()
+        )
+    org_id, user_id = session["org_id"], session["user_id"]
+    return Start(
+        session_id=session_id,
+        runtime_type=session["runtime_type"],
+        agent_config=session["agent_config"],
+        skill_index=await services.skills.index_for(org_id, agent["skills"] if agent else None),
+        mcp_servers=await services.mcp_servers.index_for(
+            org_id, user_id, agent["mcp_servers"] if agent else None
+        ),
+        sub_agents=[
+            {**helper, "description": helper["description"] or ""} for helper in map(dict, helpers)
+        ],
+        session_config=session["session_config"],
+        openclaw_config=session["openclaw_config"],
+        snapshot=await services.snapshots.latest(session_id),
+    )

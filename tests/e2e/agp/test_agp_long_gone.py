@@ -1,0 +1,143 @@
+"""A device that is away for long takes no memory, and finds everything when it returns."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+
+from tests.support.agp import ScriptedDevice, device_of, events_of, register
+from tests.support.control import ADMIN, Control, TestUser
+from tests.support.eventually import eventually
+from trunkline import limits
+from trunkline.control.edges.agp.host import AgpHost
+from trunkline.control.server import Server
+from trunkline.control.settings import Settings
+
+HOUR_S = 3600
+
+
+class _Clock:
+    """A clock (Unix ms) that a test turns."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1_800_000_000_000
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+class _Place:
+    """A control plane that waits for its devices for two hours."""
+
+    def __init__(self, data: Path) -> None:
+        self._clock = _Clock()
+        settings = Settings(port=0, data=str(data), admin_token=ADMIN, machine_away_s=2 * HOUR_S)
+        self.server = Server(settings, self._clock)
+        self.user: TestUser
+
+    async def left(self, device: ScriptedDevice) -> None:
+        """The device is away, and known to be."""
+        await device.drop()
+        await eventually(
+            lambda: self.user.ok("GET", "/machines"),
+            lambda page: not page["items"][0]["online"],
+        )
+
+    def passes(self, seconds: float) -> None:
+        self._clock.now_ms += int(seconds * 1000)
+        self._host.sweep()
+
+    @property
+    def devices(self) -> int:
+        """How many are in memory."""
+        return len(self._host._devices)
+
+    @property
+    def _host(self) -> AgpHost:
+        return next(wire for wire in self.server._wires if isinstance(wire, AgpHost))
+
+
+@pytest_asyncio.fixture
+async def place(tmp_path: Path) -> AsyncIterator[_Place]:
+    place = _Place(tmp_path / "data")
+    info = await place.server.start()
+    place.user = await Control(info.url).user()
+    yield place
+    await place.server.stop()
+
+
+async def test_a_device_that_is_long_gone_and_has_nothing_to_do_is_let_go(place: _Place) -> None:
+    assert limits.AGP_FORGOTTEN_S == HOUR_S
+    user = place.user
+    made = await register(user, agent_apps=["first"])
+    session_id = await user.session(agent_config={"agent_app": "special"})
+    async with device_of(user, made) as device:
+        await user.say(session_id, "go")
+        prompt = await device.prompt("go")
+        answer_id = await device.respond(prompt, "done")
+        await device.round_trip()
+        place.passes(HOUR_S + 1)  # it is here
+        assert place.devices == 1
+        await place.left(device)
+        place.passes(HOUR_S - 1)
+        assert place.devices == 1
+        place.passes(2)
+        assert place.devices == 0
+    async with device_of(user, made) as back:
+        again = {"session_id": session_id, "prompt_id": prompt["payload"]["prompt_id"]}
+        await back.send(
+            "session.promptResponse", {**again, "stop_reason": "error"}, msg_id=answer_id
+        )
+        await back.send("session.promptResponse", {**again, "stop_reason": "error"})
+        await user.say(session_id, "more")
+        following = await back.prompt("more")
+        assert following["payload"]["agent_app"] == "special"
+        await back.respond(following, "more done")
+        events = await eventually(
+            lambda: events_of(user, session_id),
+            lambda found: found[-1].get("content") == "more done",
+        )
+        ends = [one for one in events if one["type"].startswith("execution_")]
+        assert [one.get("content") for one in ends] == ["done", "more done"]
+
+
+async def test_one_with_a_turn_at_work_is_not_and_a_repeat_is_known(place: _Place) -> None:
+    user = place.user
+    made = await register(user)
+    session_id = await user.session()
+    async with device_of(user, made) as device:
+        await user.say(session_id, "go")
+        prompt = await device.prompt("go")
+        content = {"type": "text", "text": "once"}
+        msg_id = await device.update(prompt, "message_chunk", content=content)
+        await device.round_trip()
+        await place.left(device)
+    place.passes(HOUR_S + 1)
+    assert place.devices == 1
+    async with device_of(user, made) as back:
+        payload = {
+            "session_id": session_id,
+            "prompt_id": prompt["payload"]["prompt_id"],
+            "update_type": "message_chunk",
+            "content": content,
+        }
+        await back.send("session.update", payload, msg_id=msg_id)
+        await back.respond(prompt)
+        async with user.reader(session_id) as reader:
+            assert (await reader.until_type("execution_complete"))["content"] == "once"
+
+
+async def test_what_it_may_still_be_at_it_is_told_to_end_all_the_same(place: _Place) -> None:
+    user = place.user
+    made = await register(user)
+    session_id = await user.session()
+    async with device_of(user, made) as device:
+        await user.say(session_id, "go")
+        prompt = await device.prompt("go")
+        await place.left(device)
+    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+    place.passes(0)
+    place.passes(HOUR_S + 1)
+    assert place.devices == 0
+    async with device_of(user, made) as back:
+        await back.cancel_of(prompt)

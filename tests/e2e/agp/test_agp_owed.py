@@ -1,0 +1,193 @@
+"""Turns that ended here while their device may be at them: it is told to end them, until it has."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.agp import ScriptedDevice, device_of, events_of, new_device, register
+from tests.support.control import TestUser, running
+from tests.support.eventually import eventually
+from trunkline import limits
+from trunkline.control import server
+from trunkline.control.sessions.turns import Turns
+
+
+@pytest.fixture(autouse=True)
+def quick_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
+
+
+async def _gone(user: TestUser) -> None:
+    """The control plane knows that the user's one device is away."""
+    await eventually(
+        lambda: user.ok("GET", "/machines"), lambda page: not page["items"][0]["online"]
+    )
+
+
+async def _ended(user: TestUser, session_id: str, count: int = 1) -> None:
+    await eventually(
+        lambda: events_of(user, session_id),
+        lambda found: sum(one["type"].startswith("execution_") for one in found) == count,
+    )
+
+
+async def _told(device: ScriptedDevice) -> list[str]:
+    """The prompts that a device was told to end on its return, which comes before all else."""
+    await device.round_trip()
+    return [one["payload"]["prompt_id"] for one in device.of("session.cancel")]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "closed", "not back in time"])
+async def test_a_restart_does_not_keep_a_device_from_being_told_that_its_turn_has_ended(
+    tmp_path: Path, how: str
+) -> None:
+    away_s = 0.1 if how == "not back in time" else 300
+    async with running(tmp_path / "data", machine_away_s=away_s) as control:
+        user = await control.user()
+        made = await register(user, agent_apps=["first"])
+        session_id = await user.session(agent_config={"agent_app": "special"})
+        async with device_of(user, made) as device:
+            turn_id = await user.say(session_id, "work")
+            prompt = await device.prompt("work")
+            await device.text(prompt, "heard")
+            await device.round_trip()
+            await device.drop()
+        await _gone(user)
+        if how == "cancelled":
+            await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+        elif how == "closed":
+            await user.ok("DELETE", f"/sessions/{session_id}")
+        await _ended(user, session_id)
+    async with running(tmp_path / "data") as control:
+        user = TestUser(control, user.id, user.token)
+        async with device_of(user, made) as back:
+            cancel = await back.cancel_of(prompt)
+            assert cancel["payload"] == {
+                "session_id": session_id,
+                "prompt_id": turn_id,
+                "agent_app": "special",
+            }
+            await back.respond(prompt, stop_reason="cancelled")
+            assert await _told(back) == [turn_id]
+            assert back.said() == []
+        await _ended(user, session_id)
+    async with running(tmp_path / "data") as control:  # it has said that it is done
+        user = TestUser(control, user.id, user.token)
+        async with device_of(user, made) as back:
+            assert await _told(back) == []
+
+
+async def test_a_device_is_told_at_each_return_until_it_has_ended_the_turn(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        device = await new_device(user)
+        session_id = await user.session()
+        turn_id = await user.say(session_id, "work")
+        await user.say(session_id, "never sent")
+        prompt = await device.prompt("work")
+        await device.drop()
+        await _gone(user)
+        await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+        await _ended(user, session_id, 2)
+        for _ in range(2):
+            async with device.again() as back:
+                await back.cancel_of(prompt)
+                assert await _told(back) == [turn_id]  # of what it never had, it hears nothing
+                await back.drop()
+            await _gone(user)
+        async with device.again() as back:
+            await back.cancel_of(prompt)
+            await back.respond(prompt, "done before it came")
+            await back.round_trip()
+        await _gone(user)
+        async with device.again() as back:
+            assert await _told(back) == []
+    async with running(tmp_path / "data") as control:
+        same = TestUser(control, user.id, user.token)
+        made = {"guid": device.guid, "token": device.token}
+        async with device_of(same, made) as back:
+            assert await _told(back) == []
+        ends = [one for one in await events_of(same, session_id) if one.get("cancelled")]
+        assert len(ends) == 2
+
+
+async def test_a_device_that_has_answered_a_later_prompt_is_at_no_earlier_one(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+        user = await control.user()
+        device = await new_device(user)
+        session_id = await user.session()
+        await user.say(session_id, "lost")
+        lost = await device.prompt("lost")
+        await device.drop()
+        await _ended(user, session_id)
+        async with device.again() as back:
+            await back.cancel_of(lost)  # which it never answers
+            await user.say(session_id, "next")
+            await back.respond(await back.prompt("next"), "done")
+            await _ended(user, session_id, 2)
+        await _gone(user)
+        async with device.again() as back:
+            assert await _told(back) == []
+
+
+async def test_a_restart_forgets_no_cancel_while_a_later_prompt_is_not_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.1)
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        made = await register(user)
+        session_id = await user.session()
+        async with device_of(user, made) as device:
+            turn_id = await user.say(session_id, "one")
+            prompt = await device.prompt("one")
+            await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+            await device.cancel_of(prompt)  # which it does not heed
+            await _ended(user, session_id)
+            await user.say(session_id, "two")
+            await device.prompt("two")
+    async with running(tmp_path / "data") as control:
+        user = TestUser(control, user.id, user.token)
+        async with device_of(user, made) as back:
+            assert await _told(back) == [turn_id]
+            await back.respond(await back.prompt("two"), "done")
+            await _ended(user, session_id, 2)
+    async with running(tmp_path / "data") as control:
+        user = TestUser(control, user.id, user.token)
+        async with device_of(user, made) as back:
+            assert await _told(back) == []
+
+
+async def test_an_end_that_comes_before_ours_is_recorded_is_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.1)
+    free, finish = asyncio.Event(), Turns.finish
+
+    async def slow(turns: Turns, *arguments: Any, **more: Any) -> None:
+        await free.wait()  # as where the database is busy
+        await finish(turns, *arguments, **more)
+
+    monkeypatch.setattr(Turns, "finish", slow)
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        made = await register(user)
+        session_id = await user.session()
+        async with device_of(user, made) as device:
+            await user.say(session_id, "work")
+            prompt = await device.prompt("work")
+            await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+            await _ended(user, session_id)
+            await device.respond(prompt, stop_reason="cancelled")
+            await device.round_trip()
+            for title in ("one", "two"):  # whatever could be written by now is
+                await user.ok("PATCH", f"/sessions/{session_id}", {"title": title})
+            free.set()
+    async with running(tmp_path / "data") as control:
+        user = TestUser(control, user.id, user.token)
+        async with device_of(user, made) as back:
+            assert await _told(back) == []

@@ -1,0 +1,81 @@
+"""A MyAgent client stops a turn, or finds that there is none."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import TestUser
+from tests.support.myagent import MyAgentClient, client_of
+from tests.support.vm import ScriptedVm
+from trunkline.control.sessions.turns import Turn, Turns
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(user: TestUser, vm: ScriptedVm) -> AsyncIterator[MyAgentClient]:
+    async with client_of(user) as live:
+        yield live
+
+
+async def begin(client: MyAgentClient, vm: ScriptedVm) -> str:
+    """A new session with a turn under way."""
+    session = await client.create_session()
+    await client.say(session, "hello")
+    await vm.expect("user_message", lambda one: one["session_id"] == session)
+    return session
+
+
+@pytest.mark.proves(
+    "001-3.1-cancel",
+    "001-3.2-interrupted",
+)
+async def test_cancel_ends_in_interrupted(client: MyAgentClient, vm: ScriptedVm) -> None:
+    session = await begin(client, vm)
+    await client.cancel(session)
+    await vm.expect("cancel", lambda one: one["session_id"] == session)
+    await vm.event(session, type="execution_complete", cancelled=True, content="")
+    assert (await client.expect("agent.interrupted"))["session_id"] == session
+    assert client.of_event("agent.final_answer") == []
+
+
+async def test_cancel_is_answered_where_nothing_runs_too(
+    client: MyAgentClient, user: TestUser, vm: ScriptedVm
+) -> None:
+    """A page that shows work, and is wrong, waits for it."""
+    session = await begin(client, vm)
+    await vm.event(session, type="execution_complete", content="done")
+    await client.expect("agent.final_answer")
+    await client.cancel(session)
+    told = await client.expect("agent.interrupted")
+    assert (told["session_id"], told["metadata"]["reason"]) == (session, "idle")
+    await user.ok("DELETE", f"/sessions/{session}")
+    await client.expect("agent.session_end")
+    seen = len(client.received)
+    await client.cancel(session)
+    await client.expect("agent.interrupted", after=seen)
+    assert (await user.ok("GET", f"/sessions/{session}"))["status"] == "closed"
+
+
+async def test_a_turn_that_begins_in_the_moment_of_the_cancel_is_not_called_idle(
+    client: MyAgentClient, user: TestUser, vm: ScriptedVm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, look = await client.create_session(), Turns.open_of
+    said: list[str] = []
+
+    async def look_and_wait(turns: Turns, session_ids: list[str]) -> list[Turn]:
+        found = await look(turns, session_ids)
+        if session_ids == [session] and not said:
+            said.append("from elsewhere")
+            await user.say(session, said[0])
+            await vm.expect("user_message", lambda one: one["session_id"] == session)
+        return found
+
+    monkeypatch.setattr(Turns, "open_of", look_and_wait)
+    await client.cancel(session)
+    await vm.expect("cancel", lambda one: one["session_id"] == session)
+    await vm.event(session, type="execution_complete", cancelled=True)
+    await client.expect("agent.interrupted", lambda one: "answers" not in one["metadata"])
+    await client.answered()
+    assert len(client.of_event("agent.interrupted")) == 1

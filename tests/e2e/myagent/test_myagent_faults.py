@@ -1,0 +1,97 @@
+"""Faults of ours while a MyAgent client waits: it is told, and its connection goes on."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.support.control import Control, TestUser, running
+from tests.support.myagent import MyAgentClient, client_of
+from tests.support.vm import ScriptedVm
+from tests.support.yeaft_web import ScriptedWeb, web_url
+from tests.unit.control.conftest import FakeClock
+from trunkline import limits
+from trunkline.control.clock import now_ms
+from trunkline.control.edges.myagent.positions import Positions
+from trunkline.control.log.feeds import Feeds
+
+
+@pytest.fixture
+async def control(tmp_path: Path) -> AsyncIterator[Control]:
+    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
+        yield started
+
+
+@pytest.fixture
+async def user(control: Control) -> TestUser:
+    return await control.user()
+
+
+@pytest.fixture
+async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
+    async with await user.vm() as live:
+        yield live
+
+
+@pytest.mark.parametrize("broken", [(Positions, "save"), (Feeds, "_prime")])
+async def test_a_session_that_could_not_be_followed_is_followed_the_next_time(
+    user: TestUser, vm: ScriptedVm, broken: tuple[type, str]
+) -> None:
+    async def fail(*_arguments: object) -> None:
+        raise OSError("disk I/O error")
+
+    session = await user.session()
+    async with client_of(user) as client:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(*broken, fail)
+            await client.say(session, "first")
+            fault = await client.fault("INTERNAL_ERROR")
+        assert fault["event"] == "system.error"
+        await client.say(session, "second")
+        await vm.expect("user_message")
+        await vm.text(session, "heard")
+        await client.expect("agent.partial_answer")
+        assert client.text(session) == "heard"
+
+
+async def test_a_session_that_has_ended_makes_room_for_one_that_has_not(
+    user: TestUser, vm: ScriptedVm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MYAGENT_SESSIONS_MAX", 2)
+    async with client_of(user) as client:
+        ended = await client.create_session()
+        await user.ok("DELETE", f"/sessions/{ended}")
+        last = await client.expect("agent.session_end")
+        for _ in range(2):
+            await client.reconnect(ended, last_event_id=last["event_id"])
+        await client.create_session()
+        await client.create_session()
+        await client.send("user.create_session")
+        await client.fault("LIMIT_REACHED")
+
+
+async def cookie_of(user: TestUser) -> str:
+    """What a browser has after its login; a bearer token has no end."""
+    link = await user.ok("POST", f"/users/{user.id}/login-link")
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(link["url"], allow_redirects=False) as answer,
+    ):
+        return answer.cookies["trunkline_session"].value
+
+
+async def test_a_connection_ends_with_its_token(tmp_path: Path) -> None:
+    clock = FakeClock(now_ms())
+    async with running(tmp_path / "other", clock=clock) as control:
+        user = await control.user()
+        cookie = await cookie_of(user)
+        page = await MyAgentClient(f"{control.url}/ws/myagent", cookie).connect()
+        web = await ScriptedWeb(web_url(user, token=cookie)).connect()
+        await web.expect("agents_list")
+        async with client_of(user) as program:
+            clock.advance(limits.COOKIE_LIFE_S + 1)
+            assert (await page.closed(), await web.closed()) == (1008, 1008)
+            await program.answered()
+        await page.leave()
+        await web.leave()

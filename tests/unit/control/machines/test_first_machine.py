@@ -1,0 +1,64 @@
+"""The local VM that `trunkline up` keeps for the person who started it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from tests.support.vm_bench import ADMIN, Bench, vm_bench
+from trunkline.control.access.keys import Keys
+from trunkline.control.store import schema
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with vm_bench(tmp_path, Keys.open(tmp_path / "keys")) as bench:
+        yield bench
+
+
+async def ids(bench: Bench) -> list[str]:
+    async with bench.store.read() as connection:
+        return list(await connection.scalars(select(schema.machines.c.id)))
+
+
+async def test_the_first_start_makes_one(bench: Bench) -> None:
+    vms = await bench.vms()
+    await vms.keep_one_for(ADMIN)
+    [vm_id] = await ids(bench)
+    await bench.until_online(vm_id)
+    row = await bench.row(vm_id)
+    assert (row.user_id, row.provider, row.name) == ("admin", "local", "this computer")
+
+
+async def test_the_next_start_has_the_same_one(bench: Bench) -> None:
+    before = await bench.vms()
+    await before.keep_one_for(ADMIN)
+    [vm_id] = await ids(bench)
+    await bench.until_online(vm_id)
+    await before.stop()
+    after = await bench.vms()
+    await after.keep_one_for(ADMIN)
+    await bench.until_online(vm_id, 2)
+    assert await ids(bench) == [vm_id]
+
+
+async def test_one_that_failed_is_tried_again_with_its_files(bench: Bench) -> None:
+    before = await bench.vms(command="no-such-program")
+    vm_id = await before._records.add("admin", "local", "this computer")
+    await before._records.set_state(vm_id, "failed", "why not")
+    after = await bench.vms()
+    await after.keep_one_for(ADMIN)
+    await bench.until_online(vm_id)
+    assert await ids(bench) == [vm_id]
+
+
+async def test_one_that_was_given_up_is_not_revived(bench: Bench) -> None:
+    vms = await bench.vms()
+    await vms.keep_one_for(ADMIN)
+    [first] = await ids(bench)
+    await vms.terminate(ADMIN, first)
+    await vms.keep_one_for(ADMIN)
+    [second] = set(await ids(bench)) - {first}
+    await bench.until_online(second)
+    assert (await bench.row(first)).state == "terminated"

@@ -1,0 +1,114 @@
+"""Questions as they are listed, on both databases."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from tests.unit.control.conftest import FakeClock
+from tests.unit.control.people import People
+from trunkline.control.ids import new_id
+from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.recording import Recording
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+from trunkline.control.tasks import Tasks
+
+Json = dict[str, Any]
+
+
+class Desk:
+    """Ann's group, and a person of hers that sits in it."""
+
+    def __init__(self, store: Store, clock: FakeClock, people: People) -> None:
+        self.ann = people.ann
+        self.approvals = Approvals(store, clock, Recording(Tasks()))
+        self._store = store
+        self._clock = clock
+
+    async def seat(self) -> tuple[str, str]:
+        """The group's conversation, and the person's session in it."""
+        group, member, person = await self.session(), await self.session(), new_id()
+        async with self._store.write() as connection:
+            await connection.execute(
+                insert(schema.persons).values(
+                    id=person,
+                    user_id=self.ann.user_id,
+                    name=f"p{person[-6:]}",
+                    prompt="",
+                    created_at=self._clock(),
+                )
+            )
+            await connection.execute(
+                insert(schema.group_seats).values(
+                    session_id=group,
+                    person_id=person,
+                    member_session_id=member,
+                    created_at=self._clock(),
+                )
+            )
+        return group, member
+
+    async def session(self) -> str:
+        session_id = new_id()
+        row = {
+            "id": session_id,
+            "org_id": self.ann.org_id,
+            "user_id": self.ann.user_id,
+            "runtime_type": "semigraph",
+            "agent_config": {},
+            "session_config": {},
+            "status": "active",
+            "updated_at": self._clock(),
+            "created_at": self._clock(),
+        }
+        async with self._store.write() as connection:
+            await connection.execute(insert(schema.sessions).values(row))
+        return session_id
+
+    async def ask(self, session_id: str, name: str, request: Json | None = None) -> str:
+        asked = await self.approvals.asked(session_id, self.ann.user_id, name, request or {})
+        return asked.id
+
+    async def listed(self, state: str | None = "pending") -> list[str]:
+        return [one.id for one in await self.approvals.page(self.ann, state, members=False)]
+
+
+@pytest.fixture
+async def desk(store: Store, clock: FakeClock) -> Desk:
+    return Desk(store, clock, await People.settle(store, clock))
+
+
+async def test_what_a_group_asks_for_a_person_is_listed_once(desk: Desk) -> None:
+    group, member = await desk.seat()
+    own = await desk.ask(member, "q")
+    assert await desk.listed() == [own]  # the group has not said it yet
+    copy = await desk.ask(group, "1.q", {"group": {"session_id": member, "request_id": "q"}})
+    assert await desk.listed() == [copy]
+    assert [one.id for one in await desk.approvals.page(desk.ann)] == [own, copy]
+    found = await desk.approvals.page(desk.ann, session_id=member)
+    assert [one.id for one in found] == [own]
+
+
+async def test_what_waits_is_listed_even_if_the_groups_copy_is_settled(desk: Desk) -> None:
+    group, member = await desk.seat()
+    own = await desk.ask(member, "q")
+    copy = await desk.ask(group, "1.q", {"group": {"session_id": member, "request_id": "q"}})
+    await desk.approvals.resolved(group, "1.q", False)
+    assert await desk.listed() == [own]
+    await desk.approvals.resolved(member, "q", False)
+    assert await desk.listed() == []
+    assert await desk.listed(None) == [copy]
+
+
+@pytest.mark.parametrize(
+    "claimed", [None, 7, "group", [], {}, {"session_id": 7}, {"request_id": "q"}]
+)
+async def test_only_the_groups_own_copy_hides_a_question(desk: Desk, claimed: Any) -> None:
+    """A machine writes what it likes into its questions."""
+    group, member = await desk.seat()
+    own, elsewhere = await desk.ask(member, "q"), await desk.session()
+    odd = await desk.ask(group, "odd", {"group": claimed})
+    forged = {"group": {"session_id": member, "request_id": "q"}}
+    asked = await desk.ask(elsewhere, "q", forged)
+    assert set(await desk.listed()) == {own, odd, asked}
