@@ -11,23 +11,26 @@ from trunkline.control.access.refusals import Refusals
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.door.door import TakeBack
 from trunkline.control.edges.relay import Relay
+from trunkline.control.errors import NotFound
 from trunkline.control.groups import Groups
 from trunkline.control.log.log import Log
 from trunkline.control.log.segments import SegmentStore, SqliteSegments, SqlSegments
+from trunkline.control.machines.actions import Time
 from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.rows import SqlMachineRows
 from trunkline.control.machines.secrets import MachineSecrets
+from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.vms import Vms
 from trunkline.control.metrics import Metrics
 from trunkline.control.records import Records
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approvals
-from trunkline.control.sessions.lifecycle import Lifecycle
-from trunkline.control.sessions.moves import Moves
-from trunkline.control.sessions.questions import Questions
-from trunkline.control.sessions.recording import Recording
+from trunkline.control.sessions.legacy import convert
+from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
-from trunkline.control.sessions.recovery import Recovery
+from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.sessions.starting import Starting
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store, sqlite_url
@@ -59,45 +62,45 @@ class Core:
         self.records = Records(store, keys, self.auth, clock)
         self.services = Services(store, keys, settings, clock)
         self.log = Log(segments, clock)
-        self.machines = Machines(
-            store, self.log, clock, away_s=settings.machine_away_s, tasks=self.tasks
-        )
-        self.metrics.follow(self.log, self.machines, self.services.methods.refused)
-        self.turns = Turns(store, clock)
-        self.recording = Recording(self.tasks)
-        self.approvals = Approvals(store, clock, self.recording)
+        self.projection = Projection(SqlRows(store), self.log, self.tasks)
+        self.turns = Turns(store, self.projection)
+        self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock)
-        questions = Questions(self.approvals, self.log, self.machines.delivery, clock)
-        self.lifecycle = Lifecycle(
+        self.starting = Starting(store, self.services)
+        time = Time()
+        shell = Shell(
+            self.log,
+            self.projection,
             self.session_records,
             self.turns,
-            questions,
-            self.log,
-            self.machines,
-            clock,
+            self.starting.build,
             self.tasks,
-            self.recording,
+            clock,
+            time,
         )
-        self.recovery = Recovery(self.lifecycle, self.turns, self.log, self.machines, self.tasks)
+        self.machines = Machines(
+            SqlMachineRows(store),
+            self.log,
+            self.projection,
+            self.session_records,
+            shell,
+            clock,
+            time,
+            away_s=settings.machine_away_s,
+            tasks=self.tasks,
+        )
+        self.metrics.follow(self.log, self.machines, self.services.methods.refused)
         self.sessions = Sessions(
             store,
             self.log,
             self.machines,
             self.services,
             self.session_records,
+            self.projection,
             self.turns,
             self.approvals,
-            self.lifecycle,
+            self.starting,
             clock,
-        )
-        self.moves = Moves(
-            self.session_records,
-            self.turns,
-            self.log,
-            self.machines,
-            self.lifecycle,
-            self.recovery,
-            self.services,
         )
         self.relay = Relay()
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock)
@@ -108,8 +111,6 @@ class Core:
             self.records.users,
             self.sessions,
             self.machines,
-            self.lifecycle,
-            self.recovery,
             self.turns,
             self.approvals,
             self.log,
@@ -132,6 +133,14 @@ class Core:
             await store.close()
             raise
         return cls(settings, store, segments, keys, admin_token, clock)
+
+    async def recover(self) -> None:
+        """At the start, before anybody is let in: the records catch up with the log, and machines
+        with open turns are watched, whether anybody asks or not."""
+        await convert(self.store, self.log)
+        for machine_id in await self.projection.recover():
+            with contextlib.suppress(NotFound):  # it was removed
+                await self.machines.get(machine_id)
 
     async def settle(self, timeout_s: float) -> None:
         """Waits until nothing is at work, but not for ever: the rest is ended."""

@@ -57,7 +57,7 @@ class Metrics:
 
     def follow(self, log: "Log", machines: "Machines", refused: Mapping[str, int]) -> None:
         """Reads its gauges from these when asked. `refused`: dropped reports, by method."""
-        log.on_commit = self.commit_seconds.observe
+        log.watch_commits(self.commit_seconds.observe)
         self.registry.register(_Live(self, log, machines, refused))
 
     def render(self) -> bytes:

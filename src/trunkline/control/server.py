@@ -73,7 +73,7 @@ class Server:
         settings = self._settings
         owner = await first_user(core.store, self._clock)
         core.auth.set_first_user(owner)
-        await core.recovery.recover()
+        await core.recover()
         await core.groups.start()
         await self._open_door()
         url = self._url()
@@ -108,8 +108,6 @@ class Server:
             auth=core.auth,
             log=core.log,
             machines=core.machines,
-            lifecycle=core.lifecycle,
-            recovery=core.recovery,
             requests=VmRequests(core.services, core.session_records, core.metrics, core.tasks),
             models=ModelAccess(core.records.credentials, settings),
             metrics=core.metrics,

@@ -1,6 +1,5 @@
 """Devices that are away: what waits for them, what is sent again, and what ends without them."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from tests.support.agp import ScriptedDevice, device_of, events_of, new_device, 
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
 from trunkline.control import server
-from trunkline.control.sessions.turns import Turns
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -105,32 +103,6 @@ async def test_a_prompt_that_the_device_works_on_is_not_sent_again(
             assert end["content"] == "half, whole"
             await back.prompt("wait")  # it waited its turn, over the break
             assert back.said() == ["lost", "wait"]
-
-
-async def test_neither_depends_on_how_soon_it_is_recorded_that_a_prompt_was_sent(
-    user: TestUser, device: ScriptedDevice, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A line that broke before that record was written kept the prompt from going out again."""
-    recorded, record = asyncio.Event(), Turns.sent
-
-    async def late(turns: Turns, session_id: str, turn_id: str) -> None:
-        await recorded.wait()
-        await record(turns, session_id, turn_id)
-
-    monkeypatch.setattr(Turns, "sent", late)
-    heard, lost = await user.session(), await user.session()
-    await user.say(heard, "heard")
-    await user.say(lost, "lost")
-    prompt = await device.prompt("heard")
-    await device.prompt("lost")
-    await device.text(prompt, "at work")
-    async with user.reader(heard) as reader:
-        await reader.until_text("at work")
-    await device.drop()
-    async with device.again() as back:
-        await back.prompt("lost")
-        assert back.said() == ["lost"]
-        recorded.set()
 
 
 @pytest.mark.proves("notes-4-answer-after-reconnect")

@@ -1,8 +1,6 @@
 """Turns that ended here while their device may be at them: it is told to end them, until it has."""
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +9,6 @@ from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
 from trunkline import limits
 from trunkline.control import server
-from trunkline.control.sessions.turns import Turns
 
 
 @pytest.fixture(autouse=True)
@@ -156,37 +153,6 @@ async def test_a_restart_forgets_no_cancel_while_a_later_prompt_is_not_answered(
             assert await _told(back) == [turn_id]
             await back.respond(await back.prompt("two"), "done")
             await _ended(user, session_id, 2)
-    async with running(tmp_path / "data") as control:
-        user = TestUser(control, user.id, user.token)
-        async with device_of(user, made) as back:
-            assert await _told(back) == []
-
-
-async def test_an_end_that_comes_before_ours_is_recorded_is_not_asked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.1)
-    free, finish = asyncio.Event(), Turns.finish
-
-    async def slow(turns: Turns, *arguments: Any, **more: Any) -> None:
-        await free.wait()  # as where the database is busy
-        await finish(turns, *arguments, **more)
-
-    monkeypatch.setattr(Turns, "finish", slow)
-    async with running(tmp_path / "data") as control:
-        user = await control.user()
-        made = await register(user)
-        session_id = await user.session()
-        async with device_of(user, made) as device:
-            await user.say(session_id, "work")
-            prompt = await device.prompt("work")
-            await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-            await _ended(user, session_id)
-            await device.respond(prompt, stop_reason="cancelled")
-            await device.round_trip()
-            for title in ("one", "two"):  # whatever could be written by now is
-                await user.ok("PATCH", f"/sessions/{session_id}", {"title": title})
-            free.set()
     async with running(tmp_path / "data") as control:
         user = TestUser(control, user.id, user.token)
         async with device_of(user, made) as back:

@@ -8,7 +8,6 @@ import pytest_asyncio
 from tests.support.control import TestUser
 from tests.support.myagent import MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
-from trunkline.control.sessions.turns import Turn, Turns
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -56,26 +55,3 @@ async def test_cancel_is_answered_where_nothing_runs_too(
     await client.cancel(session)
     await client.expect("agent.interrupted", after=seen)
     assert (await user.ok("GET", f"/sessions/{session}"))["status"] == "closed"
-
-
-async def test_a_turn_that_begins_in_the_moment_of_the_cancel_is_not_called_idle(
-    client: MyAgentClient, user: TestUser, vm: ScriptedVm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session, look = await client.create_session(), Turns.open_of
-    said: list[str] = []
-
-    async def look_and_wait(turns: Turns, session_ids: list[str]) -> list[Turn]:
-        found = await look(turns, session_ids)
-        if session_ids == [session] and not said:
-            said.append("from elsewhere")
-            await user.say(session, said[0])
-            await vm.expect("user_message", lambda one: one["session_id"] == session)
-        return found
-
-    monkeypatch.setattr(Turns, "open_of", look_and_wait)
-    await client.cancel(session)
-    await vm.expect("cancel", lambda one: one["session_id"] == session)
-    await vm.event(session, type="execution_complete", cancelled=True)
-    await client.expect("agent.interrupted", lambda one: "answers" not in one["metadata"])
-    await client.answered()
-    assert len(client.of_event("agent.interrupted")) == 1

@@ -1,7 +1,6 @@
 """Machines that lose their sessions, or cannot start them: turns that wait for a person go on,
 what cannot go on ends once, and the next message finds a way (docs/protocols/capabilities.md)."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from tests.support.told import quiet, said, started
 from tests.support.vm import ScriptedVm
 from trunkline import limits
 from trunkline.control import server
-from trunkline.control.sessions.approvals import Approval, Approvals
 
 
 @pytest.fixture
@@ -208,30 +206,6 @@ async def test_a_question_and_the_end_of_its_turn_at_once_leave_nothing_waiting(
             return len((await user.ok("GET", path))["items"])
 
         await eventually(denied, lambda count: count == 20)
-        assert await waiting(user) == []
-
-
-async def test_a_question_that_takes_long_to_record_does_not_outlive_its_turn(
-    control: Control, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gate, asked = asyncio.Event(), Approvals.asked
-
-    async def slow(self: Approvals, *question: Any) -> Approval:
-        await gate.wait()
-        return await asked(self, *question)
-
-    monkeypatch.setattr(Approvals, "asked", slow)
-    user = await control.user()
-    async with await user.vm() as vm:
-        session = await user.session()
-        await user.say(session, "one")
-        await said(vm, "one")
-        await vm.event(session, type="approval_request", request_id="q")
-        await vm.event(session, type="execution_error", error="x")
-        async with user.reader(session) as reader:
-            await reader.until_type("execution_error")
-            gate.set()
-            assert (await reader.until_type("approval_resolved"))["request_id"] == "q"
         assert await waiting(user) == []
 
 

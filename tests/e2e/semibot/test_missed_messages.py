@@ -10,7 +10,6 @@ from tests.support.control import Control, ControlProcess, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.told import quiet, said, started
 from tests.support.vm import ScriptedVm
-from trunkline.control.machines import delivery
 
 
 @pytest.fixture
@@ -98,57 +97,6 @@ async def test_a_new_session_need_not_wait_for_the_list_and_says_nothing_of_the_
         await again.heartbeat(old)
         await said(again, "to the old one")
         assert [one["data"]["session_id"] for one in again.of_type("start_session")] == [new]
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine's list comes later than anybody waits for it."""
-    monkeypatch.setattr(delivery, "_LISTS_LATE_S", 0.0)
-
-
-@pytest.mark.usefixtures("impatient")
-async def test_a_message_to_a_session_that_does_not_run_after_all_is_said_again_once(
-    control: Control,
-) -> None:
-    user = await control.user()
-    vm, session = await restarted(user)
-    async with vm:
-        await said(vm, "two")
-        assert told(vm) == ["user_message"]
-        for _ in range(3):
-            await vm.heartbeat()
-        await started(vm, session)
-        await quiet(user, vm, session)
-        assert told(vm) == ["user_message", "start_session", "user_message"]
-        turn = vm.of_type("user_message")[-1]["data"]["turn_id"]
-        await vm.event(session, seq=2, type="execution_complete", turn_id=turn)
-        await eventually(lambda: states(user, session), lambda seen: seen == ["completed"] * 2)
-        await vm.heartbeat()
-        await vm.request(session, "get_session")
-        assert len(told(vm)) == 3
-
-
-@pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("shown_by", ["list", "event", "end"])
-async def test_a_message_that_its_session_has_is_not_said_again(
-    control: Control, shown_by: str
-) -> None:
-    user = await control.user()
-    vm, session = await restarted(user)
-    async with vm:
-        turn = (await said(vm, "two"))["data"]["turn_id"]
-        if shown_by == "list":
-            await vm.heartbeat(session)
-        else:
-            kind = {"event": "text_chunk", "end": "execution_complete"}[shown_by]
-            await vm.event(session, seq=2, type=kind, content="x", turn_id=turn)
-        await vm.heartbeat()
-        await vm.heartbeat(session)
-        await quiet(user, vm, session)
-        assert told(vm) == ["user_message"]
-
-
-# --- Ends that are not shown ---------------------------------------------------------------------
 
 
 async def acked(vm: ScriptedVm, session: str, seq: int) -> None:

@@ -13,6 +13,7 @@ from tests.support.eventually import eventually
 from tests.support.yeaft_turn import turn_at
 from trunkline import limits
 from trunkline.client import Client
+from trunkline.control.sessions.state import SessionState
 
 PIECES = [f"{number} {'x' * 400}" for number in range(40)]
 
@@ -62,11 +63,17 @@ async def test_an_end_that_a_crash_left_unrecorded_is_found_behind_them(tmp_path
                 await vm.event(session, type="execution_complete", content="done")
                 await reader.until_type("execution_complete")
     with closing(sqlite3.connect(tmp_path / "data" / "trunkline.db")) as records, records:
-        records.execute("UPDATE turns SET state = 'sent', answer = NULL, finished_at = NULL")
+        (machine,) = records.execute("SELECT machine_id FROM sessions").fetchone()
+        records.execute("DELETE FROM turns")
+        records.execute(
+            "UPDATE sessions SET state = ?, folded_id = 0, folded_note = 0",
+            (SessionState(machine).encode(),),
+        )
     async with running(tmp_path / "data") as control:
         same = TestUser(control, user.id, user.token)
         snapshot = await same.ok("GET", f"/sessions/{session}/snapshot")
-        assert [turn["state"] for turn in snapshot["turns"]] == ["completed"]
+        found = [(one["state"], one["message"], one["answer"]) for one in snapshot["turns"]]
+        assert found == [("completed", "go", "done")]
 
 
 async def test_what_a_device_said_before_a_restart_is_part_of_its_answer(tmp_path: Path) -> None:

@@ -28,12 +28,12 @@ async def test_the_work_has_ended_when_what_its_events_start_has(settings: Setti
         await core.store.ping()
         recorded.append("last words")
 
-    def committed() -> None:
+    def committed(_at: int) -> None:
         core.tasks.spawn(record(), "record")
 
     async def work() -> None:
         core.log.append(log, '{"type":"text"}')
-        log.marks.append(committed)
+        core.log.after_commit(log, committed)
 
     core.tasks.spawn(work(), "work")
     await core.settle(60)

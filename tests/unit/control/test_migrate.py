@@ -1,13 +1,17 @@
 """Migrations run once, bring every branch to its head, and agree with the tables in the code."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
+from tests.unit.control.services.conftest import add_org, add_session, add_user
+from trunkline.control.log.segments import Head, Logged, NoteRow, Segment, SqliteSegments
 from trunkline.control.store import migrate, schema
 from trunkline.control.store.engine import Store, open_engine, sqlite_url
 
@@ -55,8 +59,12 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
             "DROP TABLE machine_secrets",
             "ALTER TABLE sessions DROP COLUMN remote",
             "ALTER TABLE agents DROP COLUMN agent_app",
-            "ALTER TABLE turns DROP COLUMN owed",
             "ALTER TABLE sessions DROP COLUMN left_machines",
+            "ALTER TABLE sessions DROP COLUMN state",
+            "ALTER TABLE sessions DROP COLUMN folded_id",
+            "ALTER TABLE sessions DROP COLUMN folded_note",
+            "ALTER TABLE sessions DROP COLUMN unsettled",
+            "ALTER TABLE sessions ADD COLUMN started_at BIGINT",
             "UPDATE alembic_version SET version_num = 'records_0001'"
             " WHERE version_num LIKE 'records%'",
         ):
@@ -65,3 +73,44 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
     async with store.read() as connection:
         assert await connection.run_sync(_differences) == []
         assert await connection.run_sync(migrate._is_current, "records")
+
+
+async def test_what_became_part_of_a_sessions_state_leaves_the_records(store: Store) -> None:
+    """And the sessions stay: their states are made at the next start."""
+    ann = await add_user(store, await add_org(store, "Acme"), "Ann")
+    session = await add_session(store, ann)
+    async with store.write() as connection:
+        for statement in (
+            "ALTER TABLE sessions DROP COLUMN state",
+            "ALTER TABLE sessions DROP COLUMN folded_id",
+            "ALTER TABLE sessions DROP COLUMN folded_note",
+            "ALTER TABLE sessions DROP COLUMN unsettled",
+            "ALTER TABLE sessions ADD COLUMN started_at BIGINT",
+            "ALTER TABLE turns ADD COLUMN owed BOOLEAN NOT NULL DEFAULT FALSE",
+            "UPDATE alembic_version SET version_num = 'records_0004'"
+            " WHERE version_num LIKE 'records%'",
+        ):
+            await connection.execute(text(statement))
+    await migrate.upgrade(store.engine, "records")
+    columns = "state", "folded_id", "folded_note", "unsettled"
+    async with store.read() as connection:
+        assert await connection.run_sync(_differences) == []
+        query = select(*(schema.sessions.c[name] for name in ("id", *columns)))
+        assert list(await connection.execute(query)) == [(session, None, 0, 0, False)]
+
+
+async def test_a_log_of_the_first_version_gets_its_notes_and_keeps_its_events(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.db"
+    store = await SqliteSegments.open(path)
+    await store.append([Segment("s", 1, ["a"], "a", 10, None)])
+    await store.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE notes")
+        connection.execute("UPDATE alembic_version SET version_num = 'log_0001'")
+    store = await SqliteSegments.open(path)
+    assert await store.heads(["s"]) == {"s": Head(1, None)}
+    await store.append([Segment("s", 2, [], "", 11, None, [NoteRow(1, 1, "n")])])
+    assert await store.entries("s", 0, 0) == [Logged(1, 0, 10, "a"), Logged(1, 1, 11, "n")]
+    await store.close()

@@ -16,7 +16,6 @@ from trunkline.control.machines.vms import Vms
 from trunkline.control.records import Records
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approvals
-from trunkline.control.sessions.moves import Moves
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
@@ -42,8 +41,6 @@ class Core(Protocol):
     def services(self) -> Services: ...
     @property
     def sessions(self) -> Sessions: ...
-    @property
-    def moves(self) -> Moves: ...
     @property
     def log(self) -> Log: ...
     @property

@@ -80,7 +80,7 @@ class Conversation:
             group = await self._parts.groups.load(self._machine.id)
             if not self._is_loaded:
                 await self._load(group)
-            if say.turn_id in self._rounds or self._machine.ends.has_ended(say.turn_id):
+            if say.turn_id in self._rounds or self._has_ended(say.turn_id):
                 return
             if len(self._rounds) >= limits.GROUP_TURNS_MAX:
                 await self._refuse(say.turn_id, "this group is busy; wait, then say it again")
@@ -92,9 +92,13 @@ class Conversation:
 
     async def _refuse(self, turn_id: str, why: str) -> None:
         self._rounds.pop(turn_id, None)
-        await self._parts.lifecycle.finish(
-            self._machine, self._log.session_id, "failed", turn_id, error=why, code="GROUP_FAILED"
-        )
+        with self._machine.input() as core:
+            core.finish(
+                self._log.session_id, turn_id, "execution_error", error=why, code="GROUP_FAILED"
+            )
+
+    def _has_ended(self, turn_id: str) -> bool:
+        return self._machine.core.has_ended(self._log.session_id, turn_id)
 
     def _begin_turn(self, round_: Round) -> None:
         self._rounds[round_.turn_id] = round_
@@ -111,9 +115,9 @@ class Conversation:
         self._rounds.clear()
         records = await self._parts.seats.of(self._log.session_id)
         self._seats = {one: Seat(one, record, self) for one, record in records.items()}
-        for turn in await self._parts.turns.open_of([self._log.session_id]):
-            if self._machine.ends.has_ended(turn.id):
-                continue  # its record follows
+        for turn in await self._parts.turns.recent(self._log.session_id, limits.PAGE_MAX):
+            if self._has_ended(turn.id):
+                continue
             round_ = Round(turn.id, turn.message, turn.metadata, group.persons)
             try:
                 await read_again(self._parts.log, self._log, round_)
@@ -226,7 +230,7 @@ class Conversation:
 
     def _settle(self, round_: Round) -> None:
         """Ends a turn that nobody is busy with any more."""
-        if self._machine.ends.has_ended(round_.turn_id):
+        if self._has_ended(round_.turn_id):
             self._rounds.pop(round_.turn_id, None)
         elif round_.is_over:
             self._minutes.write(round_, round_.end())

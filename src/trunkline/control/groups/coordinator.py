@@ -6,12 +6,14 @@ from trunkline.control.groups.membership import close
 from trunkline.control.groups.parts import Parts
 from trunkline.control.machines.commands import Answer, Cancel, Command, Say, Stop
 from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.traits import KINDS
 
 
 class Coordinator:
     """The `Line` of one group. Always up."""
 
     capabilities: frozenset[str] = frozenset()
+    traits = KINDS["group"]
 
     def __init__(self, parts: Parts, machine: Machine) -> None:
         self._parts = parts
@@ -40,7 +42,8 @@ class Coordinator:
         self._conversations.pop(session_id, None)
 
     def _stop(self, session_id: str) -> None:
-        self._parts.machines.release(self._machine, session_id)
+        with self._machine.input() as core:
+            core.release(session_id)
         conversation = self._conversations.pop(session_id, None)
         if conversation is not None:
             conversation.close()
@@ -50,10 +53,6 @@ class Coordinator:
         owner = Principal(self._machine.user_id, self._machine.org_id, "member")
         for session_id in await self._parts.seats.sessions_of(**wanted):
             await close(self._parts, owner, session_id)
-
-    def withdraw(self, turn_id: str) -> bool:
-        """What is delivered is at work at once."""
-        return False
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         """Nothing here is numbered."""

@@ -17,8 +17,6 @@ from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.vms import Vms
 from trunkline.control.records.users import Users
 from trunkline.control.sessions.approvals import Approvals
-from trunkline.control.sessions.lifecycle import Lifecycle
-from trunkline.control.sessions.recovery import Recovery
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.store.engine import Store
@@ -32,8 +30,6 @@ class Groups:
         users: Users,
         sessions: Sessions,
         machines: Machines,
-        lifecycle: Lifecycle,
-        recovery: Recovery,
         turns: Turns,
         approvals: Approvals,
         log: Log,
@@ -52,8 +48,6 @@ class Groups:
             seats=self._seats,
             sessions=sessions,
             machines=machines,
-            lifecycle=lifecycle,
-            recovery=recovery,
             turns=turns,
             approvals=approvals,
             log=log,
@@ -72,12 +66,11 @@ class Groups:
     async def _attach(self, group_id: str) -> None:
         machines = self._parts.machines
         machine = await machines.get(group_id)
-        machine.running = set(machine.logs)
         line = Coordinator(self._parts, machine)
         machines.attach(machine, line, fresh=False)
-        machines.delivery.resumed(machine, line)
-        # Of a turn that is open, nobody but the log knows how far it got: it is said again.
-        await self._parts.recovery.redeliver(machine, [])
+        with machine.input() as core:
+            # Of a turn that is open, nobody but the log knows how far it got: it is said again.
+            core.resumed([])
 
     async def create(self, who: Principal, new: NewGroup) -> Group:
         group = await self.records.create(who, new)

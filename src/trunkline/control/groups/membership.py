@@ -82,7 +82,9 @@ class Membership:
             return False
         if person.machine_id is not None:
             return person.machine_id == session.machine_id
-        return self._parts.machines.is_expected(await self._parts.machines.get(session.machine_id))
+        machine = await self._parts.machines.get(session.machine_id)
+        with machine.input() as core:
+            return core.is_expected
 
     async def _introduction(
         self, session: Session, record: SeatRecord, config: dict[str, Any]
@@ -91,7 +93,7 @@ class Membership:
         with the first message."""
         assert session.machine_id is not None
         machine = await self._parts.machines.get(session.machine_id)
-        is_told = machine.kind == "vm" or record.heard_id > 0
+        is_told = machine.core.traits.is_introduced or record.heard_id > 0
         return "" if is_told else str(config["system_prompt"])
 
 

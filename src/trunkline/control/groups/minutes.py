@@ -21,14 +21,14 @@ class Minutes:
 
     def write(self, round_: Round, event: Json, ask: Ask | None = None) -> bool:
         """False: the turn was ended from elsewhere, and has nothing more to say."""
-        if self._machine.ends.has_ended(round_.turn_id):
+        if self._machine.core.has_ended(self._log.session_id, round_.turn_id):
             return False
         event["turn_id"] = round_.turn_id
         event.setdefault("ts", self._parts.clock())
         if ask is not None:
             event["person"] = ask.person
         round_.apply(event)
-        self._parts.lifecycle.write(self._machine, self._log, line_of(event))
+        self._parts.machines.write(self._machine, self._log, line_of(event))
         return True
 
     def note(self, round_: Round, text: str, **group: Any) -> None:
@@ -38,7 +38,9 @@ class Minutes:
 
     def after_commit(self, then: Callable[[], None]) -> None:
         """Calls back when all that was written is on disk."""
-        if self._log.pending:
-            self._log.marks.append(then)
-        else:
-            asyncio.get_running_loop().call_soon(then)
+        loop = asyncio.get_running_loop()
+
+        def committed(_at: int) -> None:
+            loop.call_soon(then)
+
+        self._parts.log.after_commit(self._log, committed)

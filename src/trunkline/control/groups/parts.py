@@ -8,8 +8,6 @@ from trunkline.control.groups.seats import Seats
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machines import Machines
 from trunkline.control.sessions.approvals import Approvals
-from trunkline.control.sessions.lifecycle import Lifecycle
-from trunkline.control.sessions.recovery import Recovery
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.tasks import Tasks
@@ -21,8 +19,6 @@ class Parts:
     seats: Seats
     sessions: Sessions
     machines: Machines
-    lifecycle: Lifecycle
-    recovery: Recovery
     turns: Turns
     approvals: Approvals
     log: Log

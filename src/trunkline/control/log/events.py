@@ -40,11 +40,21 @@ class Watched(msgspec.Struct):
     confirmed: Any = None
     error: Any = None
     code: Any = None
+    client_message_id: Any = None
 
     @property
     def text(self) -> str | None:
         """The final answer, under either of its names."""
         return _text(self.final_response) or _text(self.content)
+
+    @property
+    def said(self) -> str | None:
+        """What a `user_message` says."""
+        return _text(self.content)
+
+    @property
+    def client_message(self) -> str | None:
+        return _text(self.client_message_id)
 
     @property
     def turn(self) -> str | None:

@@ -15,13 +15,16 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.clock import Clock
-from trunkline.control.log.segments import Head, Segment, SegmentStore
+from trunkline.control.log.segments import Head, Logged, NoteRow, Segment, SegmentStore
 from trunkline.wire import sse
 
 _log = structlog.get_logger(__name__)
 
 _RETRY_S = 1.0
 _STALL_S = 1.0
+
+Committed = Callable[[int], None]
+"""Called behind a commit, with its time (Unix ms)."""
 
 
 class Batch:
@@ -54,10 +57,13 @@ class SessionLog:
 
     __slots__ = (
         "__weakref__",
+        "committing",
         "idle_at",
+        "is_awaited",
         "last_id",
+        "last_note",
         "machine_seq",
-        "marks",
+        "notes",
         "on_safe",
         "pending",
         "readers",
@@ -65,6 +71,7 @@ class SessionLog:
         "safe_seq",
         "session_id",
         "tail_id",
+        "waiting",
     )
 
     def __init__(self, session_id: str, head: Head) -> None:
@@ -73,8 +80,12 @@ class SessionLog:
         self.tail_id = head.last_id  # the newest event that was handed to the disk
         self.machine_seq = head.machine_seq  # the machine's number of its newest event we took
         self.safe_seq = head.machine_seq  # the same, of what is committed
-        self.pending: list[str] = []  # not handed to the disk yet
-        self.marks: list[Callable[[], None]] = []  # who waits for what is pending
+        self.pending: list[str] = []  # events that are not handed to the disk yet
+        self.last_note = head.note  # the number of the newest note
+        self.notes: list[NoteRow] = []  # notes that are not handed to the disk yet
+        self.waiting: list[Committed] = []  # called when what is pending now is committed
+        self.committing: list[Committed] | None = None  # the same, of what the disk is at
+        self.is_awaited = False  # a turn's first event is to be looked at
         self.ring: deque[str] = deque(maxlen=limits.RING_EVENTS)
         self.readers: tuple[Reader, ...] = ()
         self.idle_at = -1  # the last id when `tidy` last came by
@@ -112,9 +123,16 @@ class Log:
         self._task: asyncio.Task[None] | None = None
         self.events_total = 0
         self.is_stalled = False
-        self.on_commit: Callable[[float], None] = lambda _seconds: None
-        self.on_stall: Callable[[bool], None] = lambda _stalled: None
-        """Told when the disk does not keep up, and when it does again."""
+        self._commit_watchers: list[Callable[[float], None]] = []
+        self._stall_watchers: list[Callable[[bool], None]] = []
+
+    def watch_commits(self, watcher: Callable[[float], None]) -> None:
+        """Is told of each commit, how long it took."""
+        self._commit_watchers.append(watcher)
+
+    def watch_stalls(self, watcher: Callable[[bool], None]) -> None:
+        """Is told when the disk does not keep up, and when it does again."""
+        self._stall_watchers.append(watcher)
 
     # --- Which logs are in memory -------------------------------------------------------------
 
@@ -133,6 +151,10 @@ class Log:
                 log = self._sessions[one] = SessionLog(one, heads.get(one, Head(0, None)))
             opened[one] = log
         return {one: log for one, log in opened.items() if log is not None}
+
+    async def heads(self, session_ids: list[str]) -> dict[str, Head]:
+        """Where the logs of these sessions end on disk."""
+        return await self._store.heads(session_ids)
 
     async def delete(self, session_id: str) -> None:
         """Removes a session's events for good, those that are still on their way too."""
@@ -160,6 +182,23 @@ class Log:
         if not session.pending and session.machine_seq != session.safe_seq:
             self._has_news(session)
 
+    def note(self, session: SessionLog, body: str) -> None:
+        """Adds a fact that readers are not shown, behind the events appended so far."""
+        session.last_note += 1
+        after_id = session.tail_id + len(session.pending)
+        session.notes.append(NoteRow(session.last_note, after_id, body))
+        self._has_news(session)
+
+    def after_commit(self, session: SessionLog, call: Committed) -> None:
+        """Calls when everything of this session up to now is committed and delivered: at once, if
+        it is. Calls are made in the order in which they were asked for."""
+        if session.pending or session.notes:
+            session.waiting.append(call)
+        elif session.committing is not None:
+            session.committing.append(call)
+        else:
+            call(self._clock())
+
     def _has_news(self, session: SessionLog) -> None:
         self._dirty.append(session)
         if not self._writing:
@@ -171,10 +210,14 @@ class Log:
         """Adds an event, waits until it is committed and delivered, and returns its id."""
         self.append(session, line)
         event_id = session.tail_id + len(session.pending)
-        committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        session.marks.append(lambda: None if committed.done() else committed.set_result(None))
-        await committed
+        await self.committed(session)
         return event_id
+
+    async def committed(self, session: SessionLog) -> None:
+        """Waits until everything of this session up to now is committed and delivered."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.after_commit(session, lambda _at: None if done.done() else done.set_result(None))
+        await done
 
     async def flushed(self) -> None:
         """Waits until everything appended so far is on disk."""
@@ -188,14 +231,13 @@ class Log:
         while self._dirty:
             dirty, self._dirty = list(dict.fromkeys(self._dirty)), []
             segments = [self._segment(session) for session in dirty]
-            marks = [mark for session in dirty for mark in session.marks]
-            for session in dirty:
-                session.marks = []
             await self._commit(segments)
             for session, segment in zip(dirty, segments, strict=True):
                 self._deliver(session, segment)
-            for mark in marks:
-                _guarded(mark)
+            for session, segment in zip(dirty, segments, strict=True):
+                calls, session.committing = session.committing or (), None
+                for call in calls:
+                    _guarded(call, segment.at)
         self._writing = False
         self._idle.set()
 
@@ -208,8 +250,10 @@ class Log:
             body = "\n".join(lines)
         first_id = session.tail_id + 1
         session.tail_id += len(lines)
+        notes, session.notes = session.notes, []
+        session.committing, session.waiting = session.waiting, []
         return Segment(
-            session.session_id, first_id, lines, body, self._clock(), session.machine_seq
+            session.session_id, first_id, lines, body, self._clock(), session.machine_seq, notes
         )
 
     async def _commit(self, segments: list[Segment]) -> None:
@@ -232,11 +276,14 @@ class Log:
         stall.cancel()
         if self.is_stalled:
             self._stall(False)
-        self.on_commit(time.perf_counter() - started)
+        took_s = time.perf_counter() - started
+        for watcher in self._commit_watchers:
+            watcher(took_s)
 
     def _stall(self, is_stalled: bool) -> None:
         self.is_stalled = is_stalled
-        self.on_stall(is_stalled)
+        for watcher in self._stall_watchers:
+            watcher(is_stalled)
 
     def _deliver(self, session: SessionLog, segment: Segment) -> None:
         lines = segment.lines
@@ -305,6 +352,15 @@ class Log:
         if lines is not None:
             return list(enumerate(lines[:limit], after + 1))
         return await self._store.read(session.session_id, after, limit)
+
+    async def entries(
+        self, session_id: str, after_id: int, after_note: int
+    ) -> AsyncIterator[list[Logged]]:
+        """All committed events and notes behind these positions, in their order, page by page."""
+        while page := await self._store.entries(session_id, after_id, after_note):
+            after_id = max(after_id, page[-1].event_id)
+            after_note = max([after_note, *(one.note for one in page)])
+            yield page
 
     async def pages(
         self, session: SessionLog, after: int, upto: int

@@ -1,12 +1,15 @@
-"""Where the log's events rest: rows of consecutive events, one event a line.
+"""Where the log rests: rows of consecutive events, one event a line, and notes between them.
 
-Two engines behind one interface: SQLite on a thread of its own, and PostgreSQL.
+A note is a fact that readers are not shown: it is committed with the events around it, numbered on
+its own, and says behind which event it stands. Two engines behind one interface: SQLite on a thread
+of its own, and PostgreSQL.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -26,6 +29,9 @@ _VALUES = "segments (session_id, last_id, first_id, at, machine_seq, body) VALUE
 _INSERT = f"INSERT INTO {_VALUES}"
 _INSERT_AGAIN = f"INSERT OR IGNORE INTO {_VALUES}"
 _COUNT = f"{_INSERT} ON CONFLICT DO UPDATE SET machine_seq = excluded.machine_seq"
+_NOTE = "INSERT INTO notes (session_id, number, after_id, at, body) VALUES (?,?,?,?,?)"
+_NOTE_AGAIN = _NOTE.replace("INSERT", "INSERT OR IGNORE")
+_ENTRIES_PAGE_ROWS = 1_000
 
 
 class Head(NamedTuple):
@@ -33,11 +39,30 @@ class Head(NamedTuple):
 
     last_id: int
     machine_seq: int | None
+    note: int = 0
+    """The number of the newest note."""
+
+
+class Logged(NamedTuple):
+    """One committed entry of a session's log, an event or a note."""
+
+    event_id: int
+    """Of a note: of the event that it stands behind."""
+    note: int
+    """The note's number; 0 for an event."""
+    at: int
+    text: str
+
+
+class NoteRow(NamedTuple):
+    number: int
+    after_id: int
+    body: str
 
 
 class Segment(NamedTuple):
-    """Consecutive events of one session. Without any, the machine's number is all that is new,
-    and goes to the row before."""
+    """Consecutive events of one session and the notes among them. Without events, the machine's
+    number is all that is new of them, and goes to the row before."""
 
     session_id: str
     first_id: int
@@ -45,6 +70,13 @@ class Segment(NamedTuple):
     body: str  # the same, joined
     at: int
     machine_seq: int | None
+    notes: list[NoteRow] = []  # noqa: RUF012 - never changed
+
+    def note_rows(self) -> list[tuple[str, int, int, int, str]]:
+        """In the order of the table's columns."""
+        return [
+            (self.session_id, one.number, one.after_id, self.at, one.body) for one in self.notes
+        ]
 
     def row(self) -> tuple[str, int, int, int, int | None, bytes]:
         """In the order of the table's columns."""
@@ -67,6 +99,10 @@ class SegmentStore(Protocol):
     async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
         """Up to `limit` events with their ids, in order; fewer where they are large."""
 
+    async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
+        """The next events and notes behind these positions, in the order in which they were
+        written; not all of them, but none only where there are none."""
+
     async def delete(self, session_id: str) -> None: ...
 
     async def close(self) -> None: ...
@@ -83,6 +119,27 @@ def _unpack(rows: Iterable[tuple[int, bytes]], after: int, limit: int) -> list[t
         if len(events) >= limit or size > limits.EVENTS_PAGE_BYTES_MAX:
             break
     return events[:limit]
+
+
+def _merged(
+    rows: Iterable[tuple[int, int, bytes]], notes: list[Logged], after_id: int
+) -> list[Logged]:
+    """Events and notes of up to a page of rows each, in their order. Where one of the two is cut,
+    what the other has behind that point waits for the next page: it may belong further back."""
+    events: list[Logged] = []
+    size = count = 0
+    upto: float = inf
+    for first_id, at, body in rows:
+        lines = enumerate(bytes(body).decode().split("\n"), first_id)
+        events += [Logged(one, 0, at, line) for one, line in lines if one > after_id]
+        size, count = size + len(body), count + 1
+        if size > limits.EVENTS_PAGE_BYTES_MAX or count == _ENTRIES_PAGE_ROWS:
+            upto = events[-1].event_id
+            break
+    if len(notes) == _ENTRIES_PAGE_ROWS:
+        upto = min(upto, notes[-1].event_id)
+    merged = [one for one in (*events, *notes) if one.event_id <= upto]
+    return sorted(merged, key=lambda one: (one.event_id, one.note))
 
 
 class SqliteSegments:
@@ -111,6 +168,9 @@ class SqliteSegments:
     async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
         return await self._run(self._read, session_id, after, limit)
 
+    async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
+        return await self._run(self._entries, session_id, after_id, after_note)
+
     async def delete(self, session_id: str) -> None:
         await self._run(self._delete, session_id)
 
@@ -136,14 +196,15 @@ class SqliteSegments:
     def _append(self, segments: list[Segment], again: bool) -> None:
         connection = self._connection
         rows = [segment.row() for segment in segments if segment.lines]
-        counts = [segment.row() for segment in segments if not segment.lines]
+        counts = [one.row() for one in segments if not one.lines and one.machine_seq is not None]
+        notes = [row for segment in segments if segment.notes for row in segment.note_rows()]
         connection.execute("BEGIN IMMEDIATE")
         try:
-            connection.executemany(
-                _INSERT_AGAIN if again else _INSERT,
-                rows,
-            )
-            connection.executemany(_COUNT, counts)
+            connection.executemany(_INSERT_AGAIN if again else _INSERT, rows)
+            if counts:
+                connection.executemany(_COUNT, counts)
+            if notes:
+                connection.executemany(_NOTE_AGAIN if again else _NOTE, notes)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:  # a full disk may have ended it already
@@ -159,10 +220,13 @@ class SqliteSegments:
             "SELECT last_id, machine_seq FROM segments WHERE session_id = ?"
             " ORDER BY last_id DESC LIMIT 1"
         )
+        newest = "SELECT MAX(number) FROM notes WHERE session_id = ?"
         for one in session_ids:
             row = self._connection.execute(query, (one,)).fetchone()
-            if row is not None:
-                found[one] = Head(*row)
+            note = self._connection.execute(newest, (one,)).fetchone()[0]
+            if row is not None or note is not None:
+                last_id, machine_seq = row or (0, None)
+                found[one] = Head(last_id, machine_seq, note or 0)
         return found
 
     def _read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
@@ -173,8 +237,23 @@ class SqliteSegments:
         )
         return _unpack(rows, after, limit)
 
+    def _entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
+        # Notes first: what is written in between must not be taken for all there is.
+        notes = self._connection.execute(
+            "SELECT after_id, number, at, body FROM notes WHERE session_id = ? AND number > ?"
+            " ORDER BY number LIMIT ?",
+            (session_id, after_note, _ENTRIES_PAGE_ROWS),
+        ).fetchall()
+        rows = self._connection.execute(
+            "SELECT first_id, at, body FROM segments WHERE session_id = ? AND last_id > ?"
+            " ORDER BY last_id LIMIT ?",
+            (session_id, after_id, _ENTRIES_PAGE_ROWS),
+        )
+        return _merged(rows, [Logged(*one) for one in notes], after_id)
+
     def _delete(self, session_id: str) -> None:
-        self._connection.execute("DELETE FROM segments WHERE session_id = ?", (session_id,))
+        for table in ("segments", "notes"):
+            self._connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))  # noqa: S608
 
 
 def _values(segment: Segment) -> dict[str, object]:
@@ -194,12 +273,19 @@ class SqlSegments:
 
     async def append(self, segments: list[Segment], *, again: bool = False) -> None:
         rows = [_values(segment) for segment in segments if segment.lines]
-        counts = [_values(segment) for segment in segments if not segment.lines]
+        counts = [_values(one) for one in segments if not one.lines and one.machine_seq is not None]
         statement = insert(schema.segments)
         keys = [column.name for column in schema.segments.primary_key]
         count = statement.on_conflict_do_update(
             index_elements=keys, set_={"machine_seq": statement.excluded.machine_seq}
         )
+        note = insert(schema.notes)
+        columns = [column.name for column in schema.notes.columns]
+        notes = [
+            dict(zip(columns, row, strict=True))
+            for segment in segments
+            for row in segment.note_rows()
+        ]
         async with self._engine.begin() as connection:
             if rows:
                 await connection.execute(
@@ -207,6 +293,8 @@ class SqlSegments:
                 )
             if counts:
                 await connection.execute(count, counts)
+            if notes:
+                await connection.execute(note.on_conflict_do_nothing() if again else note, notes)
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
         table = schema.segments
@@ -229,6 +317,14 @@ class SqlSegments:
                 )
                 for session_id, last_id, machine_seq in await connection.execute(query):
                     found[session_id] = Head(last_id, machine_seq)
+                notes = schema.notes
+                numbers = (
+                    select(notes.c.session_id, func.max(notes.c.number))
+                    .where(notes.c.session_id.in_(some))
+                    .group_by(notes.c.session_id)
+                )
+                for session_id, number in await connection.execute(numbers):
+                    found[session_id] = found.get(session_id, Head(0, None))._replace(note=number)
         return found
 
     async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
@@ -243,11 +339,29 @@ class SqlSegments:
             rows = (await connection.execute(query)).all()
         return _unpack(((row.first_id, row.body) for row in rows), after, limit)
 
+    async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
+        segments, notes = schema.segments, schema.notes
+        facts = (
+            select(notes.c.after_id, notes.c.number, notes.c.at, notes.c.body)
+            .where(and_(notes.c.session_id == session_id, notes.c.number > after_note))
+            .order_by(notes.c.number)
+            .limit(_ENTRIES_PAGE_ROWS)
+        )
+        events = (
+            select(segments.c.first_id, segments.c.at, segments.c.body)
+            .where(and_(segments.c.session_id == session_id, segments.c.last_id > after_id))
+            .order_by(segments.c.last_id)
+            .limit(_ENTRIES_PAGE_ROWS)
+        )
+        async with self._engine.connect() as connection:
+            found = [Logged(*row) for row in await connection.execute(facts)]
+            rows = (await connection.execute(events)).all()
+        return _merged([tuple(row) for row in rows], found, after_id)
+
     async def delete(self, session_id: str) -> None:
         async with self._engine.begin() as connection:
-            await connection.execute(
-                delete(schema.segments).where(schema.segments.c.session_id == session_id)
-            )
+            for table in (schema.segments, schema.notes):
+                await connection.execute(delete(table).where(table.c.session_id == session_id))
 
     async def close(self) -> None:
         await close_engine(self._engine)

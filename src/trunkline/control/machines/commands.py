@@ -1,5 +1,6 @@
 """What a machine can be told, in no protocol's words. Machine edges turn these into messages."""
 
+import sys
 from typing import Any
 
 import msgspec
@@ -71,5 +72,18 @@ MOVED = "timeout"
 
 Command = Start | Say | Cancel | Configure | Answer | Stop | Forward
 
-NEEDS_SESSION = (Say, Configure, Answer)
-"""Commands that make sense only where the session runs: it is started first."""
+
+def size_of(value: Any) -> int:
+    """About what it takes in memory: a command, a message, or any part of one."""
+    size, left = 0, [value]
+    while left:
+        one = left.pop()
+        size += sys.getsizeof(one)
+        if isinstance(one, dict):
+            left += one
+            left += one.values()
+        elif isinstance(one, list | tuple):
+            left += one
+        elif isinstance(one, msgspec.Struct):
+            left += (getattr(one, name) for name in one.__struct_fields__)
+    return size

@@ -1,23 +1,26 @@
-"""One machine's live side: its line, its sessions, what waits for it. Kept by `Machines`."""
+"""One machine's live side: its line, the logs of its sessions, and the core that decides for it."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.commands import Command
-from trunkline.control.machines.outbox import Outbox
-from trunkline.control.sessions.ends import Ends
+from trunkline.control.machines.core import MachineCore
+from trunkline.control.machines.traits import Traits
 
 
 class Line(Protocol):
     """A machine's connection, as its edge offers it. No method waits."""
 
     capabilities: frozenset[str]
+    """For people: what the machine says that it can do."""
+
+    @property
+    def traits(self) -> Traits: ...
 
     def deliver(self, command: Command) -> None: ...
-
-    def withdraw(self, turn_id: str) -> bool:
-        """Takes back a message that was delivered and not yet sent."""
 
     def acknowledge(self, acked: dict[str, int]) -> None: ...
 
@@ -26,45 +29,47 @@ class Line(Protocol):
     def close(self, code: int, reason: str) -> None: ...
 
 
-class Machine:
-    """One machine, whether its line is up or not."""
+class Runs(Protocol):
+    """The shell around the core (`machines/shell.py`)."""
 
-    def __init__(self, machine_id: str, user_id: str, org_id: str, kind: str) -> None:
+    def tell_time(self) -> None: ...
+
+    def run(self, machine: "Machine") -> None: ...
+
+
+class Machine:
+    """One machine, whether its line is up or not. Written by `Machines` and its shell only."""
+
+    def __init__(
+        self,
+        machine_id: str,
+        user_id: str,
+        org_id: str,
+        kind: str,
+        core: MachineCore,
+        shell: "Runs",
+    ) -> None:
         self.id = machine_id
         self.user_id = user_id
         self.org_id = org_id
         self.kind = kind
-        self.state = "pending"
-        self.last_seen_ms = 0
-        self.awaited_since_ms = 0
-        """Since when somebody waits for it that never came; 0: nobody does."""
+        """For people: what it can do is said by its traits."""
+        self.core = core
         self.line: Line | None = None
         self.logs: dict[str, SessionLog] = {}
         """Its sessions: an event for any other session is refused."""
-        self.running: set[str] | None = None
-        """The sessions that run there; None until that is known."""
-        self.starting: dict[str, float] = {}
-        """Sessions that were told to start, with the loop time by which they must show."""
-        self.carried: set[str] = set()
-        """Those of them that an earlier line was told of: perhaps the machine never heard it."""
-        self.stopping: set[str] = set()
-        """Sessions that were told to stop: their last words are still taken."""
-        self.lists_sessions = False
         self.health: dict[str, object] = {}
-        self.outbox = Outbox()
-        self.turns_sent: set[str] = set()
-        """The turns that went out on the present line."""
-        self.turns_unrecorded: set[str] = set()
-        """Those of them whose record does not say so yet."""
-        self.turns_unheard: dict[str, tuple[str, int | None]] = {}
-        """Those that nothing came after yet, where the machine counts: their session, and its
-        number when they went out."""
-        self.turns_kept: frozenset[str] = frozenset()
-        """The turns that it named in `resume`, until it has listed the sessions that it runs."""
-        self.ends = Ends()
-        self.is_held = False
-        """Nothing is sent before the machine has said `resume`."""
         self.acks: dict[str, int] = {}
-        self.pump: asyncio.Task[None] | None = None
+        """What was committed and is not acknowledged yet."""
         self.changed = asyncio.Event()
         """Set and replaced at each change of the line."""
+        self._shell = shell
+
+    @contextmanager
+    def input(self) -> Iterator[MachineCore]:
+        """The core, to be told a fact; what it wants done is done on the way out."""
+        self._shell.tell_time()
+        try:
+            yield self.core
+        finally:
+            self._shell.run(self)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import and_, insert, select, update
+from sqlalchemy import and_, insert, or_, select, update
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -18,6 +18,7 @@ from trunkline.control.records.fields import Json, Label
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.services.paging import visible
 from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
+from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -81,6 +82,7 @@ class SessionRecords:
         row = await self._new_row(who, machine, new)
         async with self._store.write() as connection:
             await connection.execute(insert(schema.sessions).values(row))
+        del row["state"]
         return Session(**row)
 
     async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
@@ -128,6 +130,7 @@ class SessionRecords:
             },
             "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
             "status": "active",
+            "state": SessionState(machine.id).encode(),
             "created_at": now,
             "updated_at": now,
         }
@@ -174,17 +177,6 @@ class SessionRecords:
         logs = await self._log.open_all(row["id"] for row in rows)
         return [Session(**row, last_event_id=logs[row["id"]].last_id) for row in rows]
 
-    async def close(self, session_id: str) -> bool:
-        """False if it was closed before."""
-        table = schema.sessions
-        async with self._store.write() as connection:
-            closed = await connection.execute(
-                update(table)
-                .where(table.c.id == session_id, table.c.status == "active")
-                .values(status="closed", updated_at=self._clock())
-            )
-        return closed.rowcount == 1
-
     async def update(self, session_id: str, **values: Any) -> None:
         table = schema.sessions
         async with self._store.write() as connection:
@@ -215,31 +207,20 @@ class SessionRecords:
         async with self._store.read() as connection:
             return list(await connection.scalars(select(table.c.id).where(and_(True, *wanted))))
 
-    async def move(self, session: Session, machine_id: str) -> bool:
-        """Pins it to another machine; False if it is not open there any more where it was."""
+    async def hosted_by(self, machine_id: str) -> list[str]:
+        """The sessions that the machine has, or has to be told to end."""
         table = schema.sessions
-        there = and_(
-            table.c.id == session.id,
-            table.c.machine_id == session.machine_id,
-            table.c.status == "active",
-        )
-        async with self._store.write() as connection:
-            query = select(table.c.left_machines).where(there).with_for_update()
-            row = (await connection.execute(query)).first()
-            if row is None:
-                return False
-            left = [*(row.left_machines or []), *filter(None, [session.machine_id])]
-            await connection.execute(
-                update(table)
-                .where(there)
-                .values(
-                    machine_id=machine_id,
-                    left_machines=left[-limits.SESSION_LEFT_MACHINES_MAX :],
-                    started_at=None,
-                    updated_at=self._clock(),
-                )
-            )
-        return True
+        open_ones = or_(table.c.status == "active", table.c.unsettled)
+        query = select(table.c.id).where(table.c.machine_id == machine_id, open_ones)
+        async with self._store.read() as connection:
+            return list(await connection.scalars(query.order_by(table.c.id)))
+
+    async def unsettled(self, machine_id: str) -> list[str]:
+        """The closed ones that the machine has to be told to end."""
+        table = schema.sessions
+        query = select(table.c.id).where(table.c.machine_id == machine_id, table.c.unsettled)
+        async with self._store.read() as connection:
+            return list(await connection.scalars(query.order_by(table.c.id)))
 
     async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
         """Which of these ran on that machine and do not belong there any more, with their status:

@@ -1,9 +1,10 @@
-"""Sessions as clients use them: create, say, cancel, configure, answer, read.
+"""Sessions as clients use them: create, say, cancel, configure, answer, move, read.
 
-Client edges and the REST API call this; it knows the log and the router, never a socket.
+Client edges and the REST API call this; it knows records, log and router, never a socket. What
+changes a session is one input of its machine's core, and counts when it is committed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import structlog
@@ -12,22 +13,15 @@ from sqlalchemy import case, select
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import (
-    Conflict,
-    InvalidRequest,
-    LimitReached,
-    NotFound,
-    Unavailable,
-)
-from trunkline.control.log import events
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from trunkline.control.ids import new_id
 from trunkline.control.log.log import Log, SessionLog
-from trunkline.control.machines.commands import Answer, Cancel, Configure, Stop
+from trunkline.control.machines.commands import Say, size_of
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
-from trunkline.control.machines.outbox import size_of
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
-from trunkline.control.sessions.lifecycle import Lifecycle
+from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import (
     LoggedEvent,
     NewMessage,
@@ -35,12 +29,10 @@ from trunkline.control.sessions.records import (
     Session,
     SessionRecords,
 )
-from trunkline.control.sessions.starting import build_start, check_choices
-from trunkline.control.sessions.turns import Turns, history_of, messages_of, say
+from trunkline.control.sessions.starting import Starting, check_choices
+from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
-
-__all__ = ["LoggedEvent", "NewMessage", "NewSession", "Session", "Sessions"]
 
 _log = structlog.get_logger(__name__)
 
@@ -57,33 +49,35 @@ class Sessions:
         machines: Machines,
         services: Services,
         records: SessionRecords,
+        projection: Projection,
         turns: Turns,
         approvals: Approvals,
-        lifecycle: Lifecycle,
+        starting: Starting,
         clock: Clock,
+        ids: Callable[[], str] = new_id,
     ) -> None:
         self._store = store
         self._log = log
         self._machines = machines
         self._services = services
         self._records = records
+        self._projection = projection
         self._turns = turns
         self._approvals = approvals
-        self._lifecycle = lifecycle
+        self._starting = starting
         self._clock = clock
-        machines.delivery.starter = lambda session_id: build_start(store, services, session_id)
+        self._new_id = ids
 
-    # --- Records ------------------------------------------------------------------------------
+    # Records
 
     async def create(self, who: Principal, new: NewSession) -> Session:
         """Picks and pins the machine, and tells it to start the session."""
         machine = await self._choose_machine(who, new.machine_id)
-        self._machines.check_room(machine)
+        with machine.input() as core:
+            core.check_room()
         session = await self._records.insert(who, machine, new)
-        self._machines.adopt(machine, await self._log.open(session.id))
-        start = await self._machines.delivery.starter(session.id)
-        assert start is not None
-        self._machines.delivery.send(machine, start)
+        start = await self._starting.build(session.id)
+        self._machines.add(machine, await self._log.open(session.id), start)
         _log.info("session created", session=session.id, machine=machine.id)
         return session
 
@@ -107,9 +101,12 @@ class Sessions:
             )
             machine_ids = list(ids)
         candidates = [await self._machines.get(one) for one in machine_ids]
-        for fits in (lambda one: one.line is not None, self._machines.is_expected):
-            for machine in candidates:
-                if fits(machine):
+        for machine in candidates:
+            if machine.line is not None:
+                return machine
+        for machine in candidates:
+            with machine.input() as core:
+                if core.is_expected:
                     return machine
         raise Unavailable("no machine of yours is online", code="NO_MACHINE")
 
@@ -135,35 +132,6 @@ class Sessions:
         await self._records.update(session_id, title=title)
         return await self.get(who, session_id)
 
-    async def close(self, who: Principal, session_id: str) -> None:
-        """Ends the session on its machine (000 §5.3); its log stays readable."""
-        session = await self.get(who, session_id)
-        if session.status == "closed":
-            return
-        reason = "user_closed" if session.user_id == who.user_id else "admin"
-        if not await self._records.close(session_id):
-            return  # somebody else did in the same moment
-        if session.machine_id is not None:
-            machine = await self._machines.get(session.machine_id)
-            why = "the session was closed"
-            await self._lifecycle.end_turns(machine, session_id, why, code="SESSION_CLOSED")
-            try:
-                self._machines.check_room(machine)
-                self._machines.delivery.send(machine, Stop(session_id, reason))
-            except (Unavailable, LimitReached):
-                # When it returns it lists what it runs, and is told to stop this.
-                self._machines.release(machine, session_id)
-        lasted_ms = max(0, self._clock() - session.created_at)
-        closed = events.make("session_closed", self._clock(), reason=reason, duration_ms=lasted_ms)
-        await self._log.append_and_wait(await self._log.open(session_id), closed)
-        await self._services.audit.append(
-            "session.closed",
-            {"reason": reason},
-            org_id=session.org_id,
-            user_id=who.user_id,
-            session_id=session_id,
-        )
-
     async def ids_of(self, **owner: str) -> list[str]:
         """Every session of a `user_id` or an `org_id`, closed ones too."""
         return await self._records.ids_of(**owner)
@@ -173,7 +141,46 @@ class Sessions:
         for session_id in session_ids:
             await self._log.delete(session_id)
 
-    # --- Down: messages to the machine --------------------------------------------------------
+    # What changes a session
+
+    async def close(self, who: Principal, session_id: str) -> None:
+        """Ends the session on its machine; its log stays readable."""
+        session = await self.get(who, session_id)
+        if session.status == "closed":
+            return
+        machine = await self._machines.of(session)
+        log = machine.logs.get(session_id)
+        if log is None:
+            return  # somebody else did in the same moment
+        reason = "user_closed" if session.user_id == who.user_id else "admin"
+        lasted_ms = max(0, self._clock() - session.created_at)
+        with machine.input() as core:
+            core.close(session_id, reason, duration_ms=lasted_ms)
+        await self._safe(log)
+        await self._audit(who, session, "session.closed", reason=reason)
+
+    async def move(self, who: Principal, session_id: str, machine_id: str) -> None:
+        """What runs there ends, what was said stays; it goes on from its last saved state.
+        Nothing happens if it is there already."""
+        session = await self.get(who, session_id)
+        source = await self._machine_of(session)
+        target = await self._machines.get(machine_id)
+        if not who.may_see(org_id=target.org_id, user_id=target.user_id):
+            raise NotFound("machine", machine_id)
+        if target.user_id != session.user_id:
+            raise InvalidRequest("that machine is another user's than the session")
+        if source is target:
+            return
+        with target.input() as core:
+            core.check_room()
+        log = source.logs.get(session_id)
+        if log is None:
+            raise Conflict("this session was moved or closed in the same moment")
+        self._machines.move(source, target, log)
+        await self._safe(log)
+        _log.info("session moved", session=session_id, machine=target.id, left=session.machine_id)
+        moved = {"from": session.machine_id, "to": target.id}
+        await self._audit(who, session, "session.moved", **moved)
 
     async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
         """A user's message. Committed to the log first, then on its way to the machine."""
@@ -181,86 +188,68 @@ class Sessions:
         name = new.client_message_id
         if name is not None and (known := await self._turns.named(session_id, name)) is not None:
             return known.id  # whatever became of the session since
-        machine = await self._machine_of(session)
-        # All that may fail comes first: a turn that is recorded is a turn that is sent.
+        await self._running(session)
         history = history_of(await self._turns.recent(session_id))
-        self._machines.check_room(machine, size_of([new, history]))
-        log = await self._log.open(session_id)
-        turn, is_new = await self._turns.open(session_id, new.message, new.metadata or {}, name)
-        if not is_new:
-            return turn.id
-        said = events.make(
-            "user_message",
-            self._clock(),
-            content=new.message,
-            turn_id=turn.id,
-            user_id=who.user_id,
-            **shown_of(new),
-        )
-        if machine.line is None:
-            # Whoever reads sees that the message waits, and for what.
-            self._log.append(log, said)
-            said = events.make(
-                "session_status", self._clock(), machine="offline", machine_id=machine.id, held=True
-            )
-        await self._log.append_and_wait(log, said)
-        if session_id not in machine.logs:
-            _, machine = await self._running(who, session_id)  # it was moved meanwhile
-        self._machines.delivery.send(machine, say(turn, history))
-        _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn.id)
-        return turn.id
+        machine = await self._running(session)
+        log = machine.logs[session_id]
+        say = Say(session_id, self._new_id(), new.message, history, new.metadata or {})
+        with machine.input() as core:
+            names = core.sessions[session_id].session.state.names
+            if name is not None and name in names:
+                turn_id = names[name]  # said twice in the same moment
+            else:
+                turn_id = say.turn_id
+                core.check_room(size_of([new, history]))
+                core.say(say, {"content": new.message, "user_id": who.user_id, **shown_of(new)})
+        await self._log.committed(log)
+        _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn_id)
+        return turn_id
 
-    async def _running(self, who: Principal, session_id: str) -> tuple[Session, Machine]:
-        session = await self.get(who, session_id)
-        return session, await self._machine_of(session)
+    async def _running(self, session: Session) -> Machine:
+        """The machine that has the session now; one that is closed is refused."""
+        machine = await self._machine_of(session)
+        if session.id not in machine.logs:
+            raise Conflict("this session is closed", code="SESSION_CLOSED")
+        with machine.input() as core:
+            if core.sessions[session.id].session.state.is_closed:
+                raise Conflict("this session is closed", code="SESSION_CLOSED")
+            core.check_room()
+        return machine
 
     async def _machine_of(self, session: Session) -> Machine:
         """The one that runs it; a session that nothing runs any more is refused."""
         if session.status != "active":
             raise Conflict("this session is closed", code="SESSION_CLOSED")
-        if session.machine_id is None:
-            raise Unavailable("this session's machine was removed", code="MACHINE_OFFLINE")
-        return await self._machines.get(session.machine_id)
+        return await self._machines.of(session)
 
     async def cancel(self, who: Principal, session_id: str, reason: str) -> bool:
-        """Stops the running turn. On a session that runs nothing, nothing happens (000 §5.6), and
-        this is False: no turn's end will follow."""
-        if (await self.get(who, session_id)).status != "active":
+        """Stops the running turn. On a session that runs nothing, nothing happens, and this is
+        False: no turn's end will follow."""
+        session = await self.get(who, session_id)
+        if session.status != "active":
             return False
-        session, machine = await self._running(who, session_id)
-        recorded = await self._turns.open_of([session_id])
-        open_turns = [turn for turn in recorded if not machine.ends.has_ended(turn.id)]
-        # One may have reached the machine since the records were read.
-        is_running = bool(open_turns or machine.ends.given(session_id))
-        # What has ended here it is told to cancel when it returns.
-        ends_here = machine.kind == "agp" and machine.line is None
-        for turn in open_turns:
-            withdrawn = self._machines.delivery.withdraw(machine, turn.id)
-            if withdrawn or ends_here:
-                await self._lifecycle.finish(
-                    machine, session_id, "cancelled", turn.id, owed=not withdrawn, cancelled=True
-                )
-        is_sent = any(turn.state == "sent" for turn in open_turns)
-        if machine.line is not None or (is_sent and not ends_here):
-            self._machines.delivery.send(machine, Cancel(session_id, reason))
-        await self._services.audit.append(
-            "session.cancel",
-            {"reason": reason},
-            org_id=session.org_id,
-            user_id=who.user_id,
-            session_id=session_id,
-        )
+        machine = await self._machines.of(session)
+        log = machine.logs.get(session_id)
+        if log is None:
+            return False
+        with machine.input() as core:
+            is_running = core.cancel(session_id, reason)
+        await self._log.committed(log)
+        await self._audit(who, session, "session.cancel", reason=reason)
         return is_running
 
     async def configure(self, who: Principal, session_id: str, patch: Json) -> None:
-        """New parameters, now and for every later start (000 §5.7)."""
-        session, machine = await self._running(who, session_id)
+        """New parameters, now and for every later start."""
+        session = await self.get(who, session_id)
+        await self._machine_of(session)
         if not patch:
             raise InvalidRequest("nothing to change")
         check_choices(patch)
         await self._records.reconfigure(session.id, patch)
-        if self._machines.is_expected(machine):
-            self._machines.delivery.send(machine, Configure(session_id, patch))
+        machine = await self._machine_of(session)
+        if session_id in machine.logs:
+            with machine.input() as core:
+                core.configure(session_id, patch)
 
     async def answer(
         self,
@@ -272,16 +261,30 @@ class Sessions:
     ) -> Approval:
         """A person's answer to a question; the first one wins."""
         approval = await self._approvals.find(who, name, session_id)
-        _, machine = await self._running(who, approval.session_id)
-        self._machines.check_room(machine)
-        decided = await self._approvals.decide(approval, confirmed, answer, who.user_id)
-        await self._lifecycle.questions.tell_answer(decided)
-        self._machines.delivery.send(
-            machine, Answer(approval.session_id, approval.request_id, confirmed, answer)
-        )
-        return decided
+        session = await self.get(who, approval.session_id)
+        machine = await self._running(session)
+        log = machine.logs[session.id]
+        shown = {"answer": answer, "answered_by": who.user_id}
+        with machine.input() as core:
+            is_first = core.answer(
+                session.id, approval.request_id, confirmed, answer, who.user_id, shown
+            )
+        if not is_first:
+            raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
+        await self._safe(log)
+        return await self._approvals.find(who, approval.id, session.id)
 
-    # --- Reading ------------------------------------------------------------------------------
+    async def _safe(self, log: SessionLog) -> None:
+        """Everything of this session up to now is committed, and its records say so."""
+        await self._log.committed(log)
+        await self._projection.settled(log.session_id)
+
+    async def _audit(self, who: Principal, session: Session, event: str, **details: Any) -> None:
+        await self._services.audit.append(
+            event, details, org_id=session.org_id, user_id=who.user_id, session_id=session.id
+        )
+
+    # Reading
 
     async def readable(self, who: Principal, session_id: str) -> SessionLog:
         """The log, if that person may see it."""

@@ -55,49 +55,59 @@ def agent_config(agent: dict[str, Any] | None, overrides: dict[str, Any]) -> dic
     return {**config, **{name: value for name, value in overrides.items() if value is not None}}
 
 
-async def build_start(store: Store, services: Services, session_id: str) -> Start | None:
-    """The `Start` of a session; None when it is closed or deleted."""
-    sessions, agents = schema.sessions, schema.agents
-    async with store.read() as connection:
-        session = (
-            (await connection.execute(select(sessions).where(sessions.c.id == session_id)))
-            .mappings()
-            .first()
-        )
-        if session is None or session["status"] != "active":
-            return None
-        agent = (
-            (await connection.execute(select(agents).where(agents.c.id == session["agent_id"])))
-            .mappings()
-            .first()
-        )
-        wanted = (agent["sub_agents"] if agent else None) or []
-        helpers = (
-            (
-                await connection.execute(
-                    select(agents.c.id, agents.c.name, agents.c.description).where(
-                        agents.c.id.in_(wanted),
-                        agents.c.org_id == session["org_id"],
-                        agents.c.user_id.in_((session["user_id"], agent and agent["user_id"])),
+class Starting:
+    """Makes a session's `Start` from the records, as they are now."""
+
+    def __init__(self, store: Store, services: Services) -> None:
+        self._store = store
+        self._services = services
+
+    async def build(self, session_id: str) -> Start | None:
+        """None for a session that is closed or deleted."""
+        sessions, agents = schema.sessions, schema.agents
+        async with self._store.read() as connection:
+            session = (
+                (await connection.execute(select(sessions).where(sessions.c.id == session_id)))
+                .mappings()
+                .first()
+            )
+            if session is None or session["status"] != "active":
+                return None
+            agent = (
+                (await connection.execute(select(agents).where(agents.c.id == session["agent_id"])))
+                .mappings()
+                .first()
+            )
+            wanted = (agent["sub_agents"] if agent else None) or []
+            helpers = (
+                (
+                    await connection.execute(
+                        select(agents.c.id, agents.c.name, agents.c.description).where(
+                            agents.c.id.in_(wanted),
+                            agents.c.org_id == session["org_id"],
+                            agents.c.user_id.in_((session["user_id"], agent and agent["user_id"])),
+                        )
                     )
                 )
+                .mappings()
+                .all()
             )
-            .mappings()
-            .all()
+        org_id, user_id = session["org_id"], session["user_id"]
+        return Start(
+            session_id=session_id,
+            runtime_type=session["runtime_type"],
+            agent_config=session["agent_config"],
+            skill_index=await self._services.skills.index_for(
+                org_id, agent["skills"] if agent else None
+            ),
+            mcp_servers=await self._services.mcp_servers.index_for(
+                org_id, user_id, agent["mcp_servers"] if agent else None
+            ),
+            sub_agents=[
+                {**helper, "description": helper["description"] or ""}
+                for helper in map(dict, helpers)
+            ],
+            session_config=session["session_config"],
+            openclaw_config=session["openclaw_config"],
+            snapshot=await self._services.snapshots.latest(session_id),
         )
-    org_id, user_id = session["org_id"], session["user_id"]
-    return Start(
-        session_id=session_id,
-        runtime_type=session["runtime_type"],
-        agent_config=session["agent_config"],
-        skill_index=await services.skills.index_for(org_id, agent["skills"] if agent else None),
-        mcp_servers=await services.mcp_servers.index_for(
-            org_id, user_id, agent["mcp_servers"] if agent else None
-        ),
-        sub_agents=[
-            {**helper, "description": helper["description"] or ""} for helper in map(dict, helpers)
-        ],
-        session_config=session["session_config"],
-        openclaw_config=session["openclaw_config"],
-        snapshot=await services.snapshots.latest(session_id),
-    )

@@ -127,9 +127,15 @@ sessions = Table(
     Column("session_config", JSON, nullable=False),
     Column("openclaw_config", JSON),
     Column("status", String(20), nullable=False),  # active | closed
-    Column("started_at", BigInteger),  # when its machine was last told to start it
     Column("remote", JSON),  # what its machine calls it, where that is not its id
     Column("left_machines", JSON),  # ids of those that it was moved away from, oldest first
+    # The projection: what the log says up to this event and this note. Null state: a session
+    # whose records were written before there were projections.
+    Column("state", LargeBinary),
+    Column("folded_id", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("folded_note", BigInteger, nullable=False, default=0, server_default="0"),
+    # closed, and its machine was not told yet
+    Column("unsettled", Boolean, nullable=False, default=False, server_default=false()),
     Column("updated_at", BigInteger, nullable=False),
     created(),
 )
@@ -146,8 +152,6 @@ turns = Table(
     Column("metadata", JSON, nullable=False),
     Column("answer", Text),
     Column("finished_at", BigInteger),
-    # we ended it, and its machine may yet send an end of its own, which is not shown
-    Column("owed", Boolean, nullable=False, default=False, server_default=false()),
     created(),
     UniqueConstraint("session_id", "client_message_id"),
 )
@@ -334,6 +338,18 @@ segments = Table(
     Column("machine_seq", BigInteger),  # the machine's number of the last event, when it counts
     Column("body", LargeBinary, nullable=False),  # one event a line, UTF-8
     sqlite_with_rowid=False,  # one B-tree instead of two: half the pages a commit writes
+)
+
+# Facts among the events that readers are not shown, each committed with the events around it.
+notes = Table(
+    "notes",
+    log,
+    Column("session_id", String(36), primary_key=True),
+    Column("number", BigInteger, primary_key=True),
+    Column("after_id", BigInteger, nullable=False),  # the event that it stands behind
+    Column("at", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # NULLs are distinct in a unique constraint, so an org's own servers need one of their own.

@@ -16,6 +16,7 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.api.app import build_app
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
+from trunkline.control.log import events
 from trunkline.control.log.segments import SqliteSegments
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
@@ -67,6 +68,13 @@ class Api:
         status, answer = await self.call(who, "POST", path, body)
         assert status == 201, answer
         return str(answer["id"])
+
+    async def ask(self, who: Principal, session_id: str, request_id: str, **fields: Any) -> None:
+        """A question of the session's machine."""
+        machine = await self.core.machines.of(await self.core.sessions.get(who, session_id))
+        line = events.make("approval_request", now_ms(), request_id=request_id, **fields)
+        self.core.machines.write(machine, machine.logs[session_id], line)
+        await self.core.log.flushed()
 
     async def schedule(self, who: Principal) -> str:
         status, answer = await self.call(who, "POST", f"/users/{who.user_id}/vm")

@@ -71,7 +71,7 @@ async def ann_evolution(api: Api) -> str:
 async def ann_approval(api: Api) -> str:
     session_id = await ann_session(api)
     ann = api.people.ann
-    await api.core.approvals.asked(session_id, ann.user_id, "q1", {"tool": "shell"})
+    await api.ask(ann, session_id, "q1", tool="shell")
     return (await api.core.approvals.page(ann))[0].id
 
 

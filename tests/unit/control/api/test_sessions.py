@@ -183,7 +183,7 @@ async def test_a_choice_of_null_is_the_agents_own(api: Api) -> None:
 
 async def test_of_many_answers_to_a_question_one_wins(api: Api) -> None:
     ann, session_id = api.people.ann, await new_session(api)
-    await api.core.approvals.asked(session_id, ann.user_id, "q1", {"tool_name": "shell"})
+    await api.ask(ann, session_id, "q1", tool_name="shell")
     _, page = await api.call(ann, "GET", "/approvals")
     approval_id = page["items"][0]["id"]
     answers = await asyncio.gather(
@@ -202,7 +202,7 @@ async def test_a_question_named_by_its_machine_needs_its_session_where_two_ask(a
     ann = api.people.ann
     one, other = await new_session(api), await new_session(api)
     for session_id in (one, other):
-        await api.core.approvals.asked(session_id, ann.user_id, "q1", {"tool_name": "shell"})
+        await api.ask(ann, session_id, "q1", tool_name="shell")
     status, answer = await api.call(ann, "POST", "/approvals/q1", {"confirmed": True})
     assert (status, answer["error"]["code"]) == (409, "AMBIGUOUS")
     for session_id in (one, other):

@@ -9,7 +9,6 @@ from trunkline.control.edges.agp.commands import (
     agent_app_of,
     cancel_of,
     checked_app,
-    needed,
     prompt_of,
 )
 from trunkline.control.machines.commands import Say
@@ -45,17 +44,6 @@ def test_hostile_attachments_are_named_within_bounds() -> None:
     notes = prompt_of(_say(attachments=wild), KNOWN, "openclaw").payload.content[1:]
     assert len(notes) == 20
     assert all("\n" not in (note.text or "") and len(note.text or "") < 700 for note in notes)
-
-
-def test_what_waits_is_no_more_than_the_prompt_needs() -> None:
-    files = [{"name": "a.png", "mime": "image/png", "base64": "A" * 1000}, {"name": "b.txt"}, 7]
-    say = _say(attachments=files, yeaft={"more": "x" * 1000})
-    kept = needed(say)
-    assert prompt_of(kept, KNOWN, "openclaw") == prompt_of(say, KNOWN, "openclaw")
-    assert kept.history == []
-    assert "AAAA" not in repr(kept)
-    assert "xxxx" not in repr(kept)
-    assert needed(kept) == kept
 
 
 @pytest.mark.parametrize(

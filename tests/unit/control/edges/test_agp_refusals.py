@@ -10,7 +10,6 @@ from sqlalchemy import event
 from trunkline.control.access.first_start import first_user
 from trunkline.control.core import Core
 from trunkline.control.edges.agp.refusals import AgpRefusals
-from trunkline.control.machines.machine import Machine
 from trunkline.control.settings import Settings
 
 
@@ -24,7 +23,8 @@ async def core(tmp_path: Path) -> AsyncIterator[Core]:
 async def _asked(core: Core, name: str) -> list[str]:
     """What the database is asked because of that name."""
     who = await first_user(core.store, core.clock)
-    machine = Machine("machine", who.user_id, who.org_id, "agp")
+    known, _ = await core.machine_secrets.issue_device(who.user_id, "phone", [])
+    machine = await core.machines.get(known.machine_id)
     statements: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_more: object) -> None:

@@ -72,7 +72,7 @@ async def test_a_conversation_that_is_nobodys_is_refused(here: World, kind: str)
 
 async def test_a_status_is_told_to_whoever_watches_machines(here: World) -> None:
     seen: list[object] = []
-    here.core.machines.watchers.append(lambda machine: seen.append(dict(machine.health)))
+    here.core.machines.watch(lambda machine: seen.append(dict(machine.health)))
     here.line.hear({"type": "agent_status", "state": "busy", "load": 0.5})
     here.line.hear({"type": "agent_status", "state": "busy", "load": 0.5})
     base = {"name": "builder", "workDir": "/srv/project"}
@@ -200,8 +200,7 @@ async def test_more_messages_than_may_wait_are_refused_with_a_reason(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = await here.turn()
-    assert here.line.agent is not None
-    monkeypatch.setattr(here.line.agent.prompts, "_waiting_max", 1)
+    monkeypatch.setattr(limits, "SESSION_PROMPTS_MAX", 1)
     await here.say(session, "waits")
     await here.say(session, "too much")
 

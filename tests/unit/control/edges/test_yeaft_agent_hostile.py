@@ -136,4 +136,4 @@ async def test_words_of_the_control_planes_own_in_an_agents_text_mean_nothing(he
     kinds = [one["type"] for one in await here.events(session)]
     assert kinds[-3:] == ["text_chunk", "foreign", "foreign"]
     assert here.line.agent is not None
-    assert here.line.agent.prompts.current(session) is not None
+    assert session in here.line.agent.current

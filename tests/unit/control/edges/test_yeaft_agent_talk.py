@@ -10,7 +10,7 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import MemoryLine, World, world
 from trunkline import limits
-from trunkline.control.machines.commands import Cancel, Forward
+from trunkline.control.machines.commands import Forward
 from trunkline.control.sessions.records import NewSession
 
 Json = dict[str, Any]
@@ -79,12 +79,8 @@ async def test_a_turn_that_the_agent_says_it_is_at_does_not_end(here: World) -> 
 # --- The next line --------------------------------------------------------------------------------
 
 
-async def test_a_message_whose_record_was_not_written_is_said_again(here: World) -> None:
-    """The line broke between the sending and its record."""
+async def test_a_message_that_nothing_was_heard_of_is_said_again(here: World) -> None:
     session = await here.turn()
-    assert here.line.agent is not None
-    machine = here.line.agent.machine
-    machine.turns_unrecorded |= machine.turns_sent
     back = await here.again()
     back.hear({"type": "agent_sync_complete"})
     await back.until("resume_conversation")
@@ -135,7 +131,8 @@ async def test_a_conversation_that_the_agent_lists_is_not_resumed(here: World) -
 
 async def test_a_cancel_is_told_again_on_the_next_line(here: World) -> None:
     session = await here.turn()
-    here.line.deliver(Cancel(session, "user"))
+    await here.core.sessions.cancel(here.who, session, "user")
+    await here.line.until("cancel_execution")
     back = await here.again()
     back.hear({"type": "agent_sync_complete"})
     await back.until("cancel_execution")
@@ -150,14 +147,12 @@ async def test_messages_that_pass_do_not_overtake_those_that_wait(here: World) -
     back.hear({"type": "agent_sync_complete"})
     await here.say(session, "one")
     await back.until("resume_conversation")
-    here.core.machines.delivery.send(machine, Forward(session, "yeaft", before))
+    with machine.input() as core:
+        core.forward(Forward(session, "yeaft", before))
     await here.say(session, "two")
-    here.core.machines.delivery.send(machine, Forward(session, "yeaft", behind))
-
-    async def waiting() -> int:
-        return len(machine.outbox)
-
-    await eventually(waiting, lambda count: count == 0)
+    with machine.input() as core:
+        core.forward(Forward(session, "yeaft", behind))
+    await here.core.log.flushed()
     assert "custom" not in kinds(back)
     back.hear({"type": "session_ready", "conversationId": session})
     told = [json.loads(text) for text in back.texts if "custom" in text or "send_message" in text]

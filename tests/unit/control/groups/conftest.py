@@ -19,7 +19,8 @@ from trunkline.control.groups.records import NewGroup
 from trunkline.control.log.segments import SqliteSegments
 from trunkline.control.machines.commands import Command, Say
 from trunkline.control.machines.machine import Machine
-from trunkline.control.sessions.sessions import NewMessage, NewSession
+from trunkline.control.machines.traits import Traits
+from trunkline.control.sessions.records import NewMessage, NewSession
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
 from trunkline.wire.events import line
@@ -31,15 +32,13 @@ class KeptLine:
     """A machine's line that goes nowhere."""
 
     capabilities: frozenset[str] = frozenset()
+    traits = Traits(starts=False, names_ends=True, is_introduced=False)
 
     def __init__(self) -> None:
         self.told: list[Command] = []
 
     def deliver(self, command: Command) -> None:
         self.told.append(command)
-
-    def withdraw(self, turn_id: str) -> bool:
-        return False
 
     def acknowledge(self, acked: dict[str, int]) -> None: ...
 
@@ -73,7 +72,7 @@ class Stage:
 
     def does(self, say: Say, kind: str, **fields: Any) -> None:
         log = self.machine.logs[say.session_id]
-        self.core.lifecycle.write(self.machine, log, line(kind, turn_id=say.turn_id, **fields))
+        self.core.machines.write(self.machine, log, line(kind, turn_id=say.turn_id, **fields))
 
     async def events(self) -> list[Json]:
         found = await self.core.sessions.events(self.who, self.session_id, 0, 10_000)
@@ -107,8 +106,6 @@ def groups_of(core: Core, cancel_grace_s: float) -> Groups:
         core.records.users,
         core.sessions,
         core.machines,
-        core.lifecycle,
-        core.recovery,
         core.turns,
         core.approvals,
         core.log,
@@ -126,9 +123,9 @@ async def stage(core: Core) -> AsyncIterator[Stage]:
     known, _ = await core.machine_secrets.issue_device(who.user_id, "phone", [])
     machine = await core.machines.get(known.machine_id)
     kept = KeptLine()
-    machine.running = set()
     core.machines.attach(machine, kept, fresh=False)
-    core.machines.delivery.resumed(machine, kept)
+    with machine.input() as machine_core:
+        machine_core.resumed()
     stage = await furnish(Stage(core, who, machine, kept), core.groups)
     yield stage
     await stage.core.settle(5)
@@ -149,12 +146,12 @@ async def restarted(stage: Stage, keys: Keys) -> Stage:
     old = stage.core
     await old.settle(5)
     core = Core(old.settings, old.store, old.segments, keys, "admin")
-    await core.recovery.recover()
+    await core.recover()
     await core.groups.start()
     machine = await core.machines.get(stage.machine.id)
     kept = KeptLine()
-    machine.running = set(machine.logs)
     core.machines.attach(machine, kept, fresh=False)
-    core.machines.delivery.resumed(machine, kept)
+    with machine.input() as machine_core:
+        machine_core.resumed()
     stage.core, stage.machine, stage.line = core, machine, kept
     return stage

@@ -16,7 +16,7 @@ from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
 from trunkline.control.machines.commands import Answer, Cancel, Say, Stop
 from trunkline.control.sessions.approvals import Approval
-from trunkline.control.sessions.sessions import NewMessage, NewSession, Session
+from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.store import schema
 
 
@@ -116,21 +116,12 @@ async def test_an_answer_that_a_crash_kept_from_its_machine_is_passed_on(
         return [one for one in found if one.session_id == stage.session_id]
 
     approval = (await eventually(asked))[0]
-    await stage.core.approvals.decide(approval, True, "sure", stage.who.user_id)
+    await stage.core.sessions.answer(stage.who, approval.id, True, "sure", stage.session_id)
     stage = await restarted(stage, keys)
     answer = await stage.line.until(Answer)
     assert (answer.request_id, answer.confirmed, answer.answer) == ("q1", True, "sure")
     stage.does(say, "execution_complete", content="done")
     assert (await stage.end(turn))["content"] == "alice: done"
-
-
-async def test_an_end_that_only_the_record_knows_ends_the_turn(stage: Stage, keys: Keys) -> None:
-    """A crash came between the turn's record and its line in the log."""
-    turn = await stage.say("hello")
-    say = await stage.line.until(Say)
-    await stage.core.turns.finish(say.turn_id, "completed", "hi from the record")
-    stage = await restarted(stage, keys)
-    assert (await stage.end(turn))["content"] == "alice: hi from the record"
 
 
 async def test_a_turn_whose_beginning_is_out_of_reach_ends_with_an_error(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.control.log.gated import GatedStore
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.log import log as log_module
@@ -27,38 +28,6 @@ class Collector:
 
     def resync(self) -> None:
         self.resyncs += 1
-
-
-class GatedStore:
-    """A store whose commits wait until the test lets them through, and may fail."""
-
-    def __init__(self) -> None:
-        self.committed: list[Segment] = []
-        self.calls = 0
-        self.gate = asyncio.Semaphore(0)
-        self.failures = 0
-        self.called = asyncio.Event()
-
-    async def append(self, segments: list[Segment], *, again: bool = False) -> None:
-        self.calls += 1
-        self.called.set()
-        await self.gate.acquire()
-        if self.failures:
-            self.failures -= 1
-            raise OSError("disk full")
-        self.committed += segments
-
-    async def heads(self, session_ids: list[str]) -> dict[str, Head]:
-        return {}
-
-    async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        return []
-
-    async def delete(self, session_id: str) -> None:
-        return
-
-    async def close(self) -> None:
-        return
 
 
 @pytest.fixture
@@ -111,7 +80,7 @@ async def test_a_failing_disk_delays_events_and_loses_none(
     store.failures = 3
     log = Log(store, now_ms)
     stalls: list[bool] = []
-    log.on_stall = stalls.append
+    log.watch_stalls(stalls.append)
     session = await log.open("s1")
     reader = Collector()
     await log.follow(session, reader, 0)

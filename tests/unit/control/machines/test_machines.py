@@ -1,5 +1,7 @@
 """The router's records: what the end of a line may write, and what it may not."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -7,25 +9,25 @@ from sqlalchemy import select, update
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import add_org, add_user
-from trunkline.control.log.log import Log
+from trunkline.control.access.keys import Keys
+from trunkline.control.core import Core
 from trunkline.control.log.segments import SqliteSegments
 from trunkline.control.machines.commands import Command
-from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.traits import KINDS
 from trunkline.control.machines.vm_records import VmRecords
+from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
-from trunkline.control.tasks import Tasks
 
 
 class QuietLine:
     """A line on which nothing happens."""
 
     capabilities: frozenset[str] = frozenset()
+    traits = KINDS["vm"]
 
     def deliver(self, command: Command) -> None: ...
-    def withdraw(self, turn_id: str) -> bool:
-        return False
-
     def acknowledge(self, acked: dict[str, int]) -> None: ...
     def pause(self, paused: bool) -> None: ...
     def close(self, code: int, reason: str) -> None: ...
@@ -38,41 +40,62 @@ async def state_of(store: Store, machine_id: str) -> str:
     return str(found)
 
 
+@asynccontextmanager
+async def one_machine(
+    store: Store, clock: FakeClock, keys: Keys, folder: Path
+) -> AsyncIterator[tuple[Core, Machine]]:
+    ann = await add_user(store, await add_org(store, "Acme"), "Ann")
+    segments = await SqliteSegments.open(folder / "log.db")
+    core = Core(Settings(data=str(folder)), store, segments, keys, "admin", clock)
+    added = await VmRecords(store, clock).add(ann.user_id, "manual", "vm")
+    yield core, await core.machines.get(added)
+    await core.settle(5)
+    await core.services.close()
+    await segments.close()
+
+
 @pytest.mark.parametrize("state", ["terminated", "failed"])
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_the_end_of_its_line_does_not_bring_back_a_machine_that_was_given_up(
-    store: Store, clock: FakeClock, tmp_path: Path, state: str, is_told: bool
+    store: Store, clock: FakeClock, keys: Keys, tmp_path: Path, state: str, is_told: bool
 ) -> None:
     """Its line may end between the record and the moment when the router hears of it."""
-    ann = await add_user(store, await add_org(store, "Acme"), "Ann")
-    tasks, segments = Tasks(), await SqliteSegments.open(tmp_path / "log.db")
-    machines = Machines(store, Log(segments, clock), clock, away_s=60, tasks=tasks)
-    machine = await machines.get(await VmRecords(store, clock).add(ann.user_id, "manual", "vm"))
-    line = QuietLine()
-    machines.attach(machine, line, fresh=True)
-    await tasks.settle(15)
-    assert await state_of(store, machine.id) == "online"
-    async with store.write() as connection:
-        await connection.execute(update(schema.machines).values(state=state))
-    if is_told:
-        machines._end(machine.id, state, "CODE", "given up")
-    await machines.save_all()
-    machines.detach(machine, line)
-    await tasks.settle(15)
-    assert await state_of(store, machine.id) == state
-    await segments.close()
+    async with one_machine(store, clock, keys, tmp_path) as (core, machine):
+        machines, line = core.machines, QuietLine()
+        machines.attach(machine, line, fresh=True)
+        await core.tasks.done()
+        assert await state_of(store, machine.id) == "online"
+        async with store.write() as connection:
+            await connection.execute(update(schema.machines).values(state=state))
+        if is_told and state == "failed":
+            machines.failed(machine.id, "given up")
+        elif is_told:
+            machines.terminated(machine.id)
+        await machines.save_all()
+        machines.detach(machine, line)
+        await core.tasks.done()
+        assert await state_of(store, machine.id) == state
 
 
 async def test_the_end_of_its_line_makes_a_machine_offline(
-    sqlite_store: Store, clock: FakeClock, tmp_path: Path
+    sqlite_store: Store, clock: FakeClock, keys: Keys, tmp_path: Path
 ) -> None:
-    ann = await add_user(sqlite_store, await add_org(sqlite_store, "Acme"), "Ann")
-    tasks, segments = Tasks(), await SqliteSegments.open(tmp_path / "log.db")
-    machines = Machines(sqlite_store, Log(segments, clock), clock, away_s=60, tasks=tasks)
-    added = await VmRecords(sqlite_store, clock).add(ann.user_id, "manual", "vm")
-    machine, line = await machines.get(added), QuietLine()
-    machines.attach(machine, line, fresh=True)
-    machines.detach(machine, line)
-    await tasks.settle(15)
-    assert await state_of(sqlite_store, machine.id) == "offline"
-    await segments.close()
+    async with one_machine(sqlite_store, clock, keys, tmp_path) as (core, machine):
+        line = QuietLine()
+        core.machines.attach(machine, line, fresh=True)
+        core.machines.detach(machine, line)
+        await core.tasks.done()
+        assert await state_of(sqlite_store, machine.id) == "offline"
+
+
+async def test_the_end_of_a_line_that_was_replaced_is_not_the_machines(
+    sqlite_store: Store, clock: FakeClock, keys: Keys, tmp_path: Path
+) -> None:
+    async with one_machine(sqlite_store, clock, keys, tmp_path) as (core, machine):
+        older, newer = QuietLine(), QuietLine()
+        core.machines.attach(machine, older, fresh=True)
+        core.machines.attach(machine, newer, fresh=True)
+        core.machines.detach(machine, older)
+        await core.tasks.done()
+        assert core.machines.is_online(machine.id)
+        assert await state_of(sqlite_store, machine.id) == "online"

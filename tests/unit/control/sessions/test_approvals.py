@@ -6,10 +6,14 @@ import pytest
 from sqlalchemy import insert
 
 from tests.unit.control.conftest import FakeClock
+from tests.unit.control.log.gated import GatedStore
 from tests.unit.control.people import People
 from trunkline.control.ids import new_id
+from trunkline.control.log.log import Log
 from trunkline.control.sessions.approvals import Approvals
-from trunkline.control.sessions.recording import Recording
+from trunkline.control.sessions.projection import Position, Projection, Step
+from trunkline.control.sessions.rows import SqlRows, approval_id
+from trunkline.control.sessions.state import Asked, Change, Resolved, SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
@@ -22,7 +26,9 @@ class Desk:
 
     def __init__(self, store: Store, clock: FakeClock, people: People) -> None:
         self.ann = people.ann
-        self.approvals = Approvals(store, clock, Recording(Tasks()))
+        self._log = Log(GatedStore(), clock)
+        self._rows = SqlRows(store)
+        self.approvals = Approvals(store, Projection(self._rows, self._log, Tasks()))
         self._store = store
         self._clock = clock
 
@@ -67,8 +73,16 @@ class Desk:
         return session_id
 
     async def ask(self, session_id: str, name: str, request: Json | None = None) -> str:
-        asked = await self.approvals.asked(session_id, self.ann.user_id, name, request or {})
-        return asked.id
+        await self._write(session_id, Asked(name, request or {}))
+        return approval_id(session_id, name, self._clock())
+
+    async def resolve(self, session_id: str, name: str) -> None:
+        await self._write(session_id, Resolved(name, is_confirmed=False))
+
+    async def _write(self, session_id: str, change: Change) -> None:
+        self._clock.advance(0.001)
+        state = SessionState(None).encode()
+        await self._rows.write([Step(session_id, Position(), self._clock(), [change], state)])
 
     async def listed(self, state: str | None = "pending") -> list[str]:
         return [one.id for one in await self.approvals.page(self.ann, state, members=False)]
@@ -94,9 +108,9 @@ async def test_what_waits_is_listed_even_if_the_groups_copy_is_settled(desk: Des
     group, member = await desk.seat()
     own = await desk.ask(member, "q")
     copy = await desk.ask(group, "1.q", {"group": {"session_id": member, "request_id": "q"}})
-    await desk.approvals.resolved(group, "1.q", False)
+    await desk.resolve(group, "1.q")
     assert await desk.listed() == [own]
-    await desk.approvals.resolved(member, "q", False)
+    await desk.resolve(member, "q")
     assert await desk.listed() == []
     assert await desk.listed(None) == [copy]
 

@@ -83,5 +83,6 @@ def _end_old_line(core: Core, machine_id: str) -> None:
     """The old token is worth nothing any more; a device that was given up is expected again."""
     core.machines.close(machine_id, CloseCode.REFUSED, "the device has a new token")
     machine = core.machines.find(machine_id)
-    if machine is not None and machine.state in ("failed", "terminated"):
-        machine.state = "pending"
+    if machine is not None:
+        with machine.input() as live:
+            live.revive()

@@ -15,7 +15,7 @@ from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.sessions.approvals import Approval
-from trunkline.control.sessions.sessions import NewMessage, NewSession, Session
+from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.sessions.turns import Turn
 
 routes = Routes("sessions")
@@ -109,7 +109,7 @@ async def change_session(
     if body.title is UNSET and body.machine_id is UNSET:
         raise InvalidRequest("nothing to change")
     if body.machine_id is not UNSET:
-        await core.moves.move(who, session_id, body.machine_id)
+        await core.sessions.move(who, session_id, body.machine_id)
     if body.title is not UNSET:
         await core.sessions.rename(who, session_id, body.title)
     return await core.sessions.get(who, session_id)

@@ -13,13 +13,6 @@ DEFAULT_APP = "openclaw"
 _OPENCLAW = "openclaw"
 
 
-def needed(say: Say) -> Say:
-    """What a prompt is made of. The rest, history and files, AGP has no place for: it would only
-    take memory while the message waits."""
-    attached = {"attachments": _attached(say.metadata)}
-    return Say(say.session_id, say.turn_id, say.message, [], attached)
-
-
 def prompt_of(say: Say, known: Known, agent_app: str) -> Prompt:
     """A user's message; sent again it has the same id."""
     return Prompt(

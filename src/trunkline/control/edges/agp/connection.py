@@ -15,6 +15,7 @@ from trunkline import limits
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
 from trunkline.control.machines.commands import Command
+from trunkline.control.machines.traits import KINDS
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import Answer, Downlink, Ping, Pong, Update, Uplink
@@ -32,6 +33,7 @@ class AgpLine(Socket):
     """One WebSocket of one device."""
 
     capabilities: frozenset[str] = frozenset()
+    traits = KINDS["agp"]
 
     def __init__(self, host: "AgpHost", device: AgpDevice) -> None:
         super().__init__(
@@ -121,10 +123,6 @@ class AgpLine(Socket):
 
     def deliver(self, command: Command) -> None:
         self.device.deliver(command)
-
-    def withdraw(self, turn_id: str) -> bool:
-        """One that waits behind another was not sent yet."""
-        return self.device.withdraw(turn_id)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         """AGP has no numbers to acknowledge."""

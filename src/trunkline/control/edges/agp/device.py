@@ -15,12 +15,9 @@ from trunkline.control.edges.agp.commands import (
     agent_app_of,
     cancel_of,
     checked_app,
-    needed,
     prompt_of,
 )
 from trunkline.control.edges.agp.work import AtWork
-from trunkline.control.edges.prompts import Prompts
-from trunkline.control.errors import LimitReached
 from trunkline.control.machines.commands import Cancel, Command, Configure, Say, Start, Stop
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
@@ -28,7 +25,7 @@ from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp import plain
 from trunkline.wire.agp.messages import Answer, Downlink, Update
 from trunkline.wire.agp.repeats import Repeats
-from trunkline.wire.agp.translate import Logged, to_events
+from trunkline.wire.agp.translate import Inward, Logged, to_events
 
 DEVICE_SILENT = "DEVICE_SILENT"
 
@@ -54,11 +51,10 @@ class AgpDevice:
         self._logs = machine.logs
         self._append = core.log.append
         self._clock = core.clock
-        self._has_ended = machine.ends.has_ended
-        self._ended = machine.ends.ended
         self._on_foreign = on_foreign
         """Told of a kind and an id that are not this device's to name."""
-        self._prompts = Prompts()
+        self._current: dict[str, str] = {}
+        """The turn that each session is at."""
         self._at_work = AtWork(known)
         self._work = self._at_work.by_session
         self._by_part, self._part_at = self._at_work.by_part, self._at_work.place
@@ -74,23 +70,21 @@ class AgpDevice:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is at work and nothing waits: what else is known here is in the records too."""
-        return self._prompts.is_empty
+        """Nothing is at work: what else is known here is in the log too."""
+        return not self._current
 
-    # --- After a restart --------------------------------------------------------------------------
+    def _has_ended(self, session_id: str, turn_id: str) -> bool:
+        return self.machine.core.has_ended(session_id, turn_id)
 
-    def restore(self, say: Say) -> None:
-        """An open turn of the records; in the order in which they were said."""
-        try:
-            if self._prompts.add(needed(say)) is not None:
-                work = self._at_work.begin(say.session_id, say.turn_id)
-                work.is_whole = False  # until its start is found
-        except LimitReached:
-            pass  # it is delivered again, and ends then
+    # After a restart
 
-    def restore_owed(self, session_id: str, turn_id: str, app: str | None) -> None:
+    def restore(self, session_id: str, turn_id: str) -> None:
+        """A turn that the device was told of."""
+        self._current[session_id] = turn_id
+        self._begin(session_id, turn_id).is_whole = False  # until its start is found
+
+    def restore_late(self, session_id: str, turn_id: str, app: str | None) -> None:
         """A turn that ended here, and whose end the device has not said: it may be at it still."""
-        self.machine.ends.close(session_id, turn_id)  # also where the session is closed
         self._note_cancel(session_id, turn_id, app or self._default_app)
 
     def recall(self, session_id: str, event: Logged) -> None:
@@ -101,21 +95,25 @@ class AgpDevice:
     def recall_whole(self, session_id: str, turn_id: str | None = None) -> None:
         self._at_work.recall_whole(session_id, turn_id)
 
-    # --- Up: what the device says -----------------------------------------------------------------
+    def _begin(self, session_id: str, turn_id: str) -> Inward:
+        open_turns = self.machine.core.sessions[session_id].session.state.turns
+        return self._at_work.begin(session_id, turn_id, open_turns)
+
+    # Up: what the device says
 
     def texts(self, texts: list[str], start: int) -> int:
         """Pieces of text in their usual form, from `start` on, straight into the log: one tight
         loop. Where the first message stands that is anything else; the end, if there is none."""
         by_part, part_at, text_at = self._by_part, self._part_at, self._text_at
-        logs, ended, is_new, to_line = self._logs, self._ended, self._is_new, plain.to_line
+        logs, is_new, to_line = self._logs, self._is_new, plain.to_line
         for at in range(start, len(texts)):
             text = texts[at]
             found = by_part.get(text[part_at])
             if found is None:
                 return at
-            session_id, work = found
+            session_id, work, open_turns = found
             log = logs.get(session_id)
-            if log is None or work.turn_id in ended:
+            if log is None or work.turn_id not in open_turns:
                 return at
             line = to_line(work, text, text_at, is_new)
             if line is None:
@@ -139,7 +137,7 @@ class AgpDevice:
             or work.turn_id != turn_id
             or message.guid != known.guid
             or message.user_id != known.user_id
-            or self._has_ended(turn_id)
+            or self._has_ended(session_id, turn_id)
         ):
             return self._is_past(message)
         if message.msg_id not in self._repeats:
@@ -159,18 +157,16 @@ class AgpDevice:
             or log is None
             or work.turn_id != message.payload.prompt_id
             or self._is_anothers(message)
-            or self._has_ended(work.turn_id)
+            or self._has_ended(session_id, work.turn_id)
         ):
             if self._is_past(message):
                 self._late(session_id, message.payload.prompt_id)
         elif self._repeats.is_new(message.msg_id):
             for line in to_events(work, message, self._clock()):
-                self._core.lifecycle.write(self.machine, log, line)
-            current = self._prompts.current(session_id)
-            if current is not None:
-                self._cancels.pop(current.turn_id, None)
-                self._owes_nothing(session_id)
-                self._go_on(current)
+                self._core.machines.write(self.machine, log, line)
+            self._cancels.pop(work.turn_id, None)
+            self._settle_all(session_id)
+            self._forget(session_id, work.turn_id)
 
     def _is_anothers(self, message: Update | Answer) -> bool:
         known = self.known
@@ -183,7 +179,9 @@ class AgpDevice:
             kind, name = "device", message.guid
             if name == self.known.guid:
                 kind, name = "user", message.user_id
-        elif self._has_ended(payload.prompt_id):
+        elif payload.prompt_id in self._cancels or self.machine.core.is_past(
+            payload.session_id, payload.prompt_id
+        ):
             return True
         elif payload.session_id not in self._logs:
             kind, name = "session", payload.session_id
@@ -192,7 +190,7 @@ class AgpDevice:
         self._on_foreign(kind, name)
         return False
 
-    # --- Down: what it is told --------------------------------------------------------------------
+    # Down: what it is told
 
     def deliver(self, command: Command) -> None:
         """What AGP has no words for (`Answer`, `Forward`, most of `Configure`) is left out."""
@@ -207,14 +205,11 @@ class AgpDevice:
                 if "agent_app" in command.patch:
                     self._choose(command.session_id, checked_app(command.patch["agent_app"]))
             case Say():
-                self._say(needed(command))
+                self._say(command)
             case Cancel():
                 self._cancel(command.session_id)
             case Stop():
                 self._stop(command.session_id)
-
-    def withdraw(self, turn_id: str) -> bool:
-        return self._prompts.withdraw(turn_id)
 
     def resumed(self) -> None:
         """A line is up again: what the device was told to end may not have reached it."""
@@ -223,37 +218,33 @@ class AgpDevice:
             self._tell(cancel)
 
     def known_turns(self) -> list[str]:
-        """Turns that need not be delivered again: the device has spoken of them, or they wait."""
-        return self._at_work.heard() + [say.turn_id for say in self._prompts.waiting()]
+        """Turns that need not be told again: the device has spoken of them."""
+        return self._at_work.heard()
 
     def sweep(self) -> None:
-        """Once a second: turns that have ended here, cancels that were not heeded, turns that the
-        device has lost, and sessions that were stopped."""
+        """Once a second: turns that have ended here, cancels that were not heeded, and turns that
+        the device has lost."""
         now = self.now()
-        for say in self._prompts.at_work():
-            if self._is_over(say):
-                self._leave(say)
-            elif self._grace.get(say.turn_id, now) < now:
-                self._end(say, "cancelled", owed=True, cancelled=True)
-            elif self._is_lost(say, now):
+        for session_id, turn_id in list(self._current.items()):
+            if self._has_ended(session_id, turn_id):
+                self._leave(session_id, turn_id)
+            elif self._grace.get(turn_id, now) < now:
+                self._end(session_id, turn_id, "execution_complete", cancelled=True)
+            elif self._is_lost(session_id, turn_id, now):
                 why = f"the device said nothing of this turn for {limits.AGP_TURN_SILENCE_S:.0f} s"
-                self._end(say, "failed", owed=True, error=why, code=DEVICE_SILENT)
-        for session_id in list(self.machine.stopping):
-            self._core.machines.release(self.machine, session_id)
+                self._end(session_id, turn_id, "execution_error", error=why, code=DEVICE_SILENT)
 
-    def _is_lost(self, say: Say, now: float) -> bool:
+    def _is_lost(self, session_id: str, turn_id: str, now: float) -> bool:
         """An app that was restarted may never speak of its turn again, and others wait."""
         if self.line is None or self._core.log.is_stalled:
             # How long it may be away is another question; or it is we who do not listen.
-            self._silent.pop(say.turn_id, None)
+            self._silent.pop(turn_id, None)
             return False
-        work = self._work.get(say.session_id)
-        if work is None:
-            return False  # it is on its way
+        work = self._work[session_id]
         if work.has_news:
             work.has_news = False
-            self._silent[say.turn_id] = now
-        since = self._silent.setdefault(say.turn_id, now)
+            self._silent[turn_id] = now
+        since = self._silent.setdefault(turn_id, now)
         return now - since > limits.AGP_TURN_SILENCE_S
 
     def _choose(self, session_id: str, app: str | None) -> None:
@@ -263,105 +254,78 @@ class AgpDevice:
             self.apps.pop(session_id, None)
 
     def _say(self, say: Say) -> None:
-        try:
-            now = self._prompts.add(say)
-        except LimitReached as error:
-            self._end(say, "failed", error=error.message, code=error.code)
-            return
-        if now is not None and now.turn_id not in self._grace:
-            work = self._at_work.begin(now.session_id, now.turn_id)
-            if not work.heard:  # else the device has it, as it has shown
-                self._tell_prompt(now)
+        session_id, turn_id = say.session_id, say.turn_id
+        before = self._current.get(session_id)
+        if before not in (None, turn_id):
+            self._leave(session_id, str(before))
+        self._current[session_id] = turn_id
+        work = self._begin(session_id, turn_id)
+        if not work.heard and turn_id not in self._grace:
+            self._tell(prompt_of(say, self.known, self._app(session_id)))
 
     def _cancel(self, session_id: str) -> None:
-        for say in list(self._prompts.waiting(session_id)):
-            self._prompts.withdraw(say.turn_id)
-            self._end(say, "cancelled", cancelled=True)
-        current = self._prompts.current(session_id)
-        if current is not None and not self._is_over(current):
-            grace = self.now() + limits.MACHINE_CANCEL_GRACE_S
-            self._grace.setdefault(current.turn_id, grace)
-            self._tell_cancel(current)
+        turn_id = self._current.get(session_id)
+        if turn_id is not None and not self._has_ended(session_id, turn_id):
+            self._grace.setdefault(turn_id, self.now() + limits.MACHINE_CANCEL_GRACE_S)
+            self._tell_cancel(session_id, turn_id)
 
     def _stop(self, session_id: str) -> None:
-        dropped = self._prompts.drop(session_id)
-        for current in dropped[:1]:
-            self._forget(current)
-            self._tell_cancel(current)
-        for unsent in dropped[1:]:
-            self._pay(session_id, unsent.turn_id)
+        turn_id = self._current.get(session_id)
+        if turn_id is not None:
+            self._leave(session_id, turn_id)
         self.apps.pop(session_id, None)
+        with self.machine.input() as core:
+            core.stopped(session_id)
 
-    # --- From one prompt to the next --------------------------------------------------------------
+    # From one prompt to the next
 
-    def _is_over(self, say: Say) -> bool:
-        return self._has_ended(say.turn_id) or say.session_id not in self._logs
-
-    def _leave(self, say: Say) -> None:
+    def _leave(self, session_id: str, turn_id: str) -> None:
         """A turn at work has ended here: the device may still be busy with it."""
-        if say.session_id not in self._work:
-            self._pay(say.session_id, say.turn_id)
-        elif say.turn_id not in self._cancels:
-            self._tell_cancel(say)
-        self._go_on(say)
+        if turn_id not in self._cancels:
+            self._tell_cancel(session_id, turn_id)
+        self._forget(session_id, turn_id)
 
-    def _go_on(self, ended: Say) -> None:
-        """The next prompt of the session that is not over too."""
-        session_id = ended.session_id
-        self._forget(ended)
-        following = self._prompts.ended(session_id, ended.turn_id)
-        while following is not None and self._is_over(following):
-            self._pay(session_id, following.turn_id)
-            following = self._prompts.ended(session_id, following.turn_id)
-        if following is not None and self.line is not None:  # else it goes out on the next one
-            self._at_work.begin(session_id, following.turn_id)
-            self._tell_prompt(following)
+    def _forget(self, session_id: str, turn_id: str) -> None:
+        if self._current.get(session_id) == turn_id:
+            del self._current[session_id]
+        self._at_work.drop(session_id)
+        self._grace.pop(turn_id, None)
+        self._silent.pop(turn_id, None)
 
-    def _forget(self, say: Say) -> None:
-        self._at_work.drop(say.session_id)
-        self._grace.pop(say.turn_id, None)
-        self._silent.pop(say.turn_id, None)
+    # Turns that end here
 
-    # --- Turns that end here ----------------------------------------------------------------------
-
-    def _end(self, say: Say, state: str, *, owed: bool = False, **fields: Any) -> None:
-        """`owed`: the device has it, and may yet say its end."""
-        work = self._core.lifecycle.finish(
-            self.machine, say.session_id, state, say.turn_id, owed=owed, **fields
-        )
-        self._core.tasks.spawn(work, "prompt ended here")
+    def _end(self, session_id: str, turn_id: str, kind: str, **fields: Any) -> None:
+        """The device has it, and may yet say its end."""
+        with self.machine.input() as core:
+            core.finish(session_id, turn_id, kind, is_late=True, **fields)
 
     def _late(self, session_id: str, turn_id: str) -> None:
         """The device has said the end of a turn that ended here: it is not at it any more."""
-        current = self._prompts.current(session_id)
-        is_current = current is not None and current.turn_id == turn_id
-        if self._cancels.pop(turn_id, None) is not None or is_current:
-            self._pay(session_id, turn_id)
-        if current is not None and is_current:
-            self._go_on(current)
+        self._cancels.pop(turn_id, None)
+        self._settled(session_id, turn_id)
+        if self._current.get(session_id) == turn_id:
+            self._forget(session_id, turn_id)
 
-    def _owes_nothing(self, session_id: str) -> None:
+    def _settle_all(self, session_id: str) -> None:
         """It has answered a prompt of this session: it is at no earlier one either."""
         for turn_id, cancel in list(self._cancels.items()):
             if cancel.payload.session_id == session_id:
                 del self._cancels[turn_id]
-                self._pay(session_id, turn_id)
+                self._settled(session_id, turn_id)
 
-    def _pay(self, session_id: str, turn_id: str) -> None:
-        """No end is owed of this turn: it has come, or the device never had the prompt."""
-        self._core.recording.add(self.machine, session_id, self._core.turns.paid(turn_id))
+    def _settled(self, session_id: str, turn_id: str) -> None:
+        """No late terminal event of this turn is expected: it has come."""
+        with self.machine.input() as core:
+            core.settled(session_id, turn_id)
 
-    # --- Words ------------------------------------------------------------------------------------
+    # Words
 
     def _tell(self, message: Downlink) -> None:
         if self.line is not None:
             self.line.tell(message)
 
-    def _tell_prompt(self, say: Say) -> None:
-        self._tell(prompt_of(say, self.known, self._app(say.session_id)))
-
-    def _tell_cancel(self, say: Say) -> None:
-        self._tell(self._note_cancel(say.session_id, say.turn_id, self._app(say.session_id)))
+    def _tell_cancel(self, session_id: str, turn_id: str) -> None:
+        self._tell(self._note_cancel(session_id, turn_id, self._app(session_id)))
 
     def _note_cancel(self, session_id: str, turn_id: str, app: str) -> agp.Cancel:
         cancel = self._cancels[turn_id] = cancel_of(session_id, turn_id, self.known, app)

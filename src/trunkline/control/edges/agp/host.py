@@ -20,14 +20,12 @@ from trunkline.control.edges.agp.handshake import Asked, check_url, read_query
 from trunkline.control.edges.agp.records import AgpRecords
 from trunkline.control.edges.agp.refusals import AgpRefusals
 from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
-from trunkline.control.machines.commands import Start
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
+from trunkline.control.machines.telling import ENDED
 from trunkline.wire.agp.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
-
-_ENDED = ("failed", "terminated")
 
 
 class AgpHost:
@@ -87,7 +85,7 @@ class AgpHost:
             machine = await self._core.machines.get(known.machine_id)
             device = self._devices.get(machine.id) or await self._load(machine, known)
             apps = await self._records.apps(machine)  # they may have changed while it was away
-        if machine.state in _ENDED:
+        if machine.core.state in ENDED:
             raise Unauthorized("this device was given up")
         # Nothing waits from here until the line is attached. Meanwhile another connection may have
         # loaded the device too, or the sweep may have let go of it.
@@ -122,21 +120,14 @@ class AgpHost:
         """A device is here. An older line of the same one is closed."""
         device, machines = line.device, self._core.machines
         machine = device.machine
-        is_back = machine.state != "pending"
+        is_back = machine.core.state != "pending"
         self.lines.add(line)
         device.line = line
-        # A session starts with its first prompt: none has to be started. But what a `Start` that
-        # waits says of its session is still to be heard.
-        unheard = {one.session_id for one in machine.outbox if isinstance(one, Start)}
-        machine.running = set(machine.logs) - unheard
         machines.attach(machine, line, fresh=False)
-        # What went out on an earlier line may go out again: it has the same id then.
-        machine.turns_sent.clear()
         device.resumed()
-        machines.delivery.resumed(machine, line)
-        self._core.tasks.spawn(
-            self._core.recovery.redeliver(machine, device.known_turns()), "agp prompts"
-        )
+        with machine.input() as core:
+            # What it has not spoken of goes out again: it has the same id then.
+            core.resumed(device.known_turns())
         self.metrics.reconnections += is_back
         _log.info("device is here", machine=machine.id, guid=device.known.guid)
 
@@ -169,6 +160,6 @@ class AgpHost:
 
     def _is_long_gone(self, device: AgpDevice) -> bool:
         """It would be loaded again from the records as it is."""
-        away_ms = self.clock() - device.machine.last_seen_ms
+        away_ms = self.clock() - device.machine.core.last_seen_ms
         is_away = device.line is None and away_ms > limits.AGP_FORGOTTEN_S * 1000
         return is_away and device.is_idle

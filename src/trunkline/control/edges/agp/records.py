@@ -13,8 +13,7 @@ from trunkline.control.edges.agp.commands import agent_app_of
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
-from trunkline.control.sessions.turns import say
-from trunkline.control.store.schema import sessions, turns
+from trunkline.control.store.schema import sessions
 from trunkline.wire.agp.translate import read_logged
 
 _APP = (
@@ -31,20 +30,24 @@ class AgpRecords:
     async def fill(self, device: AgpDevice) -> None:
         """Tells a device that is new in memory what it was at."""
         machine = device.machine
-        open_turns = await self._core.turns.open_of(list(machine.logs))
-        for turn in open_turns:
-            device.restore(say(turn, []))
+        states = {one: hosted.session.state for one, hosted in machine.core.sessions.items()}
+        apps = await self.apps(machine)
+        busy = []
+        for session_id, state in states.items():
+            for turn in state.told:
+                device.restore(session_id, turn.id)
+                busy.append(session_id)
+            for turn_id in state.late:
+                device.restore_late(session_id, turn_id, apps.get(session_id))
         # Only there a repeat could do harm: what is said of a turn that has ended is not taken.
-        busy = list(dict.fromkeys(turn.session_id for turn in open_turns))
         for session_id in busy[: limits.AGP_LOADED_SESSIONS_MAX]:
             await self._recall(device, session_id)
-        for row in await self._owed(machine):
-            device.restore_owed(row.session_id, row.id, _app_of(row))
 
     async def apps(self, machine: Machine) -> dict[str, str]:
         """The apps that its sessions' agents ask for, where they ask for one."""
         query = select(sessions.c.id, *_APP).where(
-            sessions.c.machine_id == machine.id, sessions.c.status == "active"
+            sessions.c.machine_id == machine.id,
+            or_(sessions.c.status == "active", sessions.c.unsettled),
         )
         async with self._core.store.read() as connection:
             rows = (await connection.execute(query)).all()
@@ -62,25 +65,6 @@ class AgpRecords:
                     device.recall(session_id, event)
                 elif (said := events.look(line)) is not None and said.type == "user_message":
                     device.recall_whole(session_id, said.turn)
-
-    async def _owed(self, machine: Machine) -> list[Any]:
-        """The newest turns that ended here, and not on the device, oldest first. In sessions that
-        were closed since, too."""
-        since = self._core.clock() - int(limits.AGP_CANCELS_KEPT_S * 1000)
-        query = (
-            select(turns.c.id, turns.c.session_id, *_APP)
-            .join(sessions, sessions.c.id == turns.c.session_id)
-            .where(
-                sessions.c.machine_id == machine.id,
-                or_(sessions.c.status == "active", sessions.c.updated_at > since),
-                turns.c.owed,
-                turns.c.finished_at > since,
-            )
-            .order_by(turns.c.id.desc())
-            .limit(limits.AGP_CANCELS_KEPT)
-        )
-        async with self._core.store.read() as connection:
-            return list((await connection.execute(query)).all())[::-1]
 
 
 def _app_of(row: Any) -> str | None:

@@ -4,6 +4,8 @@
 that turn have in common, without being decoded.
 """
 
+from collections.abc import Container
+
 from trunkline import limits
 from trunkline.control.machines.secrets import Known
 from trunkline.wire.agp import plain
@@ -23,13 +25,14 @@ class AtWork:
 
     def __init__(self, known: Known) -> None:
         self.by_session: dict[str, Inward] = {}
-        self.by_part: dict[str, tuple[str, Inward]] = {}
-        """The same with their sessions, by what their pieces of text have in common."""
+        self.by_part: dict[str, tuple[str, Inward, Container[str]]] = {}
+        """The same with their sessions and what turns are open there, by what their pieces of text
+        have in common."""
         self._guid, self._user_id = known.guid, known.user_id
         self.place = plain.place_of(self._part(_ANY_ID, _ANY_ID))
         """Where that part stands in a message; the text follows."""
 
-    def begin(self, session_id: str, turn_id: str) -> Inward:
+    def begin(self, session_id: str, turn_id: str, open_turns: Container[str]) -> Inward:
         """The turn, new or as it is."""
         work = self.by_session.get(session_id)
         if work is None or work.turn_id != turn_id:
@@ -40,7 +43,7 @@ class AtWork:
                 calls_max=limits.AGP_TOOL_CALLS_KEPT,
                 call_bounds=_CALL_BOUNDS,
             )
-            self.by_part[self._part(session_id, turn_id)] = session_id, work
+            self.by_part[self._part(session_id, turn_id)] = session_id, work, open_turns
         return work
 
     def drop(self, session_id: str) -> None:

@@ -15,7 +15,7 @@ from trunkline.control.edges.myagent.questions import find_question
 from trunkline.control.edges.myagent.returns import Returns
 from trunkline.control.edges.myagent.shared import Shared
 from trunkline.control.errors import Conflict, InvalidRequest
-from trunkline.control.sessions.sessions import NewMessage, NewSession, Session
+from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.wire.answers import answer_of, kind_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Json, Uplink
@@ -112,7 +112,7 @@ class Commands:
 
     async def _export(self, message: Uplink) -> None:
         session = await self._named(message)
-        await self._core.recording.done(session.id)
+        await self._core.projection.settled(session.id)
         await self._returns.export(session)
 
     # --- Turns --------------------------------------------------------------------------------
@@ -134,15 +134,11 @@ class Commands:
 
     async def _is_repeated(self, session: Session, new: NewMessage) -> bool:
         name = new.client_message_id
-        return name is not None and await self._core.turns.is_known(session.id, name)
+        return name is not None and await self._core.turns.named(session.id, name) is not None
 
     async def _is_busy(self, session: Session) -> bool:
-        """A turn's end is known here before it is recorded."""
-        turns = await self._core.turns.open_of([session.id])
-        if not turns or session.machine_id is None:
-            return bool(turns)
-        machine = await self._core.machines.get(session.machine_id)
-        return any(not machine.ends.has_ended(turn.id) for turn in turns)
+        hosted = (await self._core.machines.of(session)).core.sessions.get(session.id)
+        return hosted is not None and bool(hosted.session.state.turns)
 
     async def _cancel(self, message: Uplink) -> None:
         session = await self._reached(message)

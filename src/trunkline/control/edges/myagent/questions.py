@@ -33,7 +33,7 @@ async def find_question(core: Core, who: Principal, session_id: str, step_id: st
     asked = confirm_id_of(step_id)
     if asked is None:
         raise NotFound("approval", step_id)
-    await core.recording.done(session_id)  # who answers what was just shown must find it
+    await core.projection.settled(session_id)  # who answers what was just shown must find it
     name = await _name_of(core, asked, _approvals.c.session_id == session_id)
     if name is None:
         raise QuestionNotFound(step_id, asked, await _name_of(core, asked) or asked)

@@ -22,6 +22,7 @@ from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.commands import Command
 from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.traits import Traits
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink, encode
@@ -45,6 +46,9 @@ from trunkline.wire.semibot.messages import (
 )
 
 _log = structlog.get_logger(__name__)
+
+_PLAIN = Traits()
+_NUMBERS = Traits(numbers=True)
 
 
 def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
@@ -81,7 +85,6 @@ class VmLine(Socket):
         self._auth_deadline: asyncio.TimerHandle | None = None
         self._log = host.log
         self._metrics = host.metrics
-        self._starting: dict[str, float] = {}
 
     # --- Socket -----------------------------------------------------------------------------------
 
@@ -105,7 +108,7 @@ class VmLine(Socket):
         if not self._connection.is_unlimited:
             super().take_all(texts)
             return
-        logs, append, starting = self._logs, self._log.append, self._starting
+        logs, append = self._logs, self._log.append
         streamed, escaped = events.STREAMED, events.ESCAPED
         another_type, behind = events.ANOTHER_TYPE
         plain = 0
@@ -122,7 +125,7 @@ class VmLine(Socket):
                 if (
                     log is None
                     or message.seq is not None
-                    or starting
+                    or log.is_awaited
                     or type(data) is not str
                     or not data.startswith(streamed)
                     or data.find(another_type, behind) >= 0
@@ -189,8 +192,9 @@ class VmLine(Socket):
             return
         else:
             _log.debug("unknown message type", machine=self._machine_id)
-        if self.machine is not None:
-            self._host.machines.delivery.resumed(self.machine, self)
+        if self.machine is not None and self.machine.core.is_held:
+            with self.machine.input() as core:
+                core.resumed()
 
     def _event(self, event: SseEvent | BatchedEvent) -> None:
         """From the wire to the log, for an event of any kind."""
@@ -200,18 +204,20 @@ class VmLine(Socket):
             return
         if event.seq is not None and not self._is_new(log, event.seq):
             return
-        self._starting.pop(event.session_id, None)
+        if log.is_awaited and self.machine is not None:
+            with self.machine.input() as core:
+                core.spoke(event.session_id)
         data = event.data
         if not isinstance(data, str):
             data = events.to_text(data)
-        if events.may_matter(data):
-            self._host.watched(self, log, data)
+        if events.may_matter(data) and self.machine is not None:
+            self._host.machines.watched(self.machine, log, data)
         else:
             self._log.append(log, data)
 
     def _is_new(self, log: SessionLog, seq: int) -> bool:
         """Keeps count of a machine's numbers; False for an event that we have already."""
-        if "seq" not in self.capabilities:
+        if not self.traits.numbers:
             return True
         known = log.machine_seq or 0
         if seq <= known:
@@ -246,7 +252,6 @@ class VmLine(Socket):
         self.machine = machine
         self.known()
         self._logs = machine.logs
-        self._starting = machine.starting
         self.tell(init)
         for message in self._connection.live():
             self._dispatch(message)
@@ -254,6 +259,10 @@ class VmLine(Socket):
     def accepted(self) -> frozenset[str]:
         self.capabilities = self._connection.authenticated()
         return self.capabilities
+
+    @property
+    def traits(self) -> Traits:
+        return _NUMBERS if "seq" in self.capabilities else _PLAIN
 
     @property
     def token(self) -> str:
@@ -264,15 +273,11 @@ class VmLine(Socket):
         message = to_wire(command, named_turns=bool(self.capabilities))
         if message is None:
             return
-        if isinstance(message, StartSession) and "seq" in self.capabilities:
+        if isinstance(message, StartSession) and self.traits.numbers:
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)
             message.data.acked = (log and log.machine_seq) or 0
         self.tell(message)
-
-    def withdraw(self, turn_id: str) -> bool:
-        """What was delivered is on the wire."""
-        return False
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         self.tell(Ack(acked=acked))

@@ -19,12 +19,12 @@ from trunkline.control.clock import Clock
 from trunkline.control.edges.semibot.requests import VmRequests
 from trunkline.control.errors import Unauthorized
 from trunkline.control.ids import is_id
+from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.telling import ENDED
 from trunkline.control.metrics import Metrics
-from trunkline.control.sessions.lifecycle import Lifecycle
-from trunkline.control.sessions.recovery import Recovery
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 _ACTIVE = ("pending", "online", "offline")
-_ENDED = ("failed", "terminated")
 
 
 class VmHost:
@@ -59,8 +58,6 @@ class VmHost:
         auth: Auth,
         log: Log,
         machines: Machines,
-        lifecycle: Lifecycle,
-        recovery: Recovery,
         requests: VmRequests,
         models: ModelAccess,
         metrics: Metrics,
@@ -77,8 +74,6 @@ class VmHost:
         self.now = asyncio.get_running_loop().time
         self._store = store
         self._auth = auth
-        self._lifecycle = lifecycle
-        self._recovery = recovery
         self._models = models
         models.credentials.on_change = self._keys_changed
         self._tasks = tasks
@@ -98,11 +93,12 @@ class VmHost:
             machine = await self._admitted(line, token)
             init = await self._init(line, machine, token)
             is_fresh = line.ticket is not None
-            returning = machine.state != "pending"
-            if is_fresh and "seq" not in line.capabilities:
-                # One that counts says in `resume` which turns it still has.
-                await self._lifecycle.machine_restarted(machine)
-            if machine.state in _ENDED:
+            returning = machine.core.state != "pending"
+            if is_fresh:
+                with machine.input() as core:
+                    core.restarted(line.traits)
+                await self.log.flushed()
+            if machine.core.state in ENDED:
                 raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
@@ -118,7 +114,6 @@ class VmHost:
         if returning:
             self.metrics.reconnections += 1
         _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
-        await self._recovery.redeliver(machine, None)
 
     async def _admitted(self, line: "VmLine", token: str) -> Machine:
         """Token, user, ticket and VM, in that order (000 §8, §9)."""
@@ -167,7 +162,7 @@ class VmHost:
             raise CloseLine(CloseCode.OK, "")
         if line.accepted():
             data.capabilities = sorted(line.capabilities)
-        if "seq" in line.capabilities:
+        if line.traits.numbers:
             data.acked = {
                 session_id: log.safe_seq
                 for session_id, log in machine.logs.items()
@@ -207,14 +202,9 @@ class VmHost:
         ids = message.pending_ids[: limits.RESUME_IDS_MAX]
         results = await self.requests.results_of(line.machine, ids)
         line.tell(ResumeResponse(results=dict(results)))
-        self.machines.delivery.resumed(line.machine, line)
-        if "seq" in line.capabilities and message.turns is not None:
-            await self._recovery.redeliver(line.machine, message.turns)
-
-    def watched(self, line: "VmLine", log: SessionLog, data: str) -> None:
-        """An event that may mean more than its text."""
-        assert line.machine is not None
-        self._lifecycle.append(line.machine, log, data)
+        if line.machine.line is line:
+            with line.machine.input() as core:
+                core.resumed(message.turns if line.traits.numbers else None)
 
     def lost(self, line: "VmLine", log: SessionLog, known: int, seq: int) -> None:
         """The machine skipped numbers: what was between is gone, and readers are told."""
@@ -228,7 +218,10 @@ class VmHost:
         )
         for reader in log.readers:
             reader.resync()
-        self._lifecycle.lost(log, seq - known - 1)
+        # Whoever reads the log later sees where.
+        count = seq - known - 1
+        told = events.make("session_status", self._clock(), machine="online", lost_events=count)
+        self.log.append(log, told)
 
     def ended(self, line: "VmLine") -> None:
         self.lines.discard(line)

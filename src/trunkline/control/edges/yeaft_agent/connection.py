@@ -18,8 +18,8 @@ from trunkline.control.edges.yeaft_agent.state import Agent, Conversation, Phase
 from trunkline.control.edges.yeaft_agent.talk import AgentTalk
 from trunkline.control.ids import new_id
 from trunkline.control.log.log import SessionLog
-from trunkline.control.machines.commands import Command
-from trunkline.control.sessions.turns import Turn
+from trunkline.control.machines.commands import Command, Say
+from trunkline.control.machines.traits import KINDS
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, names, plain
 from trunkline.wire.yeaft.agent import POLICY, Handshake, Visitor, capabilities_of
@@ -63,6 +63,7 @@ class YeaftAgentLine(Socket):
     """One WebSocket of one agent. A `Line` once it has registered."""
 
     capabilities: frozenset[str] = frozenset()
+    traits = KINDS["yeaft"]
 
     def __init__(self, host: "YeaftAgentHost", visitor: Visitor) -> None:
         super().__init__(
@@ -86,7 +87,7 @@ class YeaftAgentLine(Socket):
         self._is_synced = False
         self.has_listed = False
         """Whether the agent has said which conversations it has."""
-        self.begun: list[Turn] = []
+        self.begun: list[Say] = []
         """Turns that it had begun on an earlier line, until it says what it is at."""
 
     # --- The handshake ----------------------------------------------------------------------------
@@ -194,7 +195,6 @@ class YeaftAgentLine(Socket):
         self._stop_waiting()
         self._host.synced(self, self.agent)
         self._talk.create_missing()
-        self._talk.cancel_again()
 
     # --- Messages ---------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class YeaftAgentLine(Socket):
         lines = to_events(conversation.inward, envelope, text, self._core.clock())
         self._core.metrics.events_received += len(lines)
         for line in lines:
-            self._core.lifecycle.write(agent.machine, log, line)
+            self._core.machines.write(agent.machine, log, line)
 
     def _question(self, agent: Agent, conversation: Conversation, text: str) -> None:
         if len(text) > limits.YEAFT_QUESTION_CHARS_MAX:
@@ -306,12 +306,13 @@ class YeaftAgentLine(Socket):
         self.processing = {one for one, busy in ids.items() if busy is True}
         strays = {one for one in ids if one not in agent.machine.logs and may_be_ours(one)}
         if strays and not self.has_listed:
-            self._core.machines.on_strays(agent.machine, strays)
+            with agent.machine.input() as core:
+                core.strays(strays)
         for session_id in ids:
             if session_id in agent.machine.logs:
                 agent.conversation(session_id).is_there()
         if not self.has_listed and self._is_synced:
-            self._host.listed(self, agent)
+            self._host.end_lost(self, agent)
         self.has_listed = True
 
     def _refuse(self, agent: Agent, session_id: str) -> None:
@@ -335,9 +336,6 @@ class YeaftAgentLine(Socket):
 
     def deliver(self, command: Command) -> None:
         self._talk.deliver(command)
-
-    def withdraw(self, turn_id: str) -> bool:
-        return self._talk.withdraw(turn_id)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         """The wire has no numbers."""

@@ -6,7 +6,7 @@
 import asyncio
 
 import structlog
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from trunkline import limits
 from trunkline.control.core import Core
@@ -17,9 +17,10 @@ from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
 from trunkline.control.edges.yeaft_agent.state import Agent, Conversation
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Unauthorized
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.commands import Say
 from trunkline.control.machines.secrets import Known
-from trunkline.control.sessions.turns import Turn, say
+from trunkline.control.machines.telling import ENDED
+from trunkline.control.sessions.state import Turn
 from trunkline.control.store import schema
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
@@ -31,10 +32,8 @@ _log = structlog.get_logger(__name__)
 GOING_AWAY = 1001
 SILENT = 4008
 INTERNAL_ERROR = 1011
-_ENDED = ("failed", "terminated")
 _SESSIONS_AT_ONCE = 500
 _RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
-_CANCELS_AMONG = 50_000  # entries of the audit log
 
 
 class YeaftAgentHost:
@@ -75,10 +74,7 @@ class YeaftAgentHost:
                 agent = self._agents.setdefault(machine.id, agent)  # another line may be faster
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
-                machine.running = set(machine.logs)
                 self.core.machines.attach(machine, line, fresh=False)
-                # What went out on an earlier line, and was not heard of, goes out again.
-                machine.turns_sent.clear()
                 line.go_live(agent)
         except Unauthorized as error:
             _log.warning("agent refused", reason=error.message)
@@ -118,7 +114,7 @@ class YeaftAgentHost:
         for agent in list(self._agents.values()):
             agent.tidy()
             questions.sweep(self.core, agent)
-            if agent.machine.line is None and agent.machine.state in _ENDED:
+            if agent.machine.line is None and agent.machine.core.state in ENDED:
                 del self._agents[agent.machine.id]
 
     def say_goodbye(self) -> None:
@@ -145,24 +141,24 @@ class YeaftAgentHost:
                     agent.conversation(row.id).recall(machine.id, row.remote)
         agent.username = name or ""
         await questions.load(self.core, agent)
-        open_turns = await self.core.turns.open_of(ids)
-        cancels = await self._cancels(machine) if open_turns else {}
-        for turn in open_turns:
-            if agent.prompts.current(turn.session_id) is None and turn.session_id in machine.logs:
-                is_cancelling = cancels.get(turn.session_id, 0) > turn.created_at
-                await self._recall(agent, turn, is_cancelling=is_cancelling)
+        for session_id, hosted in list(machine.core.sessions.items()):
+            for turn in hosted.session.state.told:
+                say = await self.core.turns.say(session_id, turn.id)
+                if say is not None:
+                    is_late = bool(hosted.session.state.late)
+                    await self._recall(agent, say, turn, is_late=is_late)
         return agent
 
-    async def _recall(self, agent: Agent, turn: Turn, *, is_cancelling: bool) -> None:
-        """The oldest turn is what the agent was at when we went down, if it ever got it; its
-        record may not say so. What the agent says next is of that turn."""
-        agent.prompts.add(say(turn, []))
-        inward = agent.conversation(turn.session_id).inward
-        inward.begin(turn.id, turn.message)
-        inward.is_cancelling = is_cancelling
-        if agent.machine.ends.owes(turn.session_id):
+    async def _recall(self, agent: Agent, say: Say, turn: Turn, *, is_late: bool) -> None:
+        """What the agent was at when we went down, if it ever got it: what it says next is of
+        that turn. `is_late`: or of one that was ended here."""
+        agent.current[say.session_id] = say
+        inward = agent.conversation(say.session_id).inward
+        inward.begin(turn.id, say.message)
+        inward.is_cancelling = turn.cancel is not None
+        if is_late:
             inward.owe(Doubt.WORDS)
-        log = agent.machine.logs[turn.session_id]
+        log = agent.machine.logs[say.session_id]
         first = max(0, log.last_id - _RECALLED_EVENTS)
         async for page in self.core.log.pages(log, first, log.last_id):
             for _, line in page:
@@ -170,71 +166,48 @@ class YeaftAgentHost:
                 if event is not None and event.turn_id == turn.id:
                     inward.recall(event)
 
-    async def _cancels(self, machine: Machine) -> dict[str, int]:
-        """When each session was last told to stop its turn, as far as the newest entries say."""
-        audit = schema.audit
-        async with self.core.store.read() as connection:
-            newest = await connection.scalar(select(func.max(audit.c.seq))) or 0
-            rows = await connection.execute(
-                select(audit.c.session_id, func.max(audit.c.at))
-                .where(
-                    audit.c.seq > newest - _CANCELS_AMONG,
-                    audit.c.org_id == machine.org_id,
-                    audit.c.event == "session.cancel",
-                )
-                .group_by(audit.c.session_id)
-            )
-            return {session_id: at for session_id, at in rows if session_id in machine.logs}
-
     def synced(self, line: YeaftAgentLine, agent: Agent) -> None:
         """The agent has sent what it had kept: what it knows nothing of goes out again."""
-        for at_work in agent.prompts.at_work():
-            agent.conversation(at_work.session_id).inward.came_back()
-        self.core.machines.delivery.resumed(agent.machine, line)
-        self.core.tasks.spawn(self._redeliver(line, agent), "yeaft agent synced")
-
-    async def _redeliver(self, line: YeaftAgentLine, agent: Agent) -> None:
-        for turn in await self.core.turns.open_of(list(agent.machine.logs)):
-            inward = agent.conversation(turn.session_id).inward
-            is_busy = turn.session_id in line.processing
-            if inward.turn_id == turn.id and (is_busy or inward.has_spoken or inward.is_cancelling):
-                line.begun.append(turn)
-        heard = [turn.id for turn in line.begun]
+        for say in agent.current.values():
+            inward = agent.conversation(say.session_id).inward
+            inward.came_back()
+            is_busy = say.session_id in line.processing
+            if inward.turn_id == say.turn_id and (
+                is_busy or inward.has_spoken or inward.is_cancelling
+            ):
+                line.begun.append(say)
+        heard = [say.turn_id for say in line.begun]
         if line.has_listed:
-            await self._end_lost(line, agent)
-        if agent.machine.line is line:
-            agent.machine.turns_sent.update(heard)  # their records may not say it yet
-            await self.core.recovery.redeliver(agent.machine, heard)
+            self.end_lost(line, agent)
+        with agent.machine.input() as core:
+            core.resumed(heard)
 
-    def listed(self, line: YeaftAgentLine, agent: Agent) -> None:
-        """Deployed agents may say what they are at only after they have said that they are done
-        with what they had to say first."""
-        self.core.tasks.spawn(self._end_lost(line, agent), "yeaft agent listed")
-
-    async def _end_lost(self, line: YeaftAgentLine, agent: Agent) -> None:
+    def end_lost(self, line: YeaftAgentLine, agent: Agent) -> None:
         """What the agent had begun and is not at any more was lost with its program. It is at what
-        it speaks of on this line, whether its list says so or not."""
+        it speaks of on this line, whether its list says so or not. (Deployed agents may say what
+        they are at only after they have said that they are done with what they had to say first.)
+        """
         begun, line.begun = line.begun, []
-        for turn in begun:
-            inward = agent.conversation(turn.session_id).inward
-            is_silent = inward.turn_id == turn.id and inward.is_silent
-            if is_silent and turn.session_id not in line.processing:
-                await self._lost(agent, turn, is_cancelled=inward.is_cancelling)
+        for say in begun:
+            inward = agent.conversation(say.session_id).inward
+            is_silent = inward.turn_id == say.turn_id and inward.is_silent
+            if is_silent and say.session_id not in line.processing:
+                self._lost(agent, say, is_cancelled=inward.is_cancelling)
 
-    async def _lost(self, agent: Agent, turn: Turn, *, is_cancelled: bool) -> None:
+    def _lost(self, agent: Agent, say: Say, *, is_cancelled: bool) -> None:
         """The agent had begun it, has said what it had kept, and is not at it any more."""
-        machine, finish = agent.machine, self.core.lifecycle.finish
-        if is_cancelled:
-            await finish(machine, turn.session_id, "cancelled", turn.id, cancelled=True)
-            return
-        await finish(
-            machine,
-            turn.session_id,
-            "failed",
-            turn.id,
-            error="the agent was restarted in the middle of this turn",
-            code="MACHINE_RESTARTED",
-        )
+        with agent.machine.input() as core:
+            if is_cancelled:
+                core.finish(say.session_id, say.turn_id, "execution_complete", cancelled=True)
+            else:
+                why = "the agent was restarted in the middle of this turn"
+                core.finish(
+                    say.session_id,
+                    say.turn_id,
+                    "execution_error",
+                    error=why,
+                    code="MACHINE_RESTARTED",
+                )
 
     # --- Records ----------------------------------------------------------------------------------
 

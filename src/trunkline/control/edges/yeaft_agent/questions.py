@@ -9,9 +9,6 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.edges.yeaft_agent.state import Agent, Question
-from trunkline.control.errors import Conflict, LimitReached, NotFound
-from trunkline.control.log import events
-from trunkline.control.machines.commands import Answer
 
 _log = structlog.get_logger(__name__)
 
@@ -57,30 +54,18 @@ def sweep(core: Core, agent: Agent) -> None:
         if pending.deadline_ms <= now_ms:
             # Far away: the denial takes it out, and one that fails is tried again.
             pending.deadline_ms = now_ms + _TIMEOUT_MS
-            core.tasks.spawn(_deny(core, agent, session_id, request_id), "question timed out")
+            _deny(agent, session_id, request_id)
 
 
-async def _deny(core: Core, agent: Agent, session_id: str, request_id: str) -> None:
-    machine = agent.machine
-    try:
-        approval = await core.approvals.find(owner_of(agent), request_id, session_id)
-        await core.approvals.decide(approval, False, None, None)
-    except (NotFound, Conflict):
-        agent.questions.pop((session_id, request_id), None)  # it has its answer
-        return
-    line = events.make(
-        "approval_resolved",
-        core.clock(),
-        request_id=request_id,
-        confirmed=False,
-        reason="timeout",
-    )
-    core.log.append(await core.log.open(session_id), line)
-    _log.info("question timed out", session=session_id, machine=machine.id)
-    try:
-        core.machines.delivery.send(machine, Answer(session_id, request_id, False))
-    except LimitReached:
-        _log.warning("no room for an answer", session=session_id, machine=machine.id)
+def _deny(agent: Agent, session_id: str, request_id: str) -> None:
+    is_open = session_id in agent.machine.logs
+    with agent.machine.input() as core:
+        if is_open and core.answer(
+            session_id, request_id, False, None, None, {"reason": "timeout"}
+        ):
+            _log.info("question timed out", session=session_id, machine=agent.machine.id)
+        else:
+            agent.questions.pop((session_id, request_id), None)  # it has its answer
 
 
 def owner_of(agent: Agent) -> Principal:

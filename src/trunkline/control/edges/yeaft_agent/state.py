@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.control.edges.prompts import Prompts
 from trunkline.control.machines.commands import Forward, Say
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.yeaft.agent import Talk
@@ -108,7 +107,8 @@ class Agent:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.username = ""
-        self.prompts = Prompts()
+        self.current: dict[str, Say] = {}
+        """The message that each conversation is at, or comes to as soon as it can be talked to."""
         self.questions: dict[tuple[str, str], Question] = {}
         self._conversations: dict[str, Conversation] = {}
         self.by_head: dict[str, Inward] = {}
@@ -129,7 +129,7 @@ class Agent:
 
     def hold(self, one: Say | Forward) -> bool:
         """Keeps the place of what came while its conversation cannot be talked to; False if there
-        is no room. Messages that open turns are kept by `prompts`."""
+        is no room. Messages that open turns are kept in `current`."""
         held = self.conversation(one.session_id).held
         chars = len(one.text) if isinstance(one, Forward) else 0
         has_room = self._held_chars() + chars <= limits.YEAFT_FORWARDS_CHARS_MAX
@@ -144,7 +144,7 @@ class Agent:
 
     def drop(self, session_id: str) -> None:
         """The session is this machine's no more."""
-        self.prompts.drop(session_id)
+        self.current.pop(session_id, None)
         self.forget_questions(session_id)
         conversation = self._conversations.pop(session_id, None)
         if conversation is not None:

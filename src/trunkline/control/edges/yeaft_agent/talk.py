@@ -5,7 +5,8 @@ was there before this line is taken up by `resume_conversation` first.
 """
 
 import asyncio
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Coroutine
+from typing import Any
 
 import structlog
 
@@ -14,7 +15,6 @@ from trunkline.control.core import Core
 from trunkline.control.edges.yeaft_agent import commands as words
 from trunkline.control.edges.yeaft_agent.outside import PROTOCOL
 from trunkline.control.edges.yeaft_agent.state import Agent, Conversation, Phase
-from trunkline.control.errors import LimitReached
 from trunkline.control.log import events
 from trunkline.control.machines.commands import (
     Answer,
@@ -26,7 +26,6 @@ from trunkline.control.machines.commands import (
     Start,
     Stop,
 )
-from trunkline.control.sessions.recording import Work
 from trunkline.wire.yeaft.codec import encode
 from trunkline.wire.yeaft.messages import CancelExecution, CreateConversation, DeleteConversation
 from trunkline.wire.yeaft.questions import answer_message
@@ -69,60 +68,41 @@ class AgentTalk:
             case Configure():
                 pass  # the wire has no word for it: the next start has it
 
-    def withdraw(self, turn_id: str) -> bool:
-        """Takes back a message that waits for its turn, or for its conversation to be there."""
-        prompts = self._agent.prompts
-        if prompts.withdraw(turn_id):
-            return True
-        for say in prompts.at_work():
-            if say.turn_id == turn_id and not self._is_sent(say):
-                prompts.ended(say.session_id, turn_id)
-                return True
-        return False
-
     def _is_sent(self, say: Say) -> bool:
         return self._agent.conversation(say.session_id).inward.turn_id == say.turn_id
 
     def _say(self, command: Say) -> None:
         conversation = self._agent.conversation(command.session_id)
-        try:
-            now = self._agent.prompts.add(command)
-        except LimitReached as error:
-            self._spawn(self._finish(command, "failed", error=error.message, code=error.code))
-            return
-        if now is not None:
-            conversation.inward.end()  # if it was said before, it was lost with its line
-            self._agent.hold(now)
+        before = self._agent.current.get(command.session_id)
+        if before is not None and before.turn_id != command.turn_id:
+            self._agent.forget_questions(command.session_id)  # it was ended here
+        self._agent.current[command.session_id] = command
+        conversation.inward.end()  # if it was said before, it was lost with its line
+        self._agent.hold(command)
         self._go_on(conversation)
 
     def _cancel(self, session_id: str) -> None:
         """002 has no answer to it. A turn that does not end in time is ended here."""
-        say = self._agent.prompts.current(session_id)
+        say = self._agent.current.get(session_id)
         if say is None:
             return
         conversation = self._agent.conversation(session_id)
         if not self._is_sent(say):
-            self._agent.prompts.ended(session_id, say.turn_id)
-            self._spawn(self._finish(say, "cancelled", cancelled=True))
+            del self._agent.current[session_id]
+            self._finish(say, "execution_complete", cancelled=True)
             return
         conversation.inward.is_cancelling = True
-        self._tell_cancel(say)
-
-    def cancel_again(self) -> None:
-        """What was told on an earlier line, or before a restart, may not have arrived."""
-        for say in self._agent.prompts.at_work():
-            if self._agent.conversation(say.session_id).inward.is_cancelling:
-                self._tell_cancel(say)
-
-    def _tell_cancel(self, say: Say) -> None:
         self._send(encode(CancelExecution(conversation_id=say.session_id)))
         self._loop.call_later(limits.MACHINE_CANCEL_GRACE_S, self._cancel_overdue, say)
 
     def _cancel_overdue(self, say: Say) -> None:
-        if not self._machine.ends.has_ended(say.turn_id):
+        if not self._has_ended(say):
             if self._is_sent(say):
                 self._agent.conversation(say.session_id).inward.owe(Doubt.WORDS)
-            self._spawn(self._finish(say, "cancelled", owed=True, cancelled=True))
+            self._finish(say, "execution_complete", is_late=True, cancelled=True)
+
+    def _has_ended(self, say: Say) -> bool:
+        return self._machine.core.has_ended(say.session_id, say.turn_id)
 
     def _answer(self, command: Answer) -> None:
         pending = self._agent.questions.pop((command.session_id, command.request_id), None)
@@ -168,16 +148,17 @@ class AgentTalk:
 
     def stopped(self, session_id: str) -> None:
         """The agent has deleted it, or had the time to: its last words are in the log."""
-        if session_id in self._machine.stopping:
-            self._core.machines.release(self._machine, session_id)
+        with self._machine.input() as core:
+            core.stopped(session_id)
+        if session_id not in self._machine.logs:
             self._agent.drop(session_id)
 
     # --- Conversations ----------------------------------------------------------------------------
 
     def create_missing(self) -> None:
         """Sessions that the agent was never told of: they were made while it was away."""
-        for session_id in list(self._machine.logs):
-            if session_id not in self._machine.stopping:
+        for session_id, hosted in list(self._machine.core.sessions.items()):
+            if not hosted.session.state.is_closed:
                 conversation = self._agent.conversation(session_id)
                 if conversation.phase is Phase.NEW:
                     self._go_on(conversation)
@@ -216,19 +197,20 @@ class AgentTalk:
             self._send(words.say(conversation.talk, say))
 
     def _next(self, session_id: str) -> Say | None:
-        """What the session is at, or comes to now: turns that were ended here are left out."""
-        prompts, ends = self._agent.prompts, self._machine.ends
-        while (say := prompts.current(session_id)) is not None and ends.has_ended(say.turn_id):
-            prompts.ended(session_id, say.turn_id)
+        """What the session is at, or comes to now: a turn that was ended here is left out."""
+        say = self._agent.current.get(session_id)
+        if say is not None and self._has_ended(say):
+            del self._agent.current[session_id]
+            return None
         return say
 
     async def _create_again(self, conversation: Conversation) -> None:
-        start = await self._core.machines.delivery.starter(conversation.session_id)
+        start = await self._core.starting.build(conversation.session_id)
         if start is not None and not self._is_over and conversation.phase is Phase.STARTING:
             self._create(conversation, start)
 
     async def _resume(self, conversation: Conversation) -> None:
-        start = await self._core.machines.delivery.starter(conversation.session_id)
+        start = await self._core.starting.build(conversation.session_id)
         if start is not None and not self._is_over and conversation.phase is Phase.RESUMING:
             created = self._created(start, conversation)
             self._send(words.opening(start, words.resume(created, conversation.talk)))
@@ -275,15 +257,14 @@ class AgentTalk:
         if any(isinstance(one, Forward) for one in conversation.held):
             self._not_passed_on(conversation, why)
         conversation.held.clear()
-        self._machine.starting.pop(session_id, None)
-        self._agent.prompts.drop(session_id)
-        self._spawn(self._core.lifecycle.end_turns(self._machine, session_id, why, code))
+        self._agent.current.pop(session_id, None)
+        with self._machine.input() as core:
+            core.not_started(session_id, why, code)
 
     def ready(self, conversation: Conversation) -> None:
         """The agent has answered, or does not answer such things: what waited goes out."""
         conversation.wait(None)
         conversation.phase = Phase.READY
-        self._machine.starting.pop(conversation.session_id, None)
         self._go_on(conversation)
 
     # --- Turns ------------------------------------------------------------------------------------
@@ -294,15 +275,17 @@ class AgentTalk:
         if conversation.inward.turn_id == turn_id:
             conversation.inward.end()
         self._agent.forget_questions(session_id)
-        self._agent.prompts.ended(session_id, turn_id)
+        say = self._agent.current.get(session_id)
+        if say is not None and say.turn_id == turn_id:
+            del self._agent.current[session_id]
         if self._next(session_id) is not None:
             self._go_on(conversation)
 
     def sweep(self, busy: Container[str]) -> None:
         """Once a second: turns that were ended here, not by the agent, and those that may have
         their end. `busy`: the conversations that the agent says it is at."""
-        for say in self._agent.prompts.at_work():
-            if self._machine.ends.has_ended(say.turn_id):
+        for say in list(self._agent.current.values()):
+            if self._has_ended(say):
                 self.turn_ended(say.session_id, say.turn_id)
             else:
                 self._settle(say, is_busy=say.session_id in busy)
@@ -317,7 +300,7 @@ class AgentTalk:
         elif now - conversation.doubt[1] >= limits.YEAFT_QUIET_S:
             log = self._machine.logs[say.session_id]
             for line in settle(conversation.inward, self._core.clock()):
-                self._core.lifecycle.write(self._machine, log, line)
+                self._core.machines.write(self._machine, log, line)
             if not self._is_sent(say):
                 self.turn_ended(say.session_id, say.turn_id)
 
@@ -325,11 +308,9 @@ class AgentTalk:
         self._is_over = True
         self._agent.line_ended()
 
-    async def _finish(self, say: Say, state: str, **fields: object) -> None:
-        owed = bool(fields.pop("owed", False))
-        await self._core.lifecycle.finish(
-            self._machine, say.session_id, state, say.turn_id, owed=owed, **fields
-        )
+    def _finish(self, say: Say, kind: str, *, is_late: bool = False, **fields: object) -> None:
+        with self._machine.input() as core:
+            core.finish(say.session_id, say.turn_id, kind, is_late=is_late, **fields)
 
-    def _spawn(self, work: Work) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self._core.tasks.spawn(work, "yeaft conversation")

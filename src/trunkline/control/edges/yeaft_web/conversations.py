@@ -110,7 +110,7 @@ async def resume(visit: Visit, request: Request) -> None:
     log = await visit.core.sessions.readable(visit.who, session.id)
     machine = await visit.machine_of(session)
     position = request.position("lastEventId")
-    more: Json = {"isProcessing": machine is not None and bool(machine.ends.given(session.id))}
+    more: Json = {"isProcessing": machine is not None and machine.core.is_busy(session.id)}
     if position is not None and position <= log.last_id:
         visit.reader.wants_positions = True
         visit.send(_ready(visit, session, machine, lastEventId=position, **more))
@@ -241,7 +241,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
 async def refresh(visit: Visit, request: Request) -> None:
     session = await visit.session_of(request)
     machine = await visit.machine_of(session)
-    busy = machine is not None and bool(machine.ends.given(session.id))
+    busy = machine is not None and machine.core.is_busy(session.id)
     visit.tell("conversation_refresh", request, conversationId=session.id, isProcessing=busy)
 
 
@@ -252,7 +252,7 @@ async def ping_session(visit: Visit, request: Request) -> None:
     status = "ok" if machine is not None and machine.line is not None else "agent-offline"
     if session.status != "active":
         status = "session-lost"
-    busy = machine is not None and bool(machine.ends.given(session.id))
+    busy = machine is not None and machine.core.is_busy(session.id)
     fields = {"conversationId": session.id, "status": status, "isProcessing": busy}
     visit.tell("pong_session", request, **fields)
 

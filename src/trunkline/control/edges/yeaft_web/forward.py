@@ -15,10 +15,11 @@ def forward(
     visit: Visit, machine: Machine, request: Request, session: Session | None = None
 ) -> None:
     """To that agent; its answer comes back the way that all it says outside of sessions comes."""
-    visit.core.machines.check_room(machine, len(request.text))
     visit.hear(machine.user_id)
     session_id = "" if session is None else session.id
-    visit.core.machines.delivery.send(machine, Forward(session_id, WIRE, request.text))
+    with machine.input() as core:
+        core.check_room(len(request.text))
+        core.forward(Forward(session_id, WIRE, request.text))
 
 
 async def pass_on(visit: Visit, request: Request) -> None:

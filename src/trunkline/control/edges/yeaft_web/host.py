@@ -42,7 +42,7 @@ class YeaftWebHost:
         self._has_unpinned = False
         self._online: set[str] = set()
         core.auth.on_revoke(self._revoked)
-        core.machines.watchers.append(self._machine_changed)
+        core.machines.watch(self._machine_changed)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         if sum(one.visit is None for one in self.clients) >= limits.UNKNOWN_SOCKETS_MAX:

@@ -26,7 +26,7 @@ def state_of(machine: Machine | None) -> str:
     said = machine.health.get("state")
     if said in ("idle", "busy"):
         return str(said)
-    return "busy" if any(machine.ends.given(one) for one in machine.logs) else "idle"
+    return "busy" if any(machine.core.is_busy(one) for one in machine.logs) else "idle"
 
 
 # --- Agents ---------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def conversation(visit: Visit, session: Session) -> Json:
         "createdAt": session.created_at,
         "updatedAt": session.updated_at,
         "lastEventId": session.last_event_id,
-        "processing": machine is not None and bool(machine.ends.given(session.id)),
+        "processing": machine is not None and machine.core.is_busy(session.id),
         "type": "chat",
     }
 

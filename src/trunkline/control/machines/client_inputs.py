@@ -1,0 +1,107 @@
+"""What clients do to the sessions of a machine: inputs of its core. No I/O."""
+
+from typing import Any
+
+from trunkline import limits
+from trunkline.control.errors import LimitReached
+from trunkline.control.machines.actions import (
+    Send,
+    Status,
+)
+from trunkline.control.machines.commands import (
+    MOVED,
+    Cancel,
+    Configure,
+    Forward,
+    Say,
+    Stop,
+    size_of,
+)
+from trunkline.control.machines.telling import Telling
+from trunkline.control.sessions import notes
+from trunkline.control.sessions.core import SessionCore
+
+Json = dict[str, Any]
+
+
+class ClientInputs(Telling):
+    """Each is for a session that the machine has."""
+
+    def say(self, say: Say, shown: Json) -> None:
+        """A person's message, for which there is room."""
+        one = self.sessions[say.session_id]
+        one.session.say(say.turn_id, shown, say.metadata)
+        self._hold(one, say.turn_id, say)
+        if not self.is_up:
+            # Whoever reads sees that the message waits, and for what.
+            fields = {"machine": "offline", "machine_id": self.id, "held": True}
+            self.out.append(Status(fields, say.session_id))
+        elif self.traits.one_turn and len(one.session.state.queued) > limits.SESSION_PROMPTS_MAX:
+            why = f"{limits.SESSION_PROMPTS_MAX} messages wait in this session already"
+            one.session.finish(say.turn_id, "execution_error", error=why, code="SESSION_BUSY")
+        self._advance(one)
+
+    def cancel(self, session_id: str, reason: str) -> bool:
+        """Stops what is open; False if nothing is."""
+        one = self.sessions[session_id]
+        is_running = bool(one.session.state.turns)
+        one.session.cancel(reason, is_away=self.traits.cancels_later and not self.is_up)
+        if self.is_up and not self.is_held:
+            one.cancelled.update(turn.id for turn in one.session.state.told)
+            self.out.append(Send(Cancel(session_id, reason)))
+        self._advance(one)
+        return is_running
+
+    def answer(
+        self,
+        session_id: str,
+        request_id: str,
+        confirmed: bool,
+        answer: Any,
+        by: str | None,
+        shown: Json,
+    ) -> bool:
+        """A person's answer; False if the question has one, or there is no such question.
+        `shown`: what readers see of it."""
+        one = self.sessions[session_id]
+        is_first = one.session.answer(request_id, confirmed, answer, by, shown)
+        self._advance(one)
+        return is_first
+
+    def configure(self, session_id: str, patch: Json) -> None:
+        if self.is_expected:
+            one = self.sessions[session_id]
+            self._patches += 1
+            self._hold(one, f"patch {self._patches}", Configure(session_id, patch))
+            self._advance(one)
+
+    def forward(self, forward: Forward) -> None:
+        """A client's words that only the machine understands."""
+        if self.is_up and not self.is_held:
+            self.out.append(Send(forward))
+            return
+        self.check_room(size_of(forward))
+        if len(self._forwards) >= limits.HELD_FORWARDS_MAX:
+            raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+        self._forwards.append(forward)
+
+    def close(self, session_id: str, reason: str, **shown: Any) -> None:
+        one = self.sessions[session_id]
+        one.stop_reason = reason
+        one.session.close(reason, **shown)
+        if self.state == "pending":
+            one.session.note(notes.Stopped())  # it was never there
+            self.release(session_id)
+        elif not self.is_expected:
+            self.release(session_id)  # it is told if it ever returns
+        else:
+            self._advance(one)
+
+    def move(self, session_id: str, machine_id: str) -> SessionCore:
+        """Gives the session to another machine, which has to adopt it at once."""
+        session = self.sessions[session_id].session
+        session.move(machine_id)
+        if self.is_up:
+            self.out.append(Send(Stop(session_id, MOVED)))
+        self.release(session_id)
+        return session

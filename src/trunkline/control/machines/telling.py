@@ -1,0 +1,284 @@
+"""What a machine is told next: it follows from the states of its sessions. No I/O.
+
+A message waits as a queued turn, an answer as an answered question; nothing that is to be sent is
+kept anywhere else. `MachineCore` brings the inputs.
+"""
+
+from enum import Enum
+
+import msgspec
+
+from trunkline import limits
+from trunkline.control.errors import LimitReached, Unavailable
+from trunkline.control.machines.actions import (
+    Action,
+    Fetch,
+    Load,
+    Released,
+    Send,
+    Time,
+)
+from trunkline.control.machines.commands import (
+    Answer,
+    Cancel,
+    Configure,
+    Forward,
+    Say,
+    Start,
+    Stop,
+    size_of,
+)
+from trunkline.control.machines.traits import Traits
+from trunkline.control.sessions import notes
+from trunkline.control.sessions.core import RESTARTED, SessionCore
+from trunkline.control.sessions.state import Turn
+
+_STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists none
+
+ENDED = ("failed", "terminated")
+
+
+class Place(Enum):
+    """Where a session is on its machine, as far as we know."""
+
+    UNKNOWN = "unknown"
+    ABSENT = "absent"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+
+
+class Hosted(msgspec.Struct):
+    """One session of the machine. All but the session itself is forgotten in a restart."""
+
+    session: SessionCore
+    place: Place = Place.UNKNOWN
+    is_wanted: bool = False
+    """It is to be started there, whether or not anybody says something."""
+    is_fetching: bool = False
+    is_loading: bool = False
+    is_carried: bool = False
+    """It was told to start on an earlier line: perhaps the machine never heard it."""
+    deadline_s: float | None = None
+    """When it must have started, or stopped."""
+    silence_s: float | None = None
+    """Turns of it were open when the line broke, and the machine cannot say what it has of them:
+    when they are given up, unless it speaks."""
+    stop_reason: str = "user_closed"
+    waiting: dict[str, Say | Configure] = {}
+    """What was said and changed, in its order. A queued turn that is not here is loaded."""
+    told: set[str] = set()
+    """The turns that went out on the present line."""
+    cancelled: set[str] = set()
+    """Those whose cancel went out on it."""
+    answered: set[str] = set()
+    """The questions whose answer did."""
+
+    @property
+    def is_timed(self) -> bool:
+        return self.deadline_s is not None or self.silence_s is not None
+
+
+class Telling:
+    """A machine's state, and what it is told because of it."""
+
+    def __init__(
+        self, machine_id: str, traits: Traits, time: Time, *, away_s: float, state: str = "pending"
+    ) -> None:
+        self.id = machine_id
+        self.out: list[Action] = []
+        self.sessions: dict[str, Hosted] = {}
+        self.traits = traits
+        """Those of its kind, and of its line while it has one."""
+        self.state = state  # pending | online | offline | gone | failed | terminated
+        self.last_seen_ms = 0
+        self.is_up = False
+        self.line_number = 0
+        """Grows with each line: what was begun for an earlier one is void."""
+        self._own_traits = traits
+        self._time = time
+        self._away_ms = int(away_s * 1000)
+        self._awaited_since_ms = 0
+        """Since when somebody waits for a machine that never came."""
+        self.is_held = False
+        """Nothing is sent before the machine has said `resume`, or a moment has passed."""
+        self._resume_s = 0.0
+        self._learn_s: float | None = None
+        """Until when the machine may list what it runs before the records are believed."""
+        self._has_listed = False
+        self._kept: frozenset[str] = frozenset()
+        """The turns that it said it has."""
+        self._timed: set[str] = set()
+        self._sizes: dict[str, int] = {}
+        """What each waiting message holds in memory, by its turn."""
+        self._forwards: list[Forward] = []
+        self._patches = 0
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether it is worth holding a message for it."""
+        if self.is_up:
+            return True
+        if self.state in ENDED:
+            return False
+        if self.state == "pending":
+            since = self._awaited_since_ms
+            return not since or self._time.ms - since < self._away_ms
+        return self._time.ms - self.last_seen_ms < self._away_ms
+
+    def check_room(self, size: int = 0) -> None:
+        """Raises unless one more message, of that size, can be delivered or held."""
+        if not self.is_expected:
+            raise Unavailable("the machine of this session is offline", code="MACHINE_OFFLINE")
+        held = sum(self._sizes.values()) + sum(map(size_of, self._forwards))
+        if held + size > limits.HELD_BYTES_MAX:
+            raise LimitReached("too much waits for this machine", code="MACHINE_BUSY")
+        if not self.is_up and len(self._sizes) + len(self._forwards) >= limits.HELD_MESSAGES_MAX:
+            raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+
+    def is_busy(self, session_id: str) -> bool:
+        """Whether the machine has a turn of that session that is not ended."""
+        one = self.sessions.get(session_id)
+        return one is not None and bool(one.session.state.told)
+
+    def has_ended(self, session_id: str, turn_id: str) -> bool:
+        one = self.sessions.get(session_id)
+        return one is None or turn_id not in one.session.state.turns
+
+    def is_past(self, session_id: str, turn_id: str) -> bool:
+        """Whether the turn was one of the session's, and is over."""
+        one = self.sessions.get(session_id)
+        return one is not None and turn_id in one.session.state.ended
+
+    def release(self, session_id: str) -> SessionCore | None:
+        """The session is none of this machine's any more."""
+        one = self.sessions.pop(session_id, None)
+        if one is None:
+            return None
+        self._timed.discard(session_id)
+        for name in one.waiting:
+            self._sizes.pop(name, None)
+        self.out.append(Released(session_id))
+        return one.session
+
+    def _hold(self, one: Hosted, name: str, command: Say | Configure) -> None:
+        one.waiting[name] = command
+        self._sizes[name] = size_of(command)
+
+    def _unhold(self, one: Hosted, name: str) -> Say | Configure | None:
+        self._sizes.pop(name, None)
+        return one.waiting.pop(name, None)
+
+    def _put(self, one: Hosted, place: Place) -> None:
+        one.place, one.is_carried, one.deadline_s = place, False, None
+
+    def _advance_all(self) -> None:
+        for one in list(self.sessions.values()):
+            self._advance(one)
+
+    def _advance(self, one: Hosted) -> None:
+        """Sends what is pending for a session, starting it there first if need be."""
+        turns = one.session.state.turns
+        for name, command in list(one.waiting.items()):
+            if isinstance(command, Say) and name not in turns:
+                self._unhold(one, name)
+        if not self.is_up or self.is_held:
+            return
+        if one.session.state.is_closed:
+            self._stop(one)
+        elif not self.traits.starts:
+            if one.is_wanted:
+                self._fetch(one)
+            else:
+                self._send_pending(one)
+        elif one.place is Place.RUNNING or (
+            one.place is Place.STARTING and not (one.is_carried and self.traits.numbers)
+        ):
+            self._send_pending(one)
+        elif one.place is Place.ABSENT and (one.is_wanted or self._has_pending(one)):
+            if not self.traits.numbers:
+                one.session.end_told(*RESTARTED)
+            self._fetch(one)
+
+    def _has_pending(self, one: Hosted) -> bool:
+        return bool(one.session.state.queued or one.waiting or self._answers(one))
+
+    def _answers(self, one: Hosted) -> list[str]:
+        """The questions that were answered here and whose answer did not go out on this line."""
+        questions = one.session.state.questions.items()
+        return [name for name, q in questions if q.is_from_here and name not in one.answered]
+
+    def _fetch(self, one: Hosted) -> None:
+        if not one.is_fetching:
+            one.is_fetching = True
+            self.out.append(Fetch(one.session.id))
+
+    def _stop(self, one: Hosted) -> None:
+        if one.place is not Place.STOPPING:
+            one.session.note(notes.Stopped())
+            self._put(one, Place.STOPPING)
+            one.deadline_s = self._time.s + _STOP_GRACE_S
+            self._timed.add(one.session.id)
+            self.out.append(Send(Stop(one.session.id, one.stop_reason)))
+
+    def _send_pending(self, one: Hosted) -> None:
+        session_id = one.session.id
+        for request_id in self._answers(one):
+            self._send_answer(one, request_id)
+        for turn in one.session.state.told:
+            if turn.cancel is not None and turn.id not in one.cancelled:
+                self.out.append(Send(Cancel(session_id, turn.cancel)))
+                one.cancelled.update(one.session.state.turns)
+        while not (self.traits.one_turn and one.session.state.told):
+            first = next(iter(one.session.state.queued), None)
+            if first is not None and first.id not in one.waiting:
+                self._load(one, first)  # what was said later waits for it
+                return
+            if not one.waiting:
+                return
+            name, command = next(iter(one.waiting.items()))
+            if isinstance(command, Say):
+                one.told.add(name)
+                one.session.note(notes.Told(name, settles=not self.traits.names_ends))
+            self._unhold(one, name)
+            self.out.append(Send(command))
+
+    def _load(self, one: Hosted, turn: Turn) -> None:
+        if not one.is_loading:
+            one.is_loading = True
+            self.out.append(Load(one.session.id, turn.id))
+
+    def _send_answer(self, one: Hosted, request_id: str) -> None:
+        question = one.session.state.questions[request_id]
+        one.answered.add(request_id)
+        confirmed = question.state == "confirmed"
+        self.out.append(Send(Answer(one.session.id, request_id, confirmed, question.answer)))
+
+    def fetched(self, session_id: str, line_number: int, start: Start | None) -> None:
+        """The `Start` that was asked for; None: there is nothing to start any more."""
+        one = self.sessions.get(session_id)
+        if one is None or line_number != self.line_number or not self.is_up:
+            return
+        one.is_fetching = one.is_wanted = False
+        if start is None or (self.traits.starts and one.place is not Place.ABSENT):
+            return
+        if self.traits.starts:
+            self._put(one, Place.STARTING)
+            one.deadline_s = self._time.s + limits.SESSION_START_TIMEOUT_S
+            self._timed.add(session_id)
+        if self.traits.starts:
+            one.session.note(notes.Started())
+        self.out.append(Send(start))
+        self._advance(one)
+
+    def loaded(self, session_id: str, say: Say | None) -> None:
+        """The message of a turn, from the records; None: it is not there."""
+        one = self.sessions.get(session_id)
+        if one is None:
+            return
+        one.is_loading = False
+        if say is not None and say.turn_id in one.session.state.turns:
+            later, one.waiting = one.waiting, {}
+            self._hold(one, say.turn_id, say)
+            one.waiting |= later
+            self._advance(one)

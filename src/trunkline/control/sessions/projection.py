@@ -1,0 +1,174 @@
+"""The records of turns, approvals and sessions: projections of the log, each with its position.
+
+Live, changes come in behind their commit; at a start, and after a fault, the log is read on from
+the position that the records have reached. Both ways they are made by the same fold and written
+by the same code, in one transaction with the position.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+import structlog
+
+from trunkline.control.log.log import Log
+from trunkline.control.sessions.state import Change, SessionState, fold
+from trunkline.control.tasks import Tasks
+
+_log = structlog.get_logger(__name__)
+
+_RETRY_S = 1.0
+_WAIT_S = 5.0  # for the record of an event that was just shown
+
+
+class Position(msgspec.Struct, frozen=True, order=True):
+    """How far a session's log is folded: this event and this note, and all before them."""
+
+    event_id: int = 0
+    note: int = 0
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What one commit means for a session's records."""
+
+    session_id: str
+    position: Position
+    at: int
+    changes: Sequence[Change]
+    state: bytes
+    """The session's state at that position."""
+
+
+class Saved(NamedTuple):
+    """What the records hold of a session's state."""
+
+    state: SessionState
+    position: Position
+
+
+class Rows(Protocol):
+    """Where the records are."""
+
+    async def write(self, steps: Sequence[Step]) -> None:
+        """All or nothing, with the positions."""
+
+    async def read(self, session_ids: Sequence[str]) -> dict[str, Saved]: ...
+
+    async def open_sessions(self) -> list[str]:
+        """Those that are active, and the closed ones whose machine has to be told."""
+
+
+class Projection:
+    """The one writer of these records."""
+
+    def __init__(self, rows: Rows, log: Log, tasks: Tasks) -> None:
+        self._rows = rows
+        self._log = log
+        self._tasks = tasks
+        self._steps: list[Step] = []
+        self._busy: dict[str, int] = {}
+        """How many steps of each session are not written yet."""
+        self._waiting: list[tuple[str | None, asyncio.Future[None]]] = []
+        self._is_running = False
+
+    def add(self, step: Step) -> None:
+        """Takes a step whose entries are committed."""
+        self._steps.append(step)
+        self._busy[step.session_id] = self._busy.get(step.session_id, 0) + 1
+        if not self._is_running:
+            self._is_running = True
+            self._tasks.spawn(self._run(), "records")
+
+    async def settled(self, session_id: str | None = None) -> None:
+        """Returns when the records say what the session's (or every session's) events up to now
+        mean. Not for ever: who asks while the database hangs is told what it knows."""
+        if self._busy if session_id is None else session_id in self._busy:
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((session_id, done))
+            await asyncio.wait([done], timeout=_WAIT_S)
+
+    async def _run(self) -> None:
+        try:
+            while self._steps:
+                steps, self._steps = self._steps, []
+                failed = await self._write_all(steps)
+                if failed:
+                    self._steps[:0] = failed  # before what came meanwhile
+                    await asyncio.sleep(_RETRY_S)
+                for step in steps:
+                    if step in failed:
+                        continue
+                    self._busy[step.session_id] -= 1
+                    if not self._busy[step.session_id]:
+                        del self._busy[step.session_id]
+                self._wake()
+        finally:
+            self._is_running = False
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for session_id, done in waiting:
+            if self._busy if session_id is None else session_id in self._busy:
+                self._waiting.append((session_id, done))
+            elif not done.done():
+                done.set_result(None)
+
+    async def _write_all(self, steps: list[Step]) -> list[Step]:
+        """In one transaction; session by session where that fails, so that one that cannot be
+        written holds up no other. Returns what has to be tried again."""
+        try:
+            await self._rows.write(steps)
+            return []
+        except Exception:
+            _log.exception("records cannot be written together; trying one by one")
+        by_session: dict[str, list[Step]] = {}
+        for step in steps:
+            by_session.setdefault(step.session_id, []).append(step)
+        failed: list[Step] = []
+        for session_id, some in by_session.items():
+            try:
+                await self._rows.write(some)
+            except Exception:
+                _log.exception("records cannot be written; trying again", session=session_id)
+                failed += some
+        return failed
+
+    # What is on disk
+
+    async def load(self, session_ids: Sequence[str]) -> dict[str, SessionState]:
+        """The states of these sessions, which nobody has in memory, caught up with the log."""
+        saved = await self._rows.read(session_ids)
+        heads = await self._log.heads(list(saved))
+        for session_id, (state, position) in saved.items():
+            head = heads.get(session_id)
+            if head is not None and position < Position(head.last_id, head.note):
+                await self._catch_up(session_id, state, position)
+        return {session_id: state for session_id, (state, _) in saved.items()}
+
+    async def _catch_up(self, session_id: str, state: SessionState, position: Position) -> None:
+        """Folds what the log has behind that position, and writes what it means."""
+        async for page in self._log.entries(session_id, position.event_id, position.note):
+            changes: list[Change] = []
+            steps: list[Step] = []
+            for entry in page:
+                changes = fold(state, entry.text, is_note=entry.note > 0)
+                position = Position(
+                    max(position.event_id, entry.event_id), max(position.note, entry.note)
+                )
+                if changes:
+                    steps.append(Step(session_id, position, entry.at, changes, b""))
+            last = Step(session_id, position, page[-1].at, (), state.encode())
+            await self._rows.write([*steps, last])
+
+    async def recover(self) -> list[str]:
+        """At the start, before anybody is let in: the records of every open session catch up with
+        its log. Returns the machines that have open turns."""
+        loaded = await self.load(await self._rows.open_sessions())
+        return list(
+            dict.fromkeys(
+                state.machine_id
+                for state in loaded.values()
+                if state.machine_id is not None and state.turns
+            )
+        )

@@ -1,0 +1,191 @@
+"""The rows behind the projection: how each change of a session is written, and its state read."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import and_, delete, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline import limits
+from trunkline.control.sessions import state as states
+from trunkline.control.sessions.projection import Position, Saved, Step
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import approvals, sessions, turns
+
+_SESSIONS_AT_ONCE = 500
+
+
+class SqlRows:
+    """In the record database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def write(self, steps: Sequence[Step]) -> None:
+        """All or nothing, with the positions."""
+        async with self._store.write() as connection:
+            newest: dict[str, Step] = {}
+            wanted = sessions.c.id.in_({step.session_id for step in steps})
+            known = set(await connection.scalars(select(sessions.c.id).where(wanted)))
+            for step in steps:
+                if step.session_id not in known:
+                    continue  # it was deleted meanwhile
+                for change in step.changes:
+                    await _WRITERS[type(change)](connection, step, change)
+                newest[step.session_id] = step
+            for step in newest.values():
+                await _set_session(
+                    connection,
+                    step,
+                    state=step.state,
+                    folded_id=step.position.event_id,
+                    folded_note=step.position.note,
+                )
+
+    async def read(self, session_ids: Sequence[str]) -> dict[str, Saved]:
+        found: dict[str, Saved] = {}
+        columns = sessions.c.id, sessions.c.state, sessions.c.folded_id, sessions.c.folded_note
+        for start in range(0, len(session_ids), _SESSIONS_AT_ONCE):
+            some = session_ids[start : start + _SESSIONS_AT_ONCE]
+            async with self._store.read() as connection:
+                rows = await connection.execute(select(*columns).where(sessions.c.id.in_(some)))
+                for row in rows:
+                    position = Position(row.folded_id, row.folded_note)
+                    found[row.id] = Saved(states.decode(row.state), position)
+        return found
+
+    async def open_sessions(self) -> list[str]:
+        """Those that are active, and the closed ones whose machine has to be told."""
+        wanted = or_(sessions.c.status == "active", sessions.c.unsettled)
+        async with self._store.read() as connection:
+            return list(await connection.scalars(select(sessions.c.id).where(wanted)))
+
+
+async def _turn_opened(connection: AsyncConnection, step: Step, change: states.TurnOpened) -> None:
+    await connection.execute(
+        insert(turns).values(
+            id=change.turn_id,
+            session_id=step.session_id,
+            client_message_id=change.client_message_id,
+            state="queued",
+            message=change.message,
+            metadata={},
+            created_at=step.at,
+        )
+    )
+
+
+async def _turn_noted(connection: AsyncConnection, step: Step, change: states.TurnNoted) -> None:
+    await _set_turn(connection, change.turn_id, metadata=change.metadata)
+
+
+async def _turn_told(connection: AsyncConnection, step: Step, change: states.TurnTold) -> None:
+    await _set_turn(connection, change.turn_id, state="sent" if change.is_told else "queued")
+
+
+async def _turn_ended(connection: AsyncConnection, step: Step, change: states.TurnEnded) -> None:
+    await _set_turn(
+        connection, change.turn_id, state=change.state, answer=change.answer, finished_at=step.at
+    )
+
+
+async def _set_turn(connection: AsyncConnection, turn_id: str, **values: Any) -> None:
+    await connection.execute(update(turns).where(turns.c.id == turn_id).values(**values))
+
+
+async def _asked(connection: AsyncConnection, step: Step, change: states.Asked) -> None:
+    same = _same(step, change.request_id)
+    user_id = await connection.scalar(
+        select(sessions.c.user_id).where(sessions.c.id == step.session_id)
+    )
+    if user_id is None:
+        return  # the session was deleted meanwhile
+    # Asked under an id of long ago: it is a new question.
+    await connection.execute(delete(approvals).where(same))
+    await connection.execute(
+        insert(approvals).values(
+            id=approval_id(step.session_id, change.request_id, step.at),
+            session_id=step.session_id,
+            user_id=user_id,
+            request_id=change.request_id,
+            state="pending",
+            request=change.request,
+            created_at=step.at,
+        )
+    )
+
+
+async def _resolved(connection: AsyncConnection, step: Step, change: states.Resolved) -> None:
+    await connection.execute(
+        update(approvals)
+        .where(_same(step, change.request_id))
+        .values(state="confirmed" if change.is_confirmed else "denied", answered_at=step.at)
+    )
+
+
+async def _answer_noted(
+    connection: AsyncConnection, step: Step, change: states.AnswerNoted
+) -> None:
+    await connection.execute(
+        update(approvals)
+        .where(_same(step, change.request_id))
+        .values(answer=change.answer, answered_by=change.by)
+    )
+
+
+def _same(step: Step, request_id: str) -> Any:
+    return and_(approvals.c.session_id == step.session_id, approvals.c.request_id == request_id)
+
+
+async def _closed(connection: AsyncConnection, step: Step, change: states.SessionClosed) -> None:
+    await _set_session(connection, step, status="closed", unsettled=True, updated_at=step.at)
+
+
+async def _settled(connection: AsyncConnection, step: Step, change: states.SessionSettled) -> None:
+    await _set_session(connection, step, unsettled=False)
+
+
+async def _moved(connection: AsyncConnection, step: Step, change: states.SessionMoved) -> None:
+    this = sessions.c.id == step.session_id
+    query = select(sessions.c.machine_id, sessions.c.left_machines).where(this)
+    row = (await connection.execute(query)).first()
+    if row is not None:
+        left = [*(row.left_machines or []), *filter(None, [row.machine_id])]
+        await _set_session(
+            connection,
+            step,
+            machine_id=change.machine_id,
+            left_machines=left[-limits.SESSION_LEFT_MACHINES_MAX :],
+            updated_at=step.at,
+        )
+
+
+async def _set_session(connection: AsyncConnection, step: Step, **values: Any) -> None:
+    this = sessions.c.id == step.session_id
+    await connection.execute(update(sessions).where(this).values(**values))
+
+
+_WRITERS: dict[type, Callable[..., Awaitable[None]]] = {
+    states.TurnOpened: _turn_opened,
+    states.TurnNoted: _turn_noted,
+    states.TurnTold: _turn_told,
+    states.TurnEnded: _turn_ended,
+    states.Asked: _asked,
+    states.Resolved: _resolved,
+    states.AnswerNoted: _answer_noted,
+    states.SessionClosed: _closed,
+    states.SessionMoved: _moved,
+    states.SessionSettled: _settled,
+}
+
+
+def approval_id(session_id: str, request_id: str, at: int) -> str:
+    """The same for the same question, however often the log is folded; sorts by time, like every
+    id (`ids.new_id`)."""
+    digest = hashlib.sha256(f"{session_id} {request_id}".encode("utf-8", "replace")).digest()
+    value = at << 80 | int.from_bytes(digest[:10], "big")
+    value = value & ~(0xF << 76) | (0x7 << 76)
+    value = value & ~(0x3 << 62) | (0x2 << 62)
+    return str(UUID(int=value & (2**128 - 1)))

@@ -1,0 +1,288 @@
+"""What a session's log says: its turns, its questions, where it runs. A value, and its fold.
+
+`fold` takes one entry of the log after the other. Live, at a start and after a fault, the same
+function brings state and records up to date; nothing else changes a `SessionState`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trunkline.control.log import events
+from trunkline.control.sessions import notes
+from trunkline.control.sessions.notes import Note
+from trunkline.wire.errors import Malformed
+
+Json = dict[str, Any]
+
+NAME_CHARS_MAX = 200
+_ENDED_KEPT = 200
+_NAMES_KEPT = 200
+_RESOLVED_KEPT = 100
+
+
+class Turn(msgspec.Struct):
+    """An open turn."""
+
+    id: str
+    is_told: bool = False
+    """Its machine was told of it, or may have been."""
+    is_heard: bool = False
+    """The machine has shown since that it has it."""
+    cancel: str | None = None
+    """Why a person has stopped it; None: nobody has."""
+
+
+class Question(msgspec.Struct):
+    turn: str | None
+    """The turn that the machine named; perhaps by a name of its own."""
+    state: str = "pending"  # pending | confirmed | denied
+    answer: Any = None
+    is_from_here: bool = False
+    """It was answered here: the machine has to be told."""
+
+
+class SessionState(msgspec.Struct):
+    machine_id: str | None
+    is_closed: bool = False
+    is_stop_pending: bool = False
+    """Closed, and its machine has not been told."""
+    is_started: bool = False
+    """Its machine was told to start it."""
+    is_seen: bool = False
+    """It has spoken since."""
+    turns: dict[str, Turn] = {}
+    """The open ones, oldest first."""
+    ended: dict[str, None] = {}
+    """The newest of the others."""
+    late: dict[str, None] = {}
+    """Those of them that were ended here, and that the machine may yet end."""
+    names: dict[str, str] = {}
+    """The newest client message ids, with their turns."""
+    questions: dict[str, Question] = {}
+    """By the machine's own id: those that wait, and the newest that do not."""
+
+    @property
+    def told(self) -> list[Turn]:
+        return [turn for turn in self.turns.values() if turn.is_told]
+
+    @property
+    def queued(self) -> list[Turn]:
+        return [turn for turn in self.turns.values() if not turn.is_told]
+
+    def ended_by(self, name: str | None) -> str | None:
+        """The open turn that a terminal event is of: the one that it names, else the oldest that
+        the machine has. A name that is none of ours says no more than no name."""
+        if name in self.turns:
+            return name
+        return next((turn.id for turn in self.told), None)
+
+    def encode(self) -> bytes:
+        return _encoder.encode(self)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(SessionState)
+
+
+def decode(data: bytes) -> SessionState:
+    return _decoder.decode(data)
+
+
+class TurnOpened(msgspec.Struct, frozen=True):
+    turn_id: str
+    message: str
+    client_message_id: str | None
+
+
+class TurnNoted(msgspec.Struct, frozen=True):
+    turn_id: str
+    metadata: Json
+
+
+class TurnTold(msgspec.Struct, frozen=True):
+    turn_id: str
+    is_told: bool
+
+
+class TurnEnded(msgspec.Struct, frozen=True):
+    turn_id: str
+    state: str  # completed | cancelled | failed
+    answer: str | None
+
+
+class Asked(msgspec.Struct, frozen=True):
+    request_id: str
+    request: Json
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    request_id: str
+    is_confirmed: bool
+
+
+class AnswerNoted(msgspec.Struct, frozen=True):
+    request_id: str
+    answer: Any
+    by: str | None
+
+
+class SessionClosed(msgspec.Struct, frozen=True):
+    pass
+
+
+class SessionMoved(msgspec.Struct, frozen=True):
+    machine_id: str
+
+
+class SessionSettled(msgspec.Struct, frozen=True):
+    """Its machine knows that it is closed."""
+
+
+Change = (
+    TurnOpened
+    | TurnNoted
+    | TurnTold
+    | TurnEnded
+    | Asked
+    | Resolved
+    | AnswerNoted
+    | SessionClosed
+    | SessionMoved
+    | SessionSettled
+)
+"""What an entry of the log means for the records."""
+
+
+def fold(state: SessionState, text: str, *, is_note: bool) -> list[Change]:
+    """Takes one entry as the log has it."""
+    if is_note:
+        return fold_note(state, notes.decode(text))
+    if not events.may_matter(text):
+        return []
+    event = events.look(text)
+    return [] if event is None else fold_event(state, event, text)
+
+
+def fold_event(state: SessionState, event: events.Watched, line: str) -> list[Change]:
+    match event.type:
+        case "user_message":
+            return _said(state, event)
+        case "execution_complete" | "execution_error":
+            return _ended(state, event)
+        case "approval_request":
+            return _asked(state, event, line)
+        case "approval_resolved":
+            return _resolved(state, event)
+        case "session_closed":
+            state.is_closed = state.is_stop_pending = True
+            return [SessionClosed()]
+    return []
+
+
+def fold_note(state: SessionState, note: Note) -> list[Change]:
+    match note:
+        case notes.Said():
+            return [TurnNoted(note.turn_id, note.metadata)]
+        case notes.Told():
+            return _told(state, note)
+        case notes.Heard():
+            state.is_seen = state.is_started
+            for turn in state.told:
+                turn.is_heard = True
+        case notes.Untold() if (found := state.turns.get(note.turn_id)) is not None:
+            found.is_told = found.is_heard = False
+            return [TurnTold(note.turn_id, is_told=False)]
+        case notes.Cancelling():
+            for turn in state.told:
+                turn.cancel = turn.cancel or note.reason
+        case notes.Late():
+            state.late[note.turn_id] = None
+        case notes.Settled():
+            state.late.pop(note.turn_id, None)
+        case notes.Answered() if (question := state.questions.get(note.request_id)) is not None:
+            question.answer, question.is_from_here = note.answer, True
+            return [AnswerNoted(note.request_id, note.answer, note.by)]
+        case notes.Started():
+            state.is_started, state.is_seen = True, False
+        case notes.Absent():
+            state.is_started = state.is_seen = False
+        case notes.Moved():
+            state.machine_id, state.is_started, state.is_seen = note.machine_id, False, False
+            state.late.clear()
+            for turn in state.told:
+                turn.is_told = turn.is_heard = False
+            return [SessionMoved(note.machine_id)]
+        case notes.Stopped():
+            state.is_stop_pending = False
+            return [SessionSettled()]
+    return []
+
+
+def _said(state: SessionState, event: events.Watched) -> list[Change]:
+    turn_id, name = event.turn, event.client_message
+    if turn_id is None or turn_id in state.turns:
+        return []
+    state.turns[turn_id] = Turn(turn_id)
+    if name is not None:
+        _keep(state.names, name, turn_id, _NAMES_KEPT)
+    return [TurnOpened(turn_id, event.said or "", name)]
+
+
+def _told(state: SessionState, note: notes.Told) -> list[Change]:
+    if note.settles:
+        state.late.clear()
+    turn = state.turns.get(note.turn_id)
+    if turn is None:
+        return []
+    turn.is_told, turn.is_heard = True, False
+    return [TurnTold(note.turn_id, is_told=True)]
+
+
+def _ended(state: SessionState, event: events.Watched) -> list[Change]:
+    turn_id = state.ended_by(event.turn)
+    if turn_id is None:
+        return []
+    del state.turns[turn_id]
+    _keep(state.ended, turn_id, None, _ENDED_KEPT)
+    for question in state.questions.values():
+        if question.turn in (turn_id, event.turn, None):
+            question.is_from_here = False  # nobody there waits for it
+    outcome = "failed" if event.type == "execution_error" else "completed"
+    if event.cancelled:
+        outcome = "cancelled"
+    return [TurnEnded(turn_id, outcome, event.text)]
+
+
+def _asked(state: SessionState, event: events.Watched, line: str) -> list[Change]:
+    request_id = event.request
+    if request_id is None or len(request_id) > NAME_CHARS_MAX or request_id in state.questions:
+        return []
+    if state.is_closed:
+        return []  # one of its last words
+    try:
+        request = events.object_of(line)
+    except Malformed:  # the first look skips fields; this one reads them
+        return []
+    state.questions[request_id] = Question(event.turn)
+    return [Asked(request_id, request)]
+
+
+def _resolved(state: SessionState, event: events.Watched) -> list[Change]:
+    request_id = event.request
+    question = state.questions.get(request_id) if request_id is not None else None
+    if request_id is None or question is None or question.state != "pending":
+        return []
+    question.state = "confirmed" if event.confirmed else "denied"
+    resolved = [one for one, known in state.questions.items() if known.state != "pending"]
+    for one in resolved[:-_RESOLVED_KEPT]:
+        del state.questions[one]
+    return [Resolved(request_id, bool(event.confirmed))]
+
+
+def _keep(kept: dict[str, Any], key: str, value: Any, count_max: int) -> None:
+    """Adds to what is known of the newest only."""
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > count_max:
+        del kept[next(iter(kept))]

@@ -1,0 +1,179 @@
+"""What has to hold after every run, whatever happened in it."""
+
+from collections import Counter
+
+from tests.simulation.machines import SimMachine
+from tests.simulation.stores import Disk, MemoryRows
+from tests.simulation.world import Simulation
+from trunkline.control.log import events
+from trunkline.control.sessions.projection import Position
+from trunkline.control.sessions.state import SessionState, TurnEnded, decode, fold
+
+
+class Broken(AssertionError):
+    """An invariant does not hold."""
+
+
+def check(run: Simulation) -> None:
+    if run.loop.problems:
+        raise Broken(f"something failed: {run.loop.problems[0]}")
+    ends = _records_equal_a_fold(run)
+    _ends_are_their_own(run)
+    _readers_saw_the_log(run)
+    for message in run.messages:
+        if message.turn_id is not None:
+            _has_one_end(run, message.turn_id, message.session_id, ends)
+    for session_id, row in run.disk.sessions.items():
+        _nothing_waits(run, session_id, row["state"])
+    for machine in run.machines.values():
+        if machine.disorder is not None:
+            raise Broken(machine.disorder)
+        _told_once(run, machine)
+        _runs_its_own(run, machine)
+        _nothing_lost(run, machine)
+    _answers_are_logged(run)
+    for session_id in run.closed:
+        kinds = Counter(events.object_of(line)["type"] for line, _ in run.disk.events[session_id])
+        if kinds["session_closed"] != 1:
+            raise Broken(f"{session_id} is closed {kinds['session_closed']} times in its log")
+
+
+def _records_equal_a_fold(run: Simulation) -> Counter[str]:
+    """Whoever folds the log from its beginning comes to the same records; how often each turn
+    ended on the way."""
+    fresh, ends = Disk(), Counter[str]()
+    rows = MemoryRows(fresh, run.random, lambda: None)
+    fresh.sessions = {
+        one: {"machine_id": None, "status": "active", "unsettled": False, "left": []}
+        for one in run.disk.sessions
+    }
+    for session_id, row in run.disk.sessions.items():
+        entries = run.disk.entries(session_id)
+        first = row["left"][0] if row["left"] else row["machine_id"]
+        state = SessionState(first)
+        fresh.sessions[session_id]["machine_id"] = first
+        for entry in entries:
+            for change in fold(state, entry.text, is_note=entry.note > 0):
+                rows.apply(session_id, entry.at, change)
+                if isinstance(change, TurnEnded):
+                    ends[change.turn_id] += 1
+        if state.encode() != row["state"]:
+            raise Broken(f"the state of {session_id} is not the fold of its log")
+        if row["position"] > Position(len(run.disk.events.get(session_id, ())), 10**9):
+            raise Broken(f"the records of {session_id} are ahead of its log")
+        for name in ("machine_id", "status", "unsettled"):
+            if fresh.sessions[session_id][name] != row[name]:
+                raise Broken(f"{name} of {session_id} is {row[name]!r}, and not so in its log")
+    if fresh.turns != run.disk.turns:
+        raise Broken("the records of turns are not the fold of the log")
+    if fresh.approvals != run.disk.approvals:
+        raise Broken("the records of questions are not the fold of the log")
+    return ends
+
+
+def _ends_are_their_own(run: Simulation) -> None:
+    """A turn ends with its own terminal event. A machine that does not name its turns can be
+    mistaken, but only where a line broke or somebody died, or where it says something twice."""
+    is_calm = not run.cuts and not run.deaths
+    for session_id, row in run.disk.sessions.items():
+        machine = run.machines[row["machine_id"]]
+        calm = is_calm and not machine.deaths and not machine.is_doubling and not row["left"]
+        state = SessionState(row["machine_id"])
+        for entry in run.disk.entries(session_id):
+            for change in fold(state, entry.text, is_note=entry.note > 0):
+                if not isinstance(change, TurnEnded) or "end of turn-" not in entry.text:
+                    continue
+                is_sure = calm or (machine.style.names and not row["left"])
+                if f"end of {change.turn_id}" not in entry.text and is_sure:
+                    raise Broken(f"{change.turn_id} has another turn's end: {entry.text}")
+
+
+def _readers_saw_the_log(run: Simulation) -> None:
+    for session_id, seen in run.seen.items():
+        log = run.disk.events.get(session_id, [])
+        for number, line in seen.items():
+            if number > len(log) or log[number - 1][0] != line:
+                raise Broken(f"what a reader saw as event {number} of {session_id} is gone")
+
+
+def _has_one_end(run: Simulation, turn_id: str, session_id: str, ends: Counter[str]) -> None:
+    said = [
+        line
+        for line, _ in run.disk.events.get(session_id, [])
+        if '"user_message"' in line and turn_id in line
+    ]
+    if len(said) != 1:
+        raise Broken(f"the accepted message of {turn_id} is {len(said)} times in the log")
+    if ends[turn_id] != 1:
+        raise Broken(f"{turn_id} has {ends[turn_id]} ends")
+
+
+def _nothing_waits(run: Simulation, session_id: str, data: bytes) -> None:
+    state = decode(data)
+    if state.turns:
+        raise Broken(f"{session_id} waits for ever: {list(state.turns.values())}")
+    pending = [one for one, question in state.questions.items() if question.state == "pending"]
+    if pending:
+        raise Broken(f"{session_id} waits for answers that nobody needs: {pending}")
+    control = run.control
+    machine = control.machines.find(str(state.machine_id)) if control is not None else None
+    if machine is None:
+        return
+    hosted = machine.core.sessions.get(session_id)
+    if state.is_closed and hosted is not None:
+        raise Broken(f"{session_id} is closed and still in memory")
+    if hosted is not None and hosted.waiting:
+        raise Broken(f"something waits for {session_id}, and nobody needs it")
+
+
+def _told_once(run: Simulation, machine: SimMachine) -> None:
+    """A machine that cannot say what it has is told of a turn at most once."""
+    if machine.style.kind == "vm" and not machine.style.numbers:
+        for (machine_id, turn_id), count in run.sent.items():
+            if machine_id == machine.id and count > 1:
+                raise Broken(f"{machine.id} was told {count} times of {turn_id}")
+
+
+def _runs_its_own(run: Simulation, machine: SimMachine) -> None:
+    """What was closed or moved away does not run on, where the machine can be told."""
+    if machine.style.kind != "vm" or not machine.style.lists or machine.link is None:
+        return
+    for session_id, row in run.disk.sessions.items():
+        is_own = row["machine_id"] == machine.id and row["status"] == "active"
+        if not is_own and machine.runs(session_id):
+            raise Broken(f"{machine.id} still runs {session_id}")
+
+
+def _nothing_lost(run: Simulation, machine: SimMachine) -> None:
+    """What a machine that numbers and keeps its events has said is in the log once, in order."""
+    if not machine.style.keeps:
+        return
+    for session_id, said in machine.said.items():
+        row = run.disk.sessions[session_id]
+        if row["left"] or row["status"] == "closed":
+            continue  # what it said after it was told to stop is not taken
+        kept = [line for _, line in said if '"execution_' not in line]
+        log = [line for line, _ in run.disk.events.get(session_id, [])]
+        logged = [line for line in log if line in set(kept)]
+        if logged != kept:
+            kept = [one for one in kept if one not in logged] or kept
+            raise Broken(
+                f"{machine.id} said {len(kept)} things in {session_id}: {len(logged)} are there"
+            )
+
+
+def _answers_are_logged(run: Simulation) -> None:
+    for (_, request_id), count in run.answers.items():
+        if count != 1:
+            raise Broken(f"{count} answers to {request_id} were accepted")
+    for session_id, events_ in run.disk.events.items():
+        resolved: Counter[str] = Counter()
+        for line, _ in events_:
+            if '"approval_resolved"' in line and '"answered_by"' in line:
+                resolved[events.object_of(line)["request_id"]] += 1
+        for request_id, count in resolved.items():
+            if count != 1:
+                raise Broken(f"{request_id} has {count} answers in the log")
+        for session, request_id in run.answers:
+            if session == session_id and not resolved[request_id]:
+                raise Broken(f"the accepted answer to {request_id} is not in the log")

@@ -1,0 +1,298 @@
+"""Scripted machines of every kind: they run turns, ask, lose their line, die, and come back.
+
+They are part of the world, which does not die with the control plane. What each one was told and
+what it said is kept for the checks.
+"""
+
+import json
+from typing import Any, Protocol
+
+from tests.simulation.control import Link
+from trunkline.control.machines.commands import Answer, Cancel, Say, Start, Stop
+
+_ASKS_S = 300.0  # a question that nobody answers is given up
+
+
+class Style:
+    """What kind of machine it is."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: str = "vm",
+        *,
+        numbers: bool = False,
+        keeps: bool = False,
+        lists: bool = True,
+        names: bool = False,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.numbers = numbers
+        self.keeps = keeps
+        """What it said and was told is on its disk."""
+        self.lists = lists
+        self.names = names
+
+
+STYLES = (
+    Style("plain"),
+    Style("plain, lists nothing", lists=False),
+    Style("numbers, keeps", numbers=True, keeps=True, names=True),
+    Style("numbers, keeps, names nothing", numbers=True, keeps=True),
+    Style("numbers, forgets", numbers=True, names=True),
+    Style("device", "agp", names=True),
+    Style("agent", "yeaft", names=True),
+    Style("group", "group", names=True),
+)
+
+
+class World(Protocol):
+    random: Any
+
+    def trace(self, text: str) -> None: ...
+    def after(self, delay_s: float, call: Any, *args: Any) -> None: ...
+    def connect(self, machine: "SimMachine", link: Link) -> bool: ...
+    def up(self, link: Link, frame: Any) -> None: ...
+    def carry(self, link: Link, frame: Any) -> None: ...
+    def broke(self, link: Link) -> None: ...
+
+
+class Job:
+    """One turn at work."""
+
+    def __init__(self, session_id: str, turn_id: str) -> None:
+        self.session_id = session_id
+        self.turn_id = turn_id
+        self.said = 0
+        self.pieces = 0
+        self.will_ask = False
+        self.asks: str | None = None
+        self.is_cancelled = False
+        self.is_over = False
+
+
+class SimMachine:
+    def __init__(self, world: World, machine_id: str, style: Style) -> None:
+        self.id = machine_id
+        self.style = style
+        self.link: Link | None = None
+        self.told: dict[str, int] = {}
+        """How often each turn reached the machine in one life of its own."""
+        self.disorder: str | None = None
+        self._order: dict[str, set[str]] = {}
+        self.said: dict[str, list[tuple[int, str]]] = {}
+        """What a machine that numbers its events has said in each session."""
+        self.is_doubling = world.random.random() < 0.1
+        self.deaths = 0
+        self._world = world
+        self._life = 0
+        self._sessions: dict[str, list[Job]] = {}
+        self._known: set[str] = set()
+        self._outbox: dict[str, list[tuple[int, str, str]]] = {}
+        """What is not acknowledged: number, turn and event."""
+        self._seqs: dict[str, int] = {}
+        self._is_fresh = True
+
+    # Its line
+
+    def connect(self) -> None:
+        if self.link is not None and self.link.is_open:
+            return
+        link = Link(
+            self.id,
+            self.style.kind,
+            is_numbered=self.style.numbers,
+            is_fresh=self._is_fresh and self.style.kind == "vm",
+            send=self._world.carry,
+        )
+        link.busy = {one for one, jobs in self._sessions.items() if jobs}
+        if self._world.connect(self, link):
+            self.link = link
+        else:
+            self._world.after(2.0, self.connect)
+
+    def dropped(self, link: Link) -> None:
+        """The line is gone; sooner or later it notices."""
+        if self.link is link:
+            self.link = None
+            self._world.after(self._world.random.choice((0.1, 1.0, 5.0, 20.0)), self.connect)
+
+    def control_died(self) -> None:
+        """A group lives in the control plane's own process."""
+        if self.style.kind == "group":
+            self._life += 1
+            self._sessions.clear()
+            self._known.clear()
+
+    def die(self) -> None:
+        """The program ends; another one of it comes."""
+        if self.style.kind == "group":
+            return  # it has none of its own
+        self.deaths += 1
+        self._world.trace(f"{self.id} dies")
+        self._life += 1
+        link, self.link = self.link, None
+        if link is not None:
+            self._world.broke(link)
+        if not self.style.keeps:
+            self._sessions.clear()
+            self._known.clear()
+            self._outbox.clear()
+            self._seqs.clear()
+            # One that lists nothing can only say that it is new.
+            self._is_fresh = not self.style.lists or self._world.random.random() < 0.5
+        else:
+            for jobs in self._sessions.values():
+                fails = self._world.random.random()
+                for job in list(jobs):
+                    # One that names nothing fails in its order.
+                    if (self._world.random.random() if self.style.names else 0) < fails:
+                        job.is_over = True
+                        self._emit(job, "execution_error", error="died", code="DIED")
+                        jobs.remove(job)
+                for job in jobs[:1]:
+                    if job.asks is not None:
+                        job.will_ask, job.asks = True, None  # it asks again
+                    self._work_later(job)
+        self._world.after(self._world.random.choice((0.5, 3.0, 30.0)), self.connect)
+
+    # What it is told
+
+    def receive(self, link: Link, frame: Any) -> None:
+        if link is not self.link:
+            return
+        match frame:
+            case ("init", acked):
+                self._is_fresh, link.is_live = False, True
+                self._came(acked)
+            case ("ack", acked):
+                self._acked(acked)
+            case (Start() as start, acked):
+                if start.session_id not in self._sessions:
+                    self._sessions[start.session_id] = []
+                if self.style.numbers and start.session_id not in self._seqs:
+                    self._seqs[start.session_id] = acked
+            case (Say() as say, _):
+                self._say(say)
+            case (Cancel() as cancel, _):
+                for job in self._sessions.get(cancel.session_id, [])[:1]:
+                    if self._world.random.random() < 0.8:
+                        job.is_cancelled = True
+                        if job.asks is not None:
+                            job.asks = None
+                            self._work_later(job)
+            case (Answer() as answer, _):
+                self._world.trace(f"{self.id} has the answer to {answer.request_id}")
+                for job in self._sessions.get(answer.session_id, []):
+                    if job.asks == answer.request_id:
+                        job.asks = None
+                        self._work_later(job)
+            case (Stop() as stop, _):
+                self._sessions.pop(stop.session_id, None)
+
+    def _came(self, acked: dict[str, int]) -> None:
+        if self.style.numbers:
+            self._acked(acked)
+            turns = {job.turn_id for jobs in self._sessions.values() for job in jobs}
+            turns |= {turn_id for kept in self._outbox.values() for _, turn_id, _ in kept}
+            self._up(("resume", sorted(turns)))
+            for session_id, events in self._outbox.items():
+                for seq, _, line in events:
+                    self._up(("event", session_id, seq, line))
+        self._list()
+
+    def _acked(self, acked: dict[str, int]) -> None:
+        for session_id, seq in acked.items():
+            if session_id in self._outbox:
+                kept = [one for one in self._outbox[session_id] if one[0] > seq]
+                self._outbox[session_id] = kept
+
+    def _list(self) -> None:
+        """Its heartbeat."""
+        if self.style.kind == "vm" and self.style.lists:
+            self._up(("list", list(self._sessions)))
+
+    def runs(self, session_id: str) -> bool:
+        return session_id in self._sessions
+
+    def beat(self) -> None:
+        if self.link is not None:
+            self._list()
+
+    def _say(self, say: Say) -> None:
+        before = [one for one in self.told if one in self._order.get(say.session_id, ())]
+        if before and say.turn_id < before[-1] and say.turn_id not in self.told:
+            self.disorder = f"{self.id} is told {say.turn_id} after {before[-1]}"
+        self._order.setdefault(say.session_id, set()).add(say.turn_id)
+        self.told[say.turn_id] = self.told.get(say.turn_id, 0) + 1
+        self._world.trace(f"{self.id} is told {say.turn_id}")
+        if say.session_id not in self._sessions:
+            if self.style.kind == "vm":
+                return  # it runs no such session
+            self._sessions[say.session_id] = []
+        if say.turn_id in self._known and (self.style.numbers or self.style.kind != "vm"):
+            return
+        self._known.add(say.turn_id)
+        job = Job(say.session_id, say.turn_id)
+        job.pieces = self._world.random.randrange(4)
+        job.will_ask = self._world.random.random() < 0.3
+        jobs = self._sessions[say.session_id]
+        jobs.append(job)
+        if len(jobs) == 1:
+            self._work_later(job)
+
+    # What it does
+
+    def _work_later(self, job: Job) -> None:
+        delay_s = self._world.random.choice((0.001, 0.01, 0.2, 3.0))
+        self._world.after(delay_s, self._work, self._life, job)
+
+    def _work(self, life: int, job: Job) -> None:
+        jobs = self._sessions.get(job.session_id, [])
+        if life != self._life or job.is_over or job not in jobs:
+            return
+        if job.is_cancelled:
+            self._end(job, cancelled=True)
+        elif job.said < job.pieces:
+            job.said += 1
+            self._emit(job, "text_chunk", content=f"{job.turn_id} {job.said}")
+            self._work_later(job)
+        elif job.will_ask:
+            job.will_ask, job.asks = False, f"{job.turn_id}?"
+            self._emit(job, "approval_request", request_id=job.asks, tool_name="x")
+            self._world.after(_ASKS_S, self._give_up, life, job, job.asks)
+        elif job.asks is None:
+            self._end(job)
+
+    def _give_up(self, life: int, job: Job, asked: str) -> None:
+        if life == self._life and job.asks == asked and not job.is_over:
+            job.asks = None
+            self._emit(job, "approval_resolved", request_id=asked, confirmed=False)
+            self._work_later(job)
+
+    def _end(self, job: Job, **fields: Any) -> None:
+        job.is_over = True
+        jobs = self._sessions[job.session_id]
+        jobs.remove(job)
+        for _ in range(2 if self.is_doubling and self._world.random.random() < 0.3 else 1):
+            self._emit(job, "execution_complete", content=f"end of {job.turn_id}", **fields)
+        for following in jobs[:1]:
+            self._work_later(following)
+
+    def _emit(self, job: Job, kind: str, **fields: Any) -> None:
+        event = {"type": kind, **fields}
+        if self.style.names:
+            event["turn_id"] = job.turn_id
+        line = json.dumps(event)
+        seq = None
+        if self.style.numbers:
+            seq = self._seqs[job.session_id] = self._seqs.get(job.session_id, 0) + 1
+            self._outbox.setdefault(job.session_id, []).append((seq, job.turn_id, line))
+            self.said.setdefault(job.session_id, []).append((seq, line))
+        self._up(("event", job.session_id, seq, line))
+
+    def _up(self, frame: Any) -> None:
+        """What is said before the line is live is lost, unless it is kept."""
+        if self.link is not None and self.link.is_live:
+            self._world.up(self.link, frame)

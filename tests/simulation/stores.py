@@ -1,0 +1,307 @@
+"""What survives the control plane: its log and its records, in memory."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+
+from trunkline.control.access.auth import Principal
+from trunkline.control.errors import NotFound
+from trunkline.control.log.segments import Head, Logged, Segment
+from trunkline.control.machines.commands import Say, Start
+from trunkline.control.machines.machines import MachineRow
+from trunkline.control.sessions import state as states
+from trunkline.control.sessions.approvals import Approval
+from trunkline.control.sessions.projection import Position, Saved, Step
+from trunkline.control.sessions.records import Session
+from trunkline.control.sessions.rows import approval_id
+from trunkline.control.sessions.state import SessionState
+from trunkline.control.sessions.turns import Turn
+
+Row = dict[str, Any]
+USER, ORG = "user", "org"
+
+
+class Disk:
+    """Everything that is on it. Changed at once or not at all."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, list[tuple[str, int]]] = {}
+        """Of each session, its events with the time of their commit."""
+        self.seqs: dict[str, int | None] = {}
+        self.notes: dict[str, list[Logged]] = {}
+        self.sessions: dict[str, Row] = {}
+        self.turns: dict[str, Row] = {}
+        self.approvals: dict[tuple[str, str], Row] = {}
+        self.machines: dict[str, Row] = {}
+
+    def entries(self, session_id: str, after_id: int = 0, after_note: int = 0) -> list[Logged]:
+        found = [
+            Logged(number, 0, at, line)
+            for number, (line, at) in enumerate(self.events.get(session_id, ()), 1)
+            if number > after_id
+        ]
+        found += [one for one in self.notes.get(session_id, ()) if one.note > after_note]
+        return sorted(found, key=lambda one: (one.event_id, one.note))
+
+
+class MemorySegments:
+    """The log's engine (`SegmentStore`). `step` is where the control plane may die."""
+
+    def __init__(self, disk: Disk, random: Random, step: Callable[[], None]) -> None:
+        self._disk = disk
+        self._random = random
+        self._step = step
+
+    async def append(self, segments: list[Segment], *, again: bool = False) -> None:
+        await asyncio.sleep(self._random.choice((0.0, 0.001, 0.02)))
+        self._step()
+        for one in segments:
+            events = self._disk.events.setdefault(one.session_id, [])
+            assert one.first_id == len(events) + 1, "two writers of one log"
+            events += [(line, one.at) for line in one.lines]
+            self._disk.seqs[one.session_id] = one.machine_seq
+            notes = self._disk.notes.setdefault(one.session_id, [])
+            for note in one.notes:
+                assert note.number == len(notes) + 1, "two writers of one log's notes"
+                notes.append(Logged(note.after_id, note.number, one.at, note.body))
+        self._step()
+
+    async def heads(self, session_ids: list[str]) -> dict[str, Head]:
+        disk = self._disk
+        return {
+            one: Head(len(disk.events[one]), disk.seqs[one], len(disk.notes[one]))
+            for one in session_ids
+            if one in disk.events
+        }
+
+    async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
+        lines = self._disk.events.get(session_id, [])[after : after + limit]
+        return [(number, line) for number, (line, _) in enumerate(lines, after + 1)]
+
+    async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
+        return self._disk.entries(session_id, after_id, after_note)
+
+    async def delete(self, session_id: str) -> None:
+        raise AssertionError("nothing is deleted here")
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+class MemoryRows:
+    """The projection's rows (`projection.Rows`), as `SqlRows` writes them."""
+
+    def __init__(self, disk: Disk, random: Random, step: Callable[[], None]) -> None:
+        self._disk = disk
+        self._random = random
+        self._step = step
+
+    async def write(self, steps: Sequence[Step]) -> None:
+        await asyncio.sleep(self._random.choice((0.0, 0.001, 0.05)))
+        self._step()
+        for step in steps:
+            for change in step.changes:
+                self.apply(step.session_id, step.at, change)
+        for step in {one.session_id: one for one in steps}.values():
+            row = self._disk.sessions[step.session_id]
+            row["state"], row["position"] = step.state, step.position
+        self._step()
+
+    def apply(self, session_id: str, at: int, change: states.Change) -> None:
+        disk = self._disk
+        session = disk.sessions[session_id]
+        match change:
+            case states.TurnOpened():
+                assert change.turn_id not in disk.turns, "a turn was opened twice"
+                disk.turns[change.turn_id] = {
+                    "session_id": session_id,
+                    "state": "queued",
+                    "message": change.message,
+                    "metadata": {},
+                    "client_message_id": change.client_message_id,
+                    "answer": None,
+                    "created_at": at,
+                    "finished_at": None,
+                }
+            case states.TurnNoted():
+                disk.turns[change.turn_id]["metadata"] = change.metadata
+            case states.TurnTold():
+                disk.turns[change.turn_id]["state"] = "sent" if change.is_told else "queued"
+            case states.TurnEnded():
+                ended = {"state": change.state, "answer": change.answer, "finished_at": at}
+                disk.turns[change.turn_id] |= ended
+            case states.Asked():
+                disk.approvals[session_id, change.request_id] = {
+                    "id": approval_id(session_id, change.request_id, at),
+                    "state": "pending",
+                    "request": change.request,
+                    "answer": None,
+                    "answered_by": None,
+                    "answered_at": None,
+                    "created_at": at,
+                }
+            case states.Resolved():
+                state = "confirmed" if change.is_confirmed else "denied"
+                row = disk.approvals[session_id, change.request_id]
+                row["state"], row["answered_at"] = state, at
+            case states.AnswerNoted():
+                row = disk.approvals[session_id, change.request_id]
+                row["answer"], row["answered_by"] = change.answer, change.by
+            case states.SessionClosed():
+                session["status"], session["unsettled"] = "closed", True
+            case states.SessionSettled():
+                session["unsettled"] = False
+            case states.SessionMoved():
+                session["left"] = [*session["left"], session["machine_id"]]
+                session["machine_id"] = change.machine_id
+
+    async def read(self, session_ids: Sequence[str]) -> dict[str, Saved]:
+        rows = {one: self._disk.sessions[one] for one in session_ids if one in self._disk.sessions}
+        return {
+            one: Saved(states.decode(row["state"]), row["position"]) for one, row in rows.items()
+        }
+
+    async def open_sessions(self) -> list[str]:
+        rows = self._disk.sessions.items()
+        return [one for one, row in rows if row["status"] == "active" or row["unsettled"]]
+
+
+class Records:
+    """All other records: sessions, turns, approvals and machines, as the real classes read them."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+
+    # sessions.records.SessionRecords
+
+    def insert(self, session_id: str, machine_id: str) -> None:
+        self._disk.sessions[session_id] = {
+            "machine_id": machine_id,
+            "status": "active",
+            "unsettled": False,
+            "left": [],
+            "state": SessionState(machine_id).encode(),
+            "position": Position(),
+        }
+
+    async def get(self, who: Principal, session_id: str) -> Session:
+        row = self._disk.sessions.get(session_id)
+        if row is None:
+            raise NotFound("session", session_id)
+        return Session(
+            id=session_id,
+            org_id=ORG,
+            user_id=USER,
+            agent_id=None,
+            machine_id=row["machine_id"],
+            title=None,
+            runtime_type="semigraph",
+            agent_config={},
+            session_config={},
+            openclaw_config=None,
+            status=row["status"],
+            created_at=0,
+            updated_at=0,
+        )
+
+    async def hosted_by(self, machine_id: str) -> list[str]:
+        rows = self._disk.sessions.items()
+        return [
+            one
+            for one, row in rows
+            if row["machine_id"] == machine_id and (row["status"] == "active" or row["unsettled"])
+        ]
+
+    async def unsettled(self, machine_id: str) -> list[str]:
+        rows = self._disk.sessions.items()
+        return [one for one, row in rows if row["machine_id"] == machine_id and row["unsettled"]]
+
+    async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
+        rows = {one: self._disk.sessions[one] for one in session_ids}
+        return {
+            one: row["status"]
+            for one, row in rows.items()
+            if (row["machine_id"] == machine_id and row["status"] == "closed")
+            or (row["machine_id"] != machine_id and machine_id in row["left"])
+        }
+
+    async def reconfigure(self, session_id: str, patch: Row) -> None:
+        """Nothing here depends on it."""
+
+    async def build(self, session_id: str) -> Start | None:
+        await asyncio.sleep(0.001)
+        if self._disk.sessions[session_id]["status"] != "active":
+            return None
+        return Start(session_id, "semigraph", {}, [], [], [], {})
+
+    # sessions.turns.Turns
+
+    def _turns(self, session_id: str) -> list[Turn]:
+        names = [one for one in Turn.__struct_fields__ if one not in ("id", "session_id")]
+        return [
+            Turn(turn_id, session_id, *(row[name] for name in names))
+            for turn_id, row in sorted(self._disk.turns.items())
+            if row["session_id"] == session_id
+        ]
+
+    async def named(self, session_id: str, client_id: str) -> Turn | None:
+        for turn in self._turns(session_id):
+            if self._disk.turns[turn.id]["client_message_id"] == client_id:
+                return turn
+        return None
+
+    async def recent(self, session_id: str, limit: int = 20) -> list[Turn]:
+        return self._turns(session_id)[-limit:]
+
+    async def say(self, session_id: str, turn_id: str) -> Say | None:
+        await asyncio.sleep(0.001)
+        row = self._disk.turns.get(turn_id)
+        return (
+            None if row is None else Say(session_id, turn_id, row["message"], [], row["metadata"])
+        )
+
+    # machines.rows.SqlMachineRows
+
+    async def machine(self, machine_id: str) -> MachineRow:
+        row = self._disk.machines[machine_id]
+        return MachineRow(machine_id, USER, ORG, row["kind"], row["state"], row["last_seen_at"])
+
+
+class Approvals:
+    """sessions.approvals.Approvals."""
+
+    def __init__(self, disk: Disk, settled: Callable[[str], Any]) -> None:
+        self._disk = disk
+        self._settled = settled
+
+    async def find(self, who: Principal, name: str, session_id: str | None = None) -> Approval:
+        assert session_id is not None
+        await self._settled(session_id)
+        for (session, request_id), row in self._disk.approvals.items():
+            if session == session_id and name in (request_id, row["id"]):
+                given = {"session_id": session, "user_id": USER, "request_id": request_id}
+                return msgspec.convert({**row, **given}, Approval)
+        raise NotFound("approval", name)
+
+
+class MachineRows:
+    """machines.machines.Rows."""
+
+    def __init__(self, disk: Disk, records: Records) -> None:
+        self._disk = disk
+        self._records = records
+
+    async def get(self, machine_id: str) -> MachineRow:
+        return await self._records.machine(machine_id)
+
+    async def by_guid(self, guid: str) -> str | None:
+        return None
+
+    async def save(
+        self, machine_id: str, state: str, last_seen_ms: int, capabilities: list[str] | None
+    ) -> None:
+        await asyncio.sleep(0.001)
+        self._disk.machines[machine_id] |= {"state": state, "last_seen_at": last_seen_ms}

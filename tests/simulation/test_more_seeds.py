@@ -1,0 +1,12 @@
+"""The other five thousand; and that one seed decides everything."""
+
+from tests.simulation.runner import command, first_failure, replay
+
+
+def test_every_invariant_holds_in_five_thousand_more_runs() -> None:
+    found = first_failure(5_000, 10_000)
+    assert found is None, command(*found)
+
+
+def test_the_same_seed_runs_the_same_way_twice() -> None:
+    assert replay(4) == replay(4)

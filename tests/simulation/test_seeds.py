@@ -1,0 +1,8 @@
+"""Ten thousand seeds hold: this half and `test_more_seeds.py`, side by side."""
+
+from tests.simulation.runner import command, first_failure
+
+
+def test_every_invariant_holds_in_five_thousand_runs() -> None:
+    found = first_failure(0, 5_000)
+    assert found is None, command(*found)
