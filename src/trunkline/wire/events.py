@@ -158,3 +158,28 @@ def text_of(value: Any) -> str:
     except UnicodeEncodeError:  # half of a character, as `_read_closely` takes it
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace").decode()
+
+
+class BoundedText:
+    """The pieces of one text, up to a bound: the log has them all."""
+
+    __slots__ = ("_chars_max", "_pieces", "_room")
+
+    def __init__(self, chars_max: int) -> None:
+        self._chars_max = chars_max
+        self._room = chars_max
+        self._pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        if self._room > 0:
+            self._pieces.append(piece)
+        self._room -= len(piece)
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)[: self._chars_max]
+
+    @property
+    def is_cut(self) -> bool:
+        """There was more than is kept."""
+        return self._room < 0

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.wire.agp import messages as agp
+from trunkline.wire.agp.inward import CallBounds, Inward, read_logged, to_events
 from trunkline.wire.agp.messages import (
     Answer,
     AnswerPayload,
@@ -16,7 +17,6 @@ from trunkline.wire.agp.messages import (
     UpdatePayload,
     blocks,
 )
-from trunkline.wire.agp.translate import CallBounds, Inward, read_logged, to_events
 from trunkline.wire.errors import Malformed
 
 Json = dict[str, Any]
@@ -56,7 +56,7 @@ def test_a_chunk_is_a_text_chunk_and_is_heard() -> None:
     ]
     assert (before, state.heard) == (False, True)
     assert told(state, chunk("")) == []
-    assert state.text == "hi"
+    assert state.streamed.text == "hi"
 
 
 def test_a_call_has_the_name_that_it_started_with() -> None:
@@ -160,7 +160,7 @@ def test_what_is_kept_of_a_turn_is_bounded() -> None:
     state = turn(chars_max=5, calls_max=2)
     for _ in range(100):
         assert told(state, chunk("abc"))[0]["content"] == "abc"
-    assert state.text == "abcab"
+    assert state.streamed.text == "abcab"
     for number in range(3):
         told(state, call("pending", call_id=f"t{number}", title="x"))
     assert state.name_of("t0") is None
@@ -184,7 +184,7 @@ def test_an_update_that_says_nothing_is_malformed_and_changes_nothing(
     with pytest.raises(Malformed) as problem:
         told(state, payload)
     assert len(str(problem.value)) < 100
-    assert state.text == ""
+    assert state.streamed.text == ""
 
 
 def test_a_turn_is_recalled_from_its_lines() -> None:
@@ -197,7 +197,7 @@ def test_a_turn_is_recalled_from_its_lines() -> None:
             assert (logged.msg_id, logged.turn_id) == ("m", "p")
             after.recall(logged)
     assert after.heard
-    assert after.text == "ab"
+    assert after.streamed.text == "ab"
     assert (after.name_of("t"), after.is_over("t")) == ("scan", True)
 
 
@@ -218,7 +218,7 @@ def test_a_recall_survives_lines_with_strange_fields() -> None:
         logged = read_logged(line)
         assert logged is not None
         state.recall(logged)
-    assert state.text == ""
+    assert state.streamed.text == ""
 
 
 def test_what_every_event_of_a_call_repeats_is_bounded() -> None:

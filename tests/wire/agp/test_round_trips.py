@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from trunkline.wire import events
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.codec import decode_uplink
+from trunkline.wire.agp.inward import CallBounds, Inward, to_events
 from trunkline.wire.agp.messages import (
     Answer,
     AnswerPayload,
@@ -18,7 +19,7 @@ from trunkline.wire.agp.messages import (
     UpdatePayload,
     blocks,
 )
-from trunkline.wire.agp.translate import CallBounds, Inward, Outward, from_events, to_events
+from trunkline.wire.agp.outward import Outward, from_events
 
 Json = dict[str, Any]
 BOUNDS = CallBounds(title_chars=500, word_chars=40, path_chars=4096, locations=100)

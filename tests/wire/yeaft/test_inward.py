@@ -17,7 +17,8 @@ from tests.wire.yeaft.inward_talk import (
     result,
 )
 from trunkline.wire import events
-from trunkline.wire.yeaft.translate import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 DIALECTS = pytest.mark.parametrize("dialect", ["documented", "deployed"])
 

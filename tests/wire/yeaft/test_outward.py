@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, data, kinds, line, messages
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 SAID = line("user_message", content="hello", turn_id="t1", ts=1_000)
 

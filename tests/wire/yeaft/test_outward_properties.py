@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from tests.wire.yeaft.outward_lines import CONVERSATION, bodies, kinds, line
 from trunkline.wire.events import SessionEvent
 from trunkline.wire.yeaft import codec, plain
-from trunkline.wire.yeaft.translate import Inward, Outward, from_events, to_events
+from trunkline.wire.yeaft.inward import to_events
+from trunkline.wire.yeaft.inward_state import Inward
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 TYPES = [
     "text_chunk",

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from trunkline.wire import events
 from trunkline.wire.yeaft import codec, plain
-from trunkline.wire.yeaft.outward import Outward, from_events
-from trunkline.wire.yeaft.stream import Inward
-from trunkline.wire.yeaft.translate import to_events
+from trunkline.wire.yeaft.inward import to_events
+from trunkline.wire.yeaft.inward_state import Inward
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 ID = "0197a0c0-1111-7222-8333-444455556666"
 TURN = "0197a0c0-2222-7222-8333-444455556666"

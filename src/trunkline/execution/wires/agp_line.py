@@ -22,10 +22,10 @@ from trunkline.execution.wires.streams import Streams
 from trunkline.execution.ws.journal import Journal
 from trunkline.wire.agp import codec
 from trunkline.wire.agp import messages as agp
-from trunkline.wire.agp.repeats import Repeats
-from trunkline.wire.agp.translate import Outward, from_events
+from trunkline.wire.agp.outward import Outward, from_events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.events import TERMINAL, SessionEvent, text_of
+from trunkline.wire.repeats import Repeats
 
 _log = structlog.get_logger(__name__)
 

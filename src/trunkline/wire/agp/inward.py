@@ -87,13 +87,11 @@ class Inward:
     __slots__ = (
         "_calls",
         "_calls_max",
-        "_chars_max",
-        "_room",
-        "_text",
         "call_bounds",
         "has_news",
         "heard",
         "is_whole",
+        "streamed",
         "turn_field",
         "turn_id",
     )
@@ -111,31 +109,19 @@ class Inward:
         self.is_whole = True
         """False: what was streamed before a restart is not all known here."""
         self.call_bounds = call_bounds
-        self._text: list[str] = []
-        self._room = chars_max
-        self._chars_max = chars_max
+        self.streamed = events.BoundedText(chars_max)
         self._calls: dict[str, tuple[str, bool]] = {}
         """Each tool call's name, and whether it is over."""
         self._calls_max = calls_max
-
-    @property
-    def text(self) -> str:
-        """What was streamed, up to the bound."""
-        return "".join(self._text)[: self._chars_max]
 
     def recall(self, event: Logged) -> None:
         """An event of this turn that is in the log."""
         self.heard = True
         if event.type == "text_chunk" and isinstance(event.content, str):
-            self.keep(event.content)
+            self.streamed.add(event.content)
         elif isinstance(event.tool_call_id, str) and isinstance(event.tool_name, str):
             is_over = event.type == "tool_call_complete"
             self.note(event.tool_call_id, event.tool_name, is_over=is_over)
-
-    def keep(self, text: str) -> None:
-        if self._room > 0:
-            self._text.append(text)
-            self._room -= len(text)
 
     def name_of(self, call_id: str) -> str | None:
         call = self._calls.get(call_id)
@@ -162,7 +148,7 @@ def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
         text = block.text if block.type == TEXT else block.shown
         if not text:
             return []
-        state.keep(text)
+        state.streamed.add(text)
         return [_encode(_TextChunk(text, state.turn_id, message.msg_id)).decode()]
     if kind not in agp.UPDATE_TYPES:
         raise Malformed(f"update_type {kind[:40]!r} is not known")
@@ -207,7 +193,7 @@ def _tool_lines(state: Inward, call: ToolCall, msg_id: str, ts: int) -> list[str
 def _end(state: Inward, message: Answer, ts: int) -> str:
     payload = message.payload
     given = agp.shown(payload.content)
-    content = given or (state.text if state.is_whole else None)
+    content = given or (state.streamed.text if state.is_whole else None)
     common = {"turn_id": state.turn_id, "msg_id": message.msg_id, "ts": ts}
     match payload.stop_reason:
         case agp.END_TURN:

@@ -72,5 +72,5 @@ def to_line(
     if len(quoted) != len(said) + 2:  # escapes can be written in more than one way
         quoted = _encode(said).decode()
     state.heard = state.has_news = True
-    state.keep(said)
+    state.streamed.add(said)
     return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"msg_id":"{msg_id}"}}'

@@ -3,10 +3,9 @@
 from trunkline.wire.answers import kind_of
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.identifiers import call_step, confirm_step
 from trunkline.wire.myagent.messages import Downlink, Json
-from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between
-from trunkline.wire.myagent.steps import call_step, confirm_step
-from trunkline.wire.myagent.turns import number
+from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between, number
 
 _TOOLS = {"tool": "tool_name", "skill": "skill_name", "mcp": "tool_name"}
 _SOLVER = {

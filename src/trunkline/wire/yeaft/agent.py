@@ -11,8 +11,8 @@ from msgspec import UNSET
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft.close_codes import CloseCode
+from trunkline.wire.yeaft.inward_state import DEPLOYED
 from trunkline.wire.yeaft.messages import Auth, AuthRequired, Execute, SendMessage, TransferFiles
-from trunkline.wire.yeaft.stream import DEPLOYED
 
 Json = dict[str, Any]
 

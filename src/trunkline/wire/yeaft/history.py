@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from trunkline.wire.yeaft.entries import Entry, entries_of, rows_of
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 Json = dict[str, Any]
 

@@ -9,8 +9,8 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names, plain
-from trunkline.wire.yeaft.answers import Person
-from trunkline.wire.yeaft.ending import (
+from trunkline.wire.yeaft.inward_state import READY, Doubt, Inward, Person
+from trunkline.wire.yeaft.inward_turns import (
     ENDINGS,
     ERROR_CHARS_MAX,
     NAME_CHARS_MAX,
@@ -24,16 +24,15 @@ from trunkline.wire.yeaft.ending import (
     turn_over,
 )
 from trunkline.wire.yeaft.messages import Ended, Envelope, Question, Ready, Speaker
-from trunkline.wire.yeaft.output import Block, Output, shown
+from trunkline.wire.yeaft.output_data import Block, Output, shown
 from trunkline.wire.yeaft.questions import asked
-from trunkline.wire.yeaft.stream import READY, Doubt, Inward
 
 _RAW_BEFORE = ',"raw":{"protocol":"yeaft"}}'
 
 
 def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
     """The message as lines of the log: whatever it says is kept, but for an end that may be an
-    earlier turn's. That waits in `state.pending`."""
+    earlier turn's. That waits in `state.doubtful_end`."""
     if state.is_watched and state.turn_id is not None and is_doubtful(state, envelope, text):
         state.hold(text)
         return []
@@ -222,7 +221,7 @@ def _ready(state: Inward, message: Ready, ts: int) -> str:
     is_again = state.dialect != ""
     state.dialect = READY[message.type]
     if state.doubt is Doubt.WORDS:
-        state.owe(Doubt.END)  # it was taken up anew: nothing of the earlier turn runs on
+        state.expect_late(Doubt.END)  # it was taken up anew: nothing of the earlier turn runs on
     note_remote_id(state, message)
     ready = {
         "session_id": state.remote_id or None,

@@ -18,8 +18,6 @@ from trunkline.wire.yeaft.entries import entries_of, rows_of
 from trunkline.wire.yeaft.outward_frames import envelope, session_ready
 from trunkline.wire.yeaft.outward_state import Out, Outward
 
-__all__ = ["PROTOCOL", "Out", "Outward", "from_events"]
-
 PROTOCOL = "yeaft"
 _VERBATIM = b'{"protocol":"yeaft","message":'
 _READY = "session_ready"

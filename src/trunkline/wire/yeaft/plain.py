@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
+from trunkline.wire.yeaft.inward_state import Inward, plain_head
 from trunkline.wire.yeaft.outward_state import TAIL_CHARS, Outward
-from trunkline.wire.yeaft.stream import Inward, plain_head
 
 _TEXT_AT = len(plain_head("0" * 36))
 HEAD: Final = slice(_TEXT_AT)

@@ -26,9 +26,9 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp import plain
+from trunkline.wire.agp.inward import Logged, to_events
 from trunkline.wire.agp.messages import Answer, Downlink, Update
-from trunkline.wire.agp.repeats import Repeats
-from trunkline.wire.agp.translate import Logged, to_events
+from trunkline.wire.repeats import Repeats
 
 DEVICE_SILENT = "DEVICE_SILENT"
 

@@ -15,7 +15,7 @@ from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.turns import say
 from trunkline.control.store.schema import sessions, turns
-from trunkline.wire.agp.translate import read_logged
+from trunkline.wire.agp.inward import read_logged
 
 _APP = (
     sessions.c.runtime_type,

@@ -24,6 +24,8 @@ from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, names, plain
 from trunkline.wire.yeaft.agent import Handshake, Visitor, capabilities_of
 from trunkline.wire.yeaft.close_codes import CloseCode
+from trunkline.wire.yeaft.inward import to_events
+from trunkline.wire.yeaft.inward_state import READY
 from trunkline.wire.yeaft.messages import (
     AgentStatus,
     ConversationList,
@@ -34,8 +36,6 @@ from trunkline.wire.yeaft.messages import (
     Registered,
 )
 from trunkline.wire.yeaft.questions import asked
-from trunkline.wire.yeaft.stream import READY
-from trunkline.wire.yeaft.translate import to_events
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost

@@ -25,7 +25,7 @@ from trunkline.control.tasks import Serial
 from trunkline.wire import events
 from trunkline.wire.yeaft.agent import visitor_of
 from trunkline.wire.yeaft.close_codes import CloseCode
-from trunkline.wire.yeaft.stream import Doubt
+from trunkline.wire.yeaft.inward_state import Doubt
 
 _log = structlog.get_logger(__name__)
 
@@ -159,7 +159,7 @@ class YeaftAgentHost:
         inward.begin(turn.id, turn.message)
         inward.is_cancelling = is_cancelling
         if agent.machine.ends.owes(turn.session_id):
-            inward.owe(Doubt.WORDS)
+            inward.expect_late(Doubt.WORDS)
         log = agent.machine.logs[turn.session_id]
         first = max(0, log.last_id - _RECALLED_EVENTS)
         async for page in self.core.log.pages(log, first, log.last_id):

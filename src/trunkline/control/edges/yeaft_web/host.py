@@ -18,7 +18,8 @@ from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.yeaft import plain
 from trunkline.wire.yeaft.close_codes import CloseCode
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 _log = structlog.get_logger(__name__)
 

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from trunkline.wire import events
-from trunkline.wire.yeaft.answers import Answer, Person
-from trunkline.wire.yeaft.output import Output
+from trunkline.wire.events import BoundedText
+from trunkline.wire.yeaft.output_data import Output
 
 DOCUMENTED: Final = "documented"
 """`session_ready`, `send_message`; a turn ends with its `result`."""
@@ -32,6 +32,13 @@ _HELD_MAX = 4
 _encode = msgspec.json.Encoder().encode
 
 
+class Person(msgspec.Struct, frozen=True):
+    """A virtual person of an agent that runs its groups itself."""
+
+    id: str
+    name: str
+
+
 class Doubt(Enum):
     """What an agent may yet say of an earlier turn: its words do not name theirs."""
 
@@ -41,7 +48,7 @@ class Doubt(Enum):
     WORDS = auto()  # it was ended here: whatever the agent says up to an end may be of it
 
 
-class Pending(msgspec.Struct, frozen=True):
+class DoubtfulEnd(msgspec.Struct, frozen=True):
     """What is taken for the end of the turn at work if the agent says no more for a while."""
 
     texts: tuple[str, ...] = ()
@@ -78,7 +85,7 @@ class Inward:
         """What a deployed agent said of the turn's end, before the end."""
         self.problem = ""
         """The last `error` that it said in this turn."""
-        self.persons: dict[str, Answer] = {}
+        self.persons: dict[str, BoundedText] = {}
         """What those virtual persons say that have spoken in this turn and are not done."""
         self.done: dict[str, str] = {}
         """What those of them have said that are, by their names."""
@@ -89,7 +96,7 @@ class Inward:
         self.is_silent = False
         """Whether it has still to show that on the line that it came back on."""
         self.doubt = Doubt.NOTHING
-        self.pending: Pending | None = None
+        self.doubtful_end: DoubtfulEnd | None = None
         self.is_watched = False
         """Whether the next piece of text means more than its words."""
         self.question_timeout_s = question_timeout_s
@@ -97,7 +104,7 @@ class Inward:
         self._text_chars_max = text_chars_max
         self._tools_max = tools_max
         self._persons_max = persons_max
-        self.answer = Answer(text_chars_max)
+        self.answer = BoundedText(text_chars_max)
         self._tools: dict[str, str] = {}
 
     # --- Turns ------------------------------------------------------------------------------------
@@ -108,7 +115,7 @@ class Inward:
         self.turn_id = turn_id
         self.turn_field = f',"turn_id":{_encode(turn_id).decode()}'
         self.prompt = prompt
-        self.answer = Answer(self._text_chars_max)
+        self.answer = BoundedText(self._text_chars_max)
         self._tools = {}
         self._watch()
 
@@ -124,7 +131,7 @@ class Inward:
         self.prompt = ""
         self.has_spoken = False
         self.is_silent = False
-        self.pending = None
+        self.doubtful_end = None
         self._watch()
 
     def spoke(self, *, is_sure: bool = False) -> None:
@@ -132,13 +139,13 @@ class Inward:
         if self.doubt is Doubt.WORDS and not is_sure:
             return
         if self.doubt is Doubt.WORDS or self.has_held:
-            self.answer = Answer(self._text_chars_max)  # it was the earlier turn's
+            self.answer = BoundedText(self._text_chars_max)  # it was the earlier turn's
         if not self.has_spoken:
             self.result = None
         self.has_spoken = self.turn_id is not None
         self.is_silent = False
         self.doubt = Doubt.NOTHING
-        self.pending = None
+        self.doubtful_end = None
         self._watch()
 
     def came_back(self) -> None:
@@ -146,29 +153,29 @@ class Inward:
         self.is_silent = self.turn_id is not None
         self._watch()
 
-    def owe(self, doubt: Doubt) -> None:
+    def expect_late(self, doubt: Doubt) -> None:
         """The turn at work was ended, and the agent may not have noticed."""
         self.doubt = doubt
         self._watch()
 
     def hold(self, text: str) -> None:
         """An end that may be an earlier turn's. The words that came before it are, then, too."""
-        held = self.pending.texts if self.pending is not None else ()
-        self.wait(Pending((*held, text)[-_HELD_MAX:]))
+        held = self.doubtful_end.texts if self.doubtful_end is not None else ()
+        self.wait(DoubtfulEnd((*held, text)[-_HELD_MAX:]))
         if self.doubt is Doubt.WORDS:
-            self.owe(Doubt.END)
+            self.expect_late(Doubt.END)
 
     @property
     def has_held(self) -> bool:
-        return self.pending is not None and bool(self.pending.texts)
+        return self.doubtful_end is not None and bool(self.doubtful_end.texts)
 
-    def wait(self, pending: Pending | None) -> None:
-        self.pending = pending
+    def wait(self, pending: DoubtfulEnd | None) -> None:
+        self.doubtful_end = pending
         self._watch()
 
-    def settle(self) -> Pending | None:
+    def settle(self) -> DoubtfulEnd | None:
         """Nothing more came: what was in doubt is this turn's."""
-        pending, self.pending = self.pending, None
+        pending, self.doubtful_end = self.doubtful_end, None
         self.has_spoken = self.turn_id is not None
         self.doubt = Doubt.NOTHING
         self._watch()
@@ -184,17 +191,17 @@ class Inward:
             self.spoke()
 
     def _watch(self) -> None:
-        is_open = not self.has_spoken or self.is_silent or self.pending is not None
+        is_open = not self.has_spoken or self.is_silent or self.doubtful_end is not None
         self.is_watched = (self.turn_id is not None and is_open) or self.doubt is Doubt.WORDS
 
     # --- Who says what ----------------------------------------------------------------------------
 
-    def answer_of(self, person: Person | None) -> Answer:
+    def answer_of(self, person: Person | None) -> BoundedText:
         if person is None:
             return self.answer
         answer = self.persons.get(person.id)
         if answer is None:
-            answer = Answer(self._text_chars_max)
+            answer = BoundedText(self._text_chars_max)
             if len(self.persons) < self._persons_max:
                 self.persons[person.id] = answer
         return answer

@@ -11,10 +11,9 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
-from trunkline.wire.yeaft.answers import Person
+from trunkline.wire.yeaft.inward_state import DEPLOYED, Doubt, DoubtfulEnd, Inward, Person
 from trunkline.wire.yeaft.messages import Ended, Envelope, OfSession
-from trunkline.wire.yeaft.output import TOO_MANY_TURNS, Output, usage_of
-from trunkline.wire.yeaft.stream import DEPLOYED, Doubt, Inward, Pending
+from trunkline.wire.yeaft.output_data import TOO_MANY_TURNS, Output, usage_of
 
 AGENT_ERROR: Final = "AGENT_ERROR"
 TURN_LIMIT: Final = "TURN_LIMIT"
@@ -97,7 +96,7 @@ def result(state: Inward, output: Output, person: Person | None, ts: int) -> lis
         state.spoke()
         lines.append(line_of(state, _person_done(state, output, person), ts))
         if state.turn_id is not None and not state.persons:
-            state.wait(Pending())  # another one may be about to speak
+            state.wait(DoubtfulEnd())  # another one may be about to speak
     elif state.turn_id is None:
         _paid(state)
     elif state.dialect == DEPLOYED:
@@ -166,23 +165,23 @@ def _end(state: Inward, event: Event, ts: int) -> str:
     line = line_of(state, event, ts)
     is_cut = state.is_cancelling or event.cancelled
     state.end()
-    state.owe(Doubt.END if is_cut else Doubt.FAILURE)
+    state.expect_late(Doubt.END if is_cut else Doubt.FAILURE)
     return line
 
 
 def _paid(state: Inward) -> None:
     """The end of a turn that was ended here has come."""
     if state.doubt is Doubt.WORDS:
-        state.owe(Doubt.END)
+        state.expect_late(Doubt.END)
 
 
-def ended_by_itself(state: Inward, pending: Pending, ts: int) -> str:
+def ended_by_itself(state: Inward, pending: DoubtfulEnd, ts: int) -> str:
     """The agent has said nothing more: its persons are all done, or it has failed."""
     if not pending.error:
         return _end(state, _end_of(state, Output("result")), ts)
     event = Event("execution_error", error=pending.error, code=AGENT_ERROR)
     line = _end(state, event, ts)
-    state.owe(Doubt.END)
+    state.expect_late(Doubt.END)
     return line
 
 
@@ -190,7 +189,7 @@ def failed(state: Inward, message: Ended) -> None:
     """`error` of a conversation: the last that is heard of a turn, or a remark in the middle."""
     state.problem = problem_of(message) or state.problem
     if state.turn_id is not None and not state.has_held:
-        state.wait(Pending(error=state.problem or "the agent reports an error"))
+        state.wait(DoubtfulEnd(error=state.problem or "the agent reports an error"))
 
 
 def note_remote_id(state: Inward, message: OfSession) -> None:
