@@ -11,9 +11,9 @@ class WireError(Exception):
 
 
 class Malformed(WireError):
-    """One message is unreadable; the line lives on (000 §8).
+    """One message is unreadable; the line lives on.
 
-    `request_id`: it was a request, and whoever sent it waits for a response.
+    `request_id`: it was a request, whose sender waits for a response.
     """
 
     def __init__(self, problem: str, request_id: str | None = None) -> None:

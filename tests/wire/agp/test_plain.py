@@ -27,7 +27,7 @@ def turn() -> Inward:
 
 
 def message(text: str, msg_id: str = MSG_ID, *, ascii_only: bool = False) -> str:
-    """003: an envelope and a `session.update`, in the document's order."""
+    """An envelope and a `session.update`, in the usual order of fields."""
     content = {"type": "text", "text": text}
     payload = {"session_id": SESSION, "prompt_id": TURN, "update_type": "message_chunk"}
     envelope = {"msg_id": msg_id, "guid": GUID, "user_id": USER, "method": "session.update"}

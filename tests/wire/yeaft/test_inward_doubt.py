@@ -129,9 +129,6 @@ def test_an_end_that_comes_while_nothing_is_at_work_pays_what_was_owed() -> None
     assert heard(state, says("b"))[0]["type"] == "text_chunk"
 
 
-# --- The prompt comes back ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("content", ["next", [{"type": "text", "text": "next"}]])
 def test_a_prompt_that_comes_back_is_marked_and_begins_the_turn(content: object) -> None:
     state = conversation("deployed")
@@ -149,9 +146,6 @@ def test_other_words_of_a_user_are_no_echo() -> None:
     state = conversation()
     (found,) = heard(state, output(type="user", message={"role": "user", "content": "other"}))
     assert "echo" not in found
-
-
-# --- Errors ---------------------------------------------------------------------------------------
 
 
 def test_an_error_that_nothing_follows_ends_the_turn_in_its_words() -> None:

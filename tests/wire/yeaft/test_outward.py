@@ -1,4 +1,4 @@
-"""What each session event becomes for a web client that speaks as document 002 does."""
+"""What each session event becomes for a web client of the documented dialect."""
 
 import json
 
@@ -112,9 +112,6 @@ def test_a_skill_is_a_tool_of_that_name_and_progress_ends_no_tool() -> None:
     }
 
 
-# --- Turns ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("002-4.3-result")
 def test_a_turn_ends_with_one_result_that_holds_usage_cost_and_time() -> None:
     found = data(
@@ -205,9 +202,6 @@ def test_what_a_person_said_carries_its_id_so_that_its_sender_can_leave_it_out()
     assert found["message"]["content"] == [{"type": "text", "text": "hello"}]
     assert found["message"]["attachments"] == [{"name": "a.png", "mime": "image/png"}]
     assert found["clientMessageId"] == "cm_1"
-
-
-# --- Machines, plans, files -----------------------------------------------------------------------
 
 
 def test_a_machine_that_comes_or_goes_is_an_agent_status() -> None:

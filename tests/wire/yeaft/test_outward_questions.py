@@ -1,4 +1,4 @@
-"""Questions to the person, and the persons of a group, on their way to web clients (002)."""
+"""Questions to the person, and the persons of a group, on their way to web clients."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A Yeaft agent's own envelopes on their way to web clients: bytes unchanged, one result (002)."""
+"""A Yeaft agent's own envelopes on their way to web clients: bytes unchanged, one result."""
 
 import json
 

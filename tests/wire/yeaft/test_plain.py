@@ -33,7 +33,7 @@ def conversation(session_id: str = ID) -> Inward:
 
 
 def envelope(text: str, session_id: str = ID, *, ascii_only: bool = False) -> str:
-    """002: a `claude_output` with one block of text, in the document's order."""
+    """A `claude_output` with one block of text, in the usual order of fields."""
     content = [{"type": "text", "text": text}]
     data = {"type": "assistant", "message": {"role": "assistant", "content": content}}
     whole = {"type": "claude_output", "conversationId": session_id, "data": data}
@@ -138,9 +138,6 @@ def test_the_end_of_a_long_stream_is_remembered_piece_by_piece() -> None:
         state.note(TURN, "", str(number % 10))
         assert state.has_said(end, TURN, answer)
     assert not state.has_said(end, TURN, answer + "!")
-
-
-# --- In forms of an agent's own ------------------------------------------------------------------
 
 
 def spoken() -> Inward:

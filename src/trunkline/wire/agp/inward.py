@@ -1,6 +1,6 @@
 """What a device says of a turn, as events for the session's log. Pure.
 
-`to_events` keeps the little that a stream needs in an `Inward`, one for each prompt at work; after
+`to_events` keeps the little that a stream needs in an `Inward`, one for each active prompt; after
 a restart `recall` fills it again from the log.
 """
 
@@ -13,8 +13,8 @@ from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.messages import (
     MESSAGE_CHUNK,
     TEXT,
-    Answer,
     Location,
+    PromptResponse,
     ToolCall,
     Update,
 )
@@ -136,11 +136,11 @@ class Inward:
             del self._calls[next(iter(self._calls))]
 
 
-def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
+def to_events(state: Inward, message: Update | PromptResponse, ts: int) -> list[str]:
     """The message as lines of the log, each with the message's id. `Malformed` if it says
     nothing that could be understood."""
     state.heard = state.has_news = True
-    if isinstance(message, Answer):
+    if isinstance(message, PromptResponse):
         return [_end(state, message, ts)]
     payload = message.payload
     kind, block = payload.update_type, payload.content
@@ -190,7 +190,7 @@ def _tool_lines(state: Inward, call: ToolCall, msg_id: str, ts: int) -> list[str
     return lines
 
 
-def _end(state: Inward, message: Answer, ts: int) -> str:
+def _end(state: Inward, message: PromptResponse, ts: int) -> str:
     payload = message.payload
     given = agp.shown(payload.content)
     content = given or (state.streamed.text if state.is_whole else None)

@@ -1,4 +1,6 @@
-"""The hot path: an update as nearly all come, a piece of text in the document's own form. Pure.
+"""The hot path: an update as nearly all come, a piece of text in the form of docs/protocols/agp.md.
+
+Pure.
 
 Such a message is an id, what its turn's messages have in common, and the text in quotes. It is
 not decoded: that the common part is the turn's own says whose it is. `to_events` does the same
@@ -15,7 +17,7 @@ from trunkline.wire.agp.messages import MESSAGE_CHUNK, TEXT
 
 _START = '{"msg_id":'
 _TAIL = "}}}"
-_ID_CHARS = 36  # a UUID, as the document has it
+_ID_CHARS = 36  # a UUID
 _ID_END = len(_START) + _ID_CHARS + len('""')
 _TAIL_AT = -len(_TAIL)
 # Made once: a slice that is written out is made anew each time.

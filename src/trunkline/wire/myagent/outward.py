@@ -1,4 +1,5 @@
-"""A session's events as MyAgent messages (docs/protocols/myagent.md has the table).
+"""A session's events as MyAgent messages
+(docs/protocols/myagent.md#translation-of-session-events has the table).
 
 Pure: the number of an event and its line go in, encoded messages come out, each made once for all
 connections that follow the session.

@@ -99,8 +99,8 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
 
 
 def _settled(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
-    """No event of the document says that a question has its answer: a thought with its step does.
-    After the turn's end, which settles all of its questions, nothing more is said."""
+    """The wire has no event for a question that has its answer: `agent.thinking` with its step says
+    so. After the turn's end, which settles all of its questions, nothing more is said."""
     step_id = state.underway.settle(event.question_id)
     if step_id is None or not state.underway.is_busy:
         return []

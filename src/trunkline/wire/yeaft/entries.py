@@ -1,4 +1,4 @@
-"""What was said in a conversation, one message after the other, as web clients keep it (002). Pure.
+"""What was said in a conversation, one message after the other, as web clients keep it. Pure.
 
 An envelope becomes entries: one for its `data`, or one for each message of the history that a
 deployed agent sends with a session of its own. Used for live streams and for what is read again.

@@ -1,4 +1,5 @@
-"""A log as the messages of a conversation: what a Yeaft web client gets that comes back (002).
+"""A log as the messages of a conversation: what a returning web client gets
+(docs/protocols/yeaft.md#returning-clients).
 
 Made by the same translation as the live stream; pieces of text that follow each other are one
 message. Pure, bounded by the newest messages that fit.

@@ -1,4 +1,4 @@
-"""Session events to what Yeaft web clients get (docs/protocols/yeaft.md has the table).
+"""Session events to what Yeaft web clients get (docs/protocols/yeaft.md#messages-to-web-clients).
 
 An envelope of a Yeaft agent passes as it came; everything else becomes `claude_output` and its
 kin. Pure: one `Outward` per session and dialect holds what a stream must remember.
@@ -81,9 +81,6 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
     return []
 
 
-# --- A Yeaft agent's own envelopes ----------------------------------------------------------------
-
-
 class _Peek(msgspec.Struct):
     type: Any = None
     data: Any = None
@@ -153,9 +150,6 @@ def _ready(state: Outward, event_id: int, event: SessionEvent, original: bytes) 
         state.conversation_id, state.agent_id, event.ready, deployed=state.deployed, **more
     )
     return [*passed, made]
-
-
-# --- Machines -------------------------------------------------------------------------------------
 
 
 def _status(

@@ -1,8 +1,9 @@
 """The hot path, both ways: pieces of text. Pure.
 
-In the document's own form such an envelope is its conversation's head, the text in quotes, and a
-tail; it is not decoded, and not kept beside its event, because the same bytes can be made of the
-event again. In any other form it is read once, and kept: `raw`, the last field of its event.
+In its usual form (docs/protocols/yeaft.md#output-data) such an envelope is its conversation's head,
+the text in quotes, and a tail; it is not decoded, and not kept beside its event, because
+the same bytes can be made of the event again. In any other form it is read once, and kept in `raw`,
+the last field of its event.
 """
 
 from itertools import islice
