@@ -1,4 +1,4 @@
-"""Every message to a VM (docs/protocols/semibot.md#messages-to-the-vm): ours has the same JSON as the
+"""Every message to a VM (docs/protocols/semibot.md#messages-to-the-vm): ours has the JSON of the
 source document's example, key by key."""
 
 from typing import Any

@@ -93,8 +93,6 @@ def test_the_short_way_says_the_same_as_the_long_one(text: str, fields: dict[str
         raise AssertionError("a plain piece of text took the long way")
 
 
-# --- Turns as machines write them -----------------------------------------------------------------
-
 _words = st.text(min_size=1, max_size=12)
 _calls = st.builds(
     lambda given, result, failed: (given, result, failed),
@@ -185,8 +183,6 @@ def _wanted(step: tuple[str, Any]) -> list[tuple[Any, ...]]:
     given_input, result, failed = what
     return [("use", given_input), ("result", result, failed)]
 
-
-# --- There and back again -------------------------------------------------------------------------
 
 _EXPRESSIBLE = ("text_chunk", "thinking", "tool_call_start", "tool_call_complete")
 

@@ -130,8 +130,6 @@ def test_deployed_clients_get_the_question_at_its_tool_call_and_as_questions() -
     assert told["type"] == "ask_user_answered"
 
 
-# --- Groups ---------------------------------------------------------------------------------------
-
 ALICE, BOB = {"id": "p-a", "name": "alice"}, {"id": "p-b", "name": "bob"}
 
 

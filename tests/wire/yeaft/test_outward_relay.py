@@ -104,8 +104,6 @@ def test_an_agents_answer_is_never_said_twice() -> None:
     assert messages(*lines)[1]["data"]["type"] == "result"
 
 
-# --- Ready, under the name that the client waits for ----------------------------------------------
-
 READY = {"session_id": "s-1", "capabilities": [], "work_dir": "/w", "provider": "copilot"}
 DOCUMENTED = f'{{"type":"session_ready","conversationId":"{CONVERSATION}","sessionId":"s-1"}}'
 DEPLOYED = f'{{"type":"conversation_created","conversationId":"{CONVERSATION}","workDir":"/w"}}'
