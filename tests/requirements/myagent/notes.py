@@ -109,7 +109,7 @@ REQUIREMENTS = (
     Requirement(
         "notes-2-thinking-model",
         "`agent.thinking` names the model that thinks.",
-        "myagent.md#events-to-a-client",
+        "myagent.md#differences-from-the-source-document",
         reason="no machine says of a thought which model had it; the answer has `metadata.model`",
     ),
     Requirement(

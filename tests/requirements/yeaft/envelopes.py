@@ -113,13 +113,13 @@ REQUIREMENTS = (
     Requirement(
         "002-4.2-crew-output",
         "`crew_output` of an agent reaches the user's clients.",
-        "yeaft.md#names",
+        "yeaft.md#messages-from-agents",
     ),
     Requirement(
         "002-4.2-settings-answers",
         "Queries of settings reach the agent, and `llm_config`, `mcp_servers_list`,"
         " `yeaft_settings` and the like reach the client.",
-        "yeaft.md#names",
+        "yeaft.md#messages-from-agents",
     ),
     Requirement(
         "002-4.3-assistant-blocks",
