@@ -117,7 +117,9 @@ def test_a_heading_of_a_protocol_page_stands_there_once(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page",
+    sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]),
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_no_link_of_a_page_leads_nowhere(page: Path) -> None:
     links = set(re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")))

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from trunkline.wire.errors import UNREADABLE
+
 Json = dict[str, Any]
 
 TERMINAL = ("execution_complete", "execution_error")
@@ -104,7 +106,7 @@ def read(line: str) -> SessionEvent | None:
     """An event of the log; None for what is none."""
     try:
         return _event.decode(line)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return _read_closely(line)
 
 
@@ -136,7 +138,7 @@ def original_of(event: SessionEvent, protocol: str) -> Original | None:
         return None
     try:
         original = _original.decode(event.raw)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return None
     return original if original.protocol == protocol else None
 

@@ -18,7 +18,7 @@ from trunkline.wire.agp.messages import (
     ToolCall,
     Update,
 )
-from trunkline.wire.errors import Malformed
+from trunkline.wire.errors import UNREADABLE, Malformed
 
 REFUSED = "REFUSED"
 DEVICE_ERROR = "DEVICE_ERROR"
@@ -55,7 +55,7 @@ def read_logged(line: str) -> Logged | None:
         return None
     try:
         found = _logged.decode(line)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return None
     return found if isinstance(found.msg_id, str) else None
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from trunkline.wire.errors import UNREADABLE
+
 Json = dict[str, Any]
 
 _SHOWN = ("assistant", "user", "result")
@@ -104,7 +106,7 @@ def entries_of(event_id: int, ts: Any, body: bytes, first_row: int = 0) -> list[
     """The messages that an envelope holds. `first_row`: the rows that its event has before it."""
     try:
         found = _envelope.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return []
     if _is_shown(found.data):
         person = found.vp_id, found.vp_name

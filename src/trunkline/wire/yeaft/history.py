@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.wire.errors import UNREADABLE
 from trunkline.wire.yeaft.entries import Entry, entries_of, rows_of
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_state import Outward
@@ -114,5 +115,5 @@ class History:
 def _ts(line: str) -> Any:
     try:
         return _stamp.decode(line).ts
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return None

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from trunkline.wire import events
+from trunkline.wire.errors import UNREADABLE
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.yeaft import outward_speech as speech
 from trunkline.wire.yeaft import outward_turns as turns
@@ -112,7 +113,7 @@ def _kind(original: bytes) -> str:
     """An envelope's type, or `result` for output that is one."""
     try:
         peek = _peek.decode(original)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return ""
     if isinstance(peek.data, dict) and peek.data.get("type") == "result":
         return "result"
@@ -193,6 +194,6 @@ def _fields(line: str) -> dict[str, Any]:
     """What an event holds besides; only of those that are rare enough to be read twice."""
     try:
         found = msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return {}
     return {name: value for name, value in found.items() if name not in _NOT_SHOWN}
