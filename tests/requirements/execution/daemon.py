@@ -100,6 +100,7 @@ REQUIREMENTS = (
         "The home has `.semibot/config.json`, `.semibot/sessions/`, `.semibot/skills/` and"
         " `workspace/`.",
         "execution.md#files",
+        divergence="the home is the folder that the daemon is given; the document has one path",
     ),
     Requirement(
         "004-6-config-json",

@@ -7,6 +7,8 @@ REQUIREMENTS = (
         "002-6-mentions-choose",
         "`mentions` choose which virtual persons answer.",
         "yeaft.md#group-chat",
+        divergence="the persons of a group are the server's own and may live on any machine;"
+        " a group that an agent runs itself is passed on to it",
     ),
     Requirement(
         "002-6-no-mention-all",
