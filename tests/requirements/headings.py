@@ -18,6 +18,24 @@ def anchors(page: str) -> list[str]:
     return [anchor_of(heading) for heading in _HEADING.findall(_FENCE.sub("", page))]
 
 
+def section(page: str, anchor: str) -> str:
+    """What stands under that heading, with the headings below it."""
+    found: list[str] = []
+    depth = 0
+    is_code = False
+    for line in page.splitlines():
+        is_code ^= line.startswith("```")
+        heading = None if is_code else _HEADING.match(line)
+        level = len(line) - len(line.lstrip("#"))
+        if heading and not depth and anchor_of(heading[1]) == anchor:
+            depth = level
+        elif heading and depth and level <= depth:
+            break
+        if depth:
+            found.append(line)
+    return "\n".join(found)
+
+
 def leads_nowhere(link: str, folder: Path) -> bool:
     """Whether a relative link names a file, or a heading in it, that is not there."""
     name, _, anchor = link.partition("#")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.requirements import MANIFEST, coverage
-from tests.requirements.headings import anchors, leads_nowhere
+from tests.requirements.headings import anchors, leads_nowhere, section
 from tests.requirements.proofs import ROOT, find_proofs
 from tests.requirements.requirement import DOCUMENTS, ID, Requirement
 
@@ -100,6 +100,17 @@ def test_the_coverage_page_is_up_to_date() -> None:
 def test_an_entry_links_to_a_heading_of_our_own_pages(entry: Requirement) -> None:
     assert "#" in entry.page, "the link needs a heading"
     assert not leads_nowhere(entry.page, PAGES), f"there is no {entry.page} in docs/protocols"
+
+
+@pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: entry.id)
+def test_the_section_has_every_name_that_its_entry_uses(entry: Requirement) -> None:
+    """So that it states the entry, and is not only called like it."""
+    name, _, anchor = entry.page.partition("#")
+    text = section((PAGES / name).read_text(encoding="utf-8"), anchor)
+    quoted = " ".join(re.findall(r"`([^`]+)`", entry.behaviour))
+    names = dict.fromkeys(re.findall(r"[A-Za-z_][A-Za-z_.]*[A-Za-z_]", quoted))
+    missing = [one for one in names if not all(part in text for part in one.split("."))]
+    assert missing == []
 
 
 @pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: entry.id)

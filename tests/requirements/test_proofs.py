@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.requirements.coverage import page
-from tests.requirements.headings import anchor_of, anchors, leads_nowhere
+from tests.requirements.headings import anchor_of, anchors, leads_nowhere, section
 from tests.requirements.proofs import Proof, find_proofs
 from tests.requirements.requirement import Requirement
 
@@ -86,6 +86,13 @@ def test_a_heading_has_the_anchor_that_links_name(heading: str, anchor: str) -> 
 
 def test_a_line_inside_code_is_no_heading() -> None:
     assert anchors("# One\n\n```sh\n# a comment\n```\n\n## Two\n") == ["one", "two"]
+
+
+def test_a_section_goes_up_to_the_next_heading_of_its_level() -> None:
+    page = "# All\n\n## One\n\na\n\n```sh\n## no\n```\n\n### Below\n\nb\n\n## Two\n\nc\n"
+    assert section(page, "one") == "## One\n\na\n\n```sh\n## no\n```\n\n### Below\n\nb\n"
+    assert section(page, "two") == "## Two\n\nc"
+    assert section(page, "three") == ""
 
 
 def test_a_link_leads_nowhere_without_its_file_or_its_heading(tmp_path: Path) -> None:

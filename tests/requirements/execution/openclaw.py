@@ -83,7 +83,7 @@ REQUIREMENTS = (
         "004-4.5-requests-by-id",
         "A process' request is asked of the control plane, and the `response` has its id and a"
         " result or an error.",
-        "ipc.md#requests",
+        "ipc.md#down-daemon--process",
     ),
     Requirement(
         "004-4.5-events-and-reports",
@@ -93,7 +93,7 @@ REQUIREMENTS = (
     Requirement(
         "004-4.5-error-is-an-event",
         "A process' `error` becomes an `execution_error` of its session.",
-        "ipc.md#up-process--daemon",
+        "execution.md#failures",
     ),
     Requirement(
         "004-4.5-runs-openclaw",

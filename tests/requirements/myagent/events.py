@@ -16,7 +16,7 @@ REQUIREMENTS = (
     Requirement(
         "001-3.1-response",
         "`user.response` with `session_id`, `step_id` and `content` answers a confirmation.",
-        "myagent.md#answers",
+        "myagent.md#events-from-a-client",
     ),
     Requirement(
         "001-3.1-cancel",

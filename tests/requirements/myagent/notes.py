@@ -18,7 +18,7 @@ REQUIREMENTS = (
     Requirement(
         "notes-2-state-exported",
         "`user.request_state` is answered by `agent.state_exported`.",
-        "myagent.md#signed-state",
+        "myagent.md#events-from-a-client",
     ),
     Requirement(
         "notes-2-state-restored",
