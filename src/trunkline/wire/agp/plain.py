@@ -1,8 +1,6 @@
-"""The hot path: an update as nearly all come, a piece of text in the form of docs/protocols/agp.md.
+"""The hot path: a piece of text in its usual form (docs/protocols/agp.md#sessionupdate). Pure.
 
-Pure.
-
-Such a message is an id, what its turn's messages have in common, and the text in quotes. It is
+Nearly all updates are such. The message is an id, what its turn's messages have in common, and the text in quotes. It is
 not decoded: that the common part is the turn's own says whose it is. `to_events` does the same
 for a message in any form, more slowly.
 """
