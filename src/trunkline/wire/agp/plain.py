@@ -1,8 +1,8 @@
 """The hot path: a piece of text in its usual form (docs/protocols/agp.md#sessionupdate). Pure.
 
-Nearly all updates are such. The message is an id, what its turn's messages have in common, and the text in quotes. It is
-not decoded: that the common part is the turn's own says whose it is. `to_events` does the same
-for a message in any form, more slowly.
+Nearly all updates are such: an id, what the messages of a turn have in common, and the text in
+quotes. It is not decoded: that the common part is the turn's own says whose it is. `to_events` does
+the same for a message in any form, more slowly.
 """
 
 import json
