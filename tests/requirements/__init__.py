@@ -1,4 +1,5 @@
-"""What the source documents promise, entry by entry, and the check that each promise has a test.
+"""What the source documents require, entry by entry, and the check that each entry has a test
+and a page of ours that states it.
 
 A test names what it proves with `@pytest.mark.proves("<id>")`; `docs/protocols/coverage.md` is
 made from both by `python -m tests.requirements.coverage`.

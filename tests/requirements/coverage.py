@@ -12,11 +12,12 @@ from tests.requirements.requirement import DOCUMENTS, Requirement
 PAGE = ROOT / "docs" / "protocols" / "coverage.md"
 
 _HEAD = """\
-# What the documents promise, and what proves it
+# What the documents require, and what proves it
 
 Made by `python -m tests.requirements.coverage`; change `tests/requirements/` instead of this page.
-Every promise of a source document is one entry. Behind it stand the tests that fail when it is
-broken, or the reason why there is none.
+Every requirement of a source document is one entry. Behind it stand the page that states it, and
+the tests that fail when it is broken, or the reason why there is none. A *divergence* says how and
+why the behaviour differs from the source document.
 """
 
 
@@ -34,7 +35,8 @@ def page(manifest: Iterable[Requirement], proofs: Iterable[Proof]) -> str:
         parts.append(f"## {document}: {title}\n\n{len(own)} entries, {proven} proven by tests.\n")
         for section in dict.fromkeys(entry.section for entry in own):
             rows = [entry for entry in own if entry.section == section]
-            parts.append(f"### §{section}\n\n| entry | behaviour | proof |\n| --- | --- | --- |")
+            head = "| entry | behaviour | stated in | proof |\n| --- | --- | --- | --- |"
+            parts.append(f"### {document} §{section}\n\n{head}")
             parts[-1] += "".join(f"\n{_row(entry, tests.get(entry.id, []))}" for entry in rows)
             parts[-1] += "\n"
     return "\n".join(parts)
@@ -47,7 +49,16 @@ def _row(entry: Requirement, proofs: list[Proof]) -> str:
     else:
         proof = f"none: {entry.reason or 'missing'}"
     behaviour = entry.behaviour.replace("|", "\\|")
-    return f"| `{entry.id.split('-', 2)[2]}` | {behaviour} | {proof} |"
+    if entry.divergence is not None:
+        behaviour += f"<br>*Divergence:* {entry.divergence}."
+    stated = f"[{_place(entry.page)}]({entry.page})"
+    return f"| `{entry.id.split('-', 2)[2]}` | {behaviour} | {stated} | {proof} |"
+
+
+def _place(page: str) -> str:
+    """`semibot.md#close-codes` in words: `semibot: close codes`."""
+    name, _, anchor = page.partition("#")
+    return f"{name.removesuffix('.md')}: {anchor.replace('-', ' ')}"
 
 
 def _words(test: str | None) -> str:

@@ -1,4 +1,5 @@
-"""One promise of a source document. Its id says where it stands: `000-4.1-heartbeat-fields`."""
+"""One requirement of a source document. Its id says where it comes from:
+`000-4.1-heartbeat-fields`; its page says where our own documents state it."""
 
 import re
 
@@ -23,10 +24,17 @@ OPENCLAW = "the OpenClaw runtime is not part of this version yet"
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """`behaviour` is one sentence; `reason` says why no test proves it, where none does."""
+    """What is required, and where that is stated.
+
+    `behaviour` is one sentence. `page` is the page and heading under `docs/protocols/` that states
+    it. `divergence` says how the behaviour differs from the source document, and why. `reason` says
+    why no test proves it, where none does.
+    """
 
     id: str
     behaviour: str
+    page: str
+    divergence: str | None = None
     reason: str | None = None
 
     @property

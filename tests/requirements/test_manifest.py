@@ -1,14 +1,18 @@
-"""The manifest and the tests agree: no promise without a proof, no proof of an unknown promise."""
+"""The manifest, the tests and the pages agree: no requirement without a proof and a page that
+states it, no proof of an unknown requirement, no link that leads nowhere."""
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.requirements import MANIFEST, coverage
+from tests.requirements.headings import anchors, leads_nowhere, section
 from tests.requirements.proofs import ROOT, find_proofs
 from tests.requirements.requirement import DOCUMENTS, ID, Requirement
 
+PAGES = ROOT / "docs" / "protocols"
 PROOFS = find_proofs()
 PROVEN = {proof.requirement for proof in PROOFS if proof.test is not None}
 
@@ -47,29 +51,29 @@ def _sections(document: str) -> set[str]:
     return {entry.section for entry in MANIFEST if entry.document == document}
 
 
-def test_every_section_of_document_000_that_promises_something_is_covered() -> None:
+def test_every_section_of_document_000_that_requires_something_is_covered() -> None:
     uplink = {f"4.{number}" for number in range(1, 6)}
     downlink = {f"5.{number}" for number in range(1, 9)}
     assert _sections("000") == {"1", "2", "3", *uplink, *downlink, "6", "7", "8", "9", "10"}
 
 
-def test_every_section_of_document_003_that_promises_something_is_covered() -> None:
+def test_every_section_of_document_003_that_requires_something_is_covered() -> None:
     assert _sections("003") == {str(number) for number in range(1, 8)}
 
 
-def test_every_heading_of_document_001_that_promises_something_is_covered() -> None:
+def test_every_heading_of_document_001_that_requires_something_is_covered() -> None:
     concepts, kinds = {"2.1", "2.2", "2.3"}, {"3.1", "3.2", "3.3"}
     flows = {"4.1", "4.2", "4.3"}
     assert _sections("001") == {"1", *concepts, *kinds, *flows, "5", "6", "7"}
 
 
-def test_every_heading_of_document_002_that_promises_something_is_covered() -> None:
+def test_every_heading_of_document_002_that_requires_something_is_covered() -> None:
     types, providers = {"4.1", "4.2", "4.3"}, {"5.1", "5.2", "5.3"}
     rest = {str(number) for number in range(6, 14)}
     assert _sections("002") == {"1", "2", "3", *types, *providers, *rest}
 
 
-def test_every_section_of_document_004_that_promises_something_is_covered() -> None:
+def test_every_section_of_document_004_that_requires_something_is_covered() -> None:
     modules = {"2.1", "2.2", "2.3", "3.1", "3.2", "3.3"}
     runtimes = {f"4.{number}" for number in range(1, 11)}
     nodes = {"7", *(f"7.{number}" for number in range(1, 5))}
@@ -92,8 +96,52 @@ def test_the_coverage_page_is_up_to_date() -> None:
     assert coverage.PAGE.read_text() == fresh, "run: python -m tests.requirements.coverage"
 
 
-def test_every_file_that_the_coverage_page_names_exists() -> None:
-    links = set(re.findall(r"\]\(([^)]+)\)", coverage.page(MANIFEST, PROOFS)))
-    assert links
-    folder = ROOT / "docs" / "protocols"
-    assert [link for link in sorted(links) if not (folder / link).resolve().is_file()] == []
+@pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: entry.id)
+def test_an_entry_links_to_a_heading_of_our_own_pages(entry: Requirement) -> None:
+    assert "#" in entry.page, "the link needs a heading"
+    assert not leads_nowhere(entry.page, PAGES), f"there is no {entry.page} in docs/protocols"
+
+
+@pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: entry.id)
+def test_the_section_has_every_name_that_its_entry_uses(entry: Requirement) -> None:
+    """So that it states the entry, and is not only called like it."""
+    name, _, anchor = entry.page.partition("#")
+    text = section((PAGES / name).read_text(encoding="utf-8"), anchor)
+    quoted = " ".join(re.findall(r"`([^`]+)`", entry.behaviour))
+    names = dict.fromkeys(re.findall(r"[A-Za-z_][A-Za-z_.]*[A-Za-z_]", quoted))
+    missing = [one for one in names if not all(part in text for part in one.split("."))]
+    assert missing == []
+
+
+@pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: entry.id)
+def test_a_divergence_says_how_and_why_in_words(entry: Requirement) -> None:
+    if entry.divergence is not None:
+        assert len(entry.divergence.split()) >= 5
+        assert not entry.divergence.endswith(".")
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.name)
+def test_a_heading_of_a_protocol_page_stands_there_once(page: Path) -> None:
+    """Two of the same name have anchors that change when one of them moves."""
+    counts = Counter(anchors(page.read_text(encoding="utf-8")))
+    assert [anchor for anchor, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]),
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_no_link_of_a_page_leads_nowhere(page: Path) -> None:
+    links = set(re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")))
+    ours = sorted(link for link in links if "://" not in link)
+    own = {f"{page.name}{link}" if link.startswith("#") else link for link in ours}
+    assert [link for link in sorted(own) if leads_nowhere(link, page.parent)] == []
+
+
+def test_every_page_that_a_comment_names_is_there() -> None:
+    link = re.compile(r"\bdocs/[\w/-]+\.md(?:#[\w-]+)?")
+    files = sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")])
+    named = {one for path in files for one in link.findall(path.read_text(encoding="utf-8"))}
+    assert named
+    assert [one for one in sorted(named) if leads_nowhere(one, ROOT)] == []

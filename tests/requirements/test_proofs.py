@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.requirements.coverage import page
+from tests.requirements.headings import anchor_of, anchors, leads_nowhere, section
 from tests.requirements.proofs import Proof, find_proofs
 from tests.requirements.requirement import Requirement
 
@@ -54,12 +57,47 @@ def test_a_file_without_marks_is_not_even_read_as_python(tmp_path: Path) -> None
     assert _found(tmp_path, "this is no python") == []
 
 
-def test_the_page_shows_proofs_and_reasons() -> None:
+def test_the_page_shows_where_it_is_stated_and_proofs_reasons_and_divergences() -> None:
     entries = [
-        Requirement("000-1-here", "It is here."),
-        Requirement("000-1-there", "It is there.", "another day"),
+        Requirement("000-1-here", "It is here.", "semibot.md#close-codes"),
+        Requirement("000-1-there", "It is there.", "semibot.md#init", reason="another day"),
+        Requirement("000-1-else", "It is else.", "agp.md#ping", divergence="it was not"),
     ]
     text = page(entries, [Proof("000-1-here", "tests/test_x.py", 1, "test_it_is_so")])
-    assert "2 entries, 1 proven by tests." in text
-    assert "| `here` | It is here. | [it is so](../../tests/test_x.py) |" in text
-    assert "| `there` | It is there. | none: another day |" in text
+    stated = "[semibot: close codes](semibot.md#close-codes)"
+    assert "3 entries, 1 proven by tests." in text
+    assert f"| `here` | It is here. | {stated} | [it is so](../../tests/test_x.py) |" in text
+    assert "| [semibot: init](semibot.md#init) | none: another day |" in text
+    assert "| `else` | It is else.<br>*Divergence:* it was not. |" in text
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("start_session", "start_session"),
+        ("session.promptResponse", "sessionpromptresponse"),
+        ("Down: daemon → process", "down-daemon--process"),
+        ("`seq`: nothing lost", "seq-nothing-lost"),
+    ],
+)
+def test_a_heading_has_the_anchor_that_links_name(heading: str, anchor: str) -> None:
+    assert anchor_of(heading) == anchor
+
+
+def test_a_line_inside_code_is_no_heading() -> None:
+    assert anchors("# One\n\n```sh\n# a comment\n```\n\n## Two\n") == ["one", "two"]
+
+
+def test_a_section_goes_up_to_the_next_heading_of_its_level() -> None:
+    page = "# All\n\n## One\n\na\n\n```sh\n## no\n```\n\n### Below\n\nb\n\n## Two\n\nc\n"
+    assert section(page, "one") == "## One\n\na\n\n```sh\n## no\n```\n\n### Below\n\nb\n"
+    assert section(page, "two") == "## Two\n\nc"
+    assert section(page, "three") == ""
+
+
+def test_a_link_leads_nowhere_without_its_file_or_its_heading(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# Here\n")
+    assert not leads_nowhere("page.md", tmp_path)
+    assert not leads_nowhere("page.md#here", tmp_path)
+    assert leads_nowhere("page.md#there", tmp_path)
+    assert leads_nowhere("other.md", tmp_path)

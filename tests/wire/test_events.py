@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from trunkline.wire.events import line, original_of, read, text_of
+from trunkline.wire.events import BoundedText, line, original_of, read, text_of
 
 
 def test_an_event_is_read_with_the_fields_that_translations_need() -> None:
@@ -60,3 +60,15 @@ def test_a_field_that_is_no_text_shows_as_json() -> None:
 
 def test_half_of_a_character_in_an_object_is_text_too() -> None:
     assert text_of({"a": ["\ud800b", 1]}) == '{"a":["?b",1]}'
+
+
+def test_a_bounded_text_is_the_beginning_of_all_pieces_and_says_when_it_is_cut() -> None:
+    text = BoundedText(5)
+    for piece in ("ab", "", "cde"):
+        text.add(piece)
+    assert (text.text, text.is_cut) == ("abcde", False)
+    text.add("f")
+    assert (text.text, text.is_cut) == ("abcde", True)
+    large = BoundedText(2)
+    large.add("abc")
+    assert (large.text, large.is_cut) == ("ab", True)

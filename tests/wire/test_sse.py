@@ -1,4 +1,5 @@
-"""Frames of an event stream, read by the rules of the HTML standard (source document 000 §7)."""
+"""Frames of an event stream, read by the rules of the HTML standard
+(docs/protocols/events.md#server-sent-events)."""
 
 from typing import NamedTuple
 

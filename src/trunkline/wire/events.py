@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from trunkline.wire.errors import UNREADABLE
+
 Json = dict[str, Any]
 
 TERMINAL = ("execution_complete", "execution_error")
@@ -104,7 +106,7 @@ def read(line: str) -> SessionEvent | None:
     """An event of the log; None for what is none."""
     try:
         return _event.decode(line)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return _read_closely(line)
 
 
@@ -136,7 +138,7 @@ def original_of(event: SessionEvent, protocol: str) -> Original | None:
         return None
     try:
         original = _original.decode(event.raw)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return None
     return original if original.protocol == protocol else None
 
@@ -158,3 +160,28 @@ def text_of(value: Any) -> str:
     except UnicodeEncodeError:  # half of a character, as `_read_closely` takes it
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace").decode()
+
+
+class BoundedText:
+    """The pieces of one text, up to a bound: the log has them all."""
+
+    __slots__ = ("_chars_max", "_pieces", "_room")
+
+    def __init__(self, chars_max: int) -> None:
+        self._chars_max = chars_max
+        self._room = chars_max
+        self._pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        if self._room > 0:
+            self._pieces.append(piece)
+        self._room -= len(piece)
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)[: self._chars_max]
+
+    @property
+    def is_cut(self) -> bool:
+        """There was more than is kept."""
+        return self._room < 0

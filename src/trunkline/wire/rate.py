@@ -1,6 +1,10 @@
 """How many messages a connection may send. Pure: the time comes in as an argument."""
 
 from collections import deque
+from typing import Final
+
+RATE_LIMITED: Final = 4029
+"""What a connection is closed with that sends more, whatever its wire."""
 
 
 class RateLimit:

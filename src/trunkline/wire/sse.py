@@ -1,4 +1,4 @@
-"""Session events as Server-Sent Events (source document 000 §7).
+"""Session events as Server-Sent Events (docs/protocols/events.md#server-sent-events).
 
 An event of the log is one line of text, so a frame is `id`, `data` and an empty line.
 """

@@ -1,1 +1,1 @@
-"""Source document 003, the AGP wire: its promises in the order of its sections."""
+"""Source document 003, the AGP wire, in the order of its sections."""

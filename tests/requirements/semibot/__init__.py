@@ -1,1 +1,1 @@
-"""Source document 000, the Semibot wire: its promises in the order of its sections."""
+"""Source document 000, the Semibot wire, in the order of its sections."""

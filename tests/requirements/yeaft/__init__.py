@@ -1,4 +1,4 @@
-"""Source document 002, the Yeaft wire: its promises by its headings.
+"""Source document 002, the Yeaft wire, by its headings.
 
 The headings have no numbers; here they are counted: 1 principles, 2 the envelope, 3 directions,
 4 wire types (4.1 from clients, 4.2 from agents, 4.3 `data`), 5 providers (5.1 Claude Code,

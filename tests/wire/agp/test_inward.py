@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from trunkline.wire.agp import messages as agp
+from trunkline.wire.agp.inward import CallBounds, Inward, read_logged, to_events
 from trunkline.wire.agp.messages import (
-    Answer,
-    AnswerPayload,
     ContentBlock,
     Location,
+    PromptResponse,
+    PromptResponsePayload,
     ToolCall,
     Update,
     UpdatePayload,
     blocks,
 )
-from trunkline.wire.agp.translate import CallBounds, Inward, read_logged, to_events
 from trunkline.wire.errors import Malformed
 
 Json = dict[str, Any]
@@ -27,11 +27,11 @@ def turn(chars_max: int = 1000, calls_max: int = 10) -> Inward:
     return Inward("p", chars_max=chars_max, calls_max=calls_max, call_bounds=BOUNDS)
 
 
-def told(state: Inward, payload: UpdatePayload | AnswerPayload) -> list[Json]:
+def told(state: Inward, payload: UpdatePayload | PromptResponsePayload) -> list[Json]:
     message = (
         Update(msg_id="m", payload=payload)
         if isinstance(payload, UpdatePayload)
-        else Answer(msg_id="m", payload=payload)
+        else PromptResponse(msg_id="m", payload=payload)
     )
     return [json.loads(line) for line in to_events(state, message, 7)]
 
@@ -56,7 +56,7 @@ def test_a_chunk_is_a_text_chunk_and_is_heard() -> None:
     ]
     assert (before, state.heard) == (False, True)
     assert told(state, chunk("")) == []
-    assert state.text == "hi"
+    assert state.streamed.text == "hi"
 
 
 def test_a_call_has_the_name_that_it_started_with() -> None:
@@ -127,9 +127,9 @@ def test_an_answer_has_its_own_text_or_what_was_streamed() -> None:
     state = turn()
     told(state, chunk("a"))
     told(state, chunk("b"))
-    (given,) = told(state, AnswerPayload("s", "p", "end_turn", content=blocks("c")))
+    (given,) = told(state, PromptResponsePayload("s", "p", "end_turn", content=blocks("c")))
     assert given == {"type": "execution_complete", "content": "c", **COMMON}
-    (streamed,) = told(state, AnswerPayload("s", "p", "cancelled"))
+    (streamed,) = told(state, PromptResponsePayload("s", "p", "cancelled"))
     assert streamed == {
         "type": "execution_complete",
         "content": "ab",
@@ -151,7 +151,7 @@ def test_an_answer_has_its_own_text_or_what_was_streamed() -> None:
 def test_an_end_that_is_none_says_why(
     reason: str, fields: Json, error: str | None, code: str
 ) -> None:
-    (end,) = told(turn(), AnswerPayload("s", "p", reason, **fields))
+    (end,) = told(turn(), PromptResponsePayload("s", "p", reason, **fields))
     unknown = f"the device ended the turn with an unknown stop_reason: {'x' * 40!r}: why"
     assert (end["type"], end["error"], end["code"]) == ("execution_error", error or unknown, code)
 
@@ -160,7 +160,7 @@ def test_what_is_kept_of_a_turn_is_bounded() -> None:
     state = turn(chars_max=5, calls_max=2)
     for _ in range(100):
         assert told(state, chunk("abc"))[0]["content"] == "abc"
-    assert state.text == "abcab"
+    assert state.streamed.text == "abcab"
     for number in range(3):
         told(state, call("pending", call_id=f"t{number}", title="x"))
     assert state.name_of("t0") is None
@@ -184,7 +184,7 @@ def test_an_update_that_says_nothing_is_malformed_and_changes_nothing(
     with pytest.raises(Malformed) as problem:
         told(state, payload)
     assert len(str(problem.value)) < 100
-    assert state.text == ""
+    assert state.streamed.text == ""
 
 
 def test_a_turn_is_recalled_from_its_lines() -> None:
@@ -197,7 +197,7 @@ def test_a_turn_is_recalled_from_its_lines() -> None:
             assert (logged.msg_id, logged.turn_id) == ("m", "p")
             after.recall(logged)
     assert after.heard
-    assert after.text == "ab"
+    assert after.streamed.text == "ab"
     assert (after.name_of("t"), after.is_over("t")) == ("scan", True)
 
 
@@ -218,7 +218,7 @@ def test_a_recall_survives_lines_with_strange_fields() -> None:
         logged = read_logged(line)
         assert logged is not None
         state.recall(logged)
-    assert state.text == ""
+    assert state.streamed.text == ""
 
 
 def test_what_every_event_of_a_call_repeats_is_bounded() -> None:
@@ -238,7 +238,9 @@ def test_an_answer_without_content_leaves_out_what_is_not_known_from_its_start()
     state = turn()
     told(state, chunk("the tail"))
     state.is_whole = False
-    (end,) = told(state, AnswerPayload("s", "p", agp.END_TURN))
+    (end,) = told(state, PromptResponsePayload("s", "p", agp.END_TURN))
     assert "content" not in end
-    (given,) = told(state, AnswerPayload("s", "p", agp.END_TURN, content=blocks("all of it")))
+    (given,) = told(
+        state, PromptResponsePayload("s", "p", agp.END_TURN, content=blocks("all of it"))
+    )
     assert given["content"] == "all of it"

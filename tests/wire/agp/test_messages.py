@@ -1,4 +1,5 @@
-"""Every message of source document 003, read from its own examples and written as they are."""
+"""Every message of docs/protocols/agp.md, read from the source document's examples and written as
+they are."""
 
 import json
 from typing import Any
@@ -9,14 +10,14 @@ from tests.wire.agp import golden
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.codec import Unknown, decode_downlink, decode_uplink, encode
 from trunkline.wire.agp.messages import (
-    Answer,
-    AnswerPayload,
     Cancel,
     CancelPayload,
     Location,
     Ping,
     Prompt,
     PromptPayload,
+    PromptResponse,
+    PromptResponsePayload,
     ToolCall,
     Update,
     UpdatePayload,
@@ -32,7 +33,7 @@ def _to(number: int) -> Any:
     return {"msg_id": msg_id, "guid": "device_001", "user_id": "user_123"}
 
 
-UP: dict[str, Update | Answer] = {
+UP: dict[str, Update | PromptResponse] = {
     "message_chunk": Update(
         **_to(2), payload=UpdatePayload(S, P, "message_chunk", content=blocks("文本内容")[0])
     ),
@@ -56,12 +57,12 @@ UP: dict[str, Update | Answer] = {
         **_to(4),
         payload=UpdatePayload(S, P, "tool_call_update", tool_call=ToolCall("tc-001", "completed")),
     ),
-    "prompt_response": Answer(
+    "prompt_response": PromptResponse(
         **_to(5),
-        payload=AnswerPayload(S, P, "end_turn", content=blocks("今天北京晴，气温 15°C")),
+        payload=PromptResponsePayload(S, P, "end_turn", content=blocks("今天北京晴，气温 15°C")),
     ),
-    "prompt_response_error": Answer(
-        **_to(6), payload=AnswerPayload(S, P, "error", error="AI 应用执行超时")
+    "prompt_response_error": PromptResponse(
+        **_to(6), payload=PromptResponsePayload(S, P, "error", error="AI 应用执行超时")
     ),
 }
 DOWN: dict[str, Prompt | Cancel] = {

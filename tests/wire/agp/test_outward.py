@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.wire import events
-from trunkline.wire.agp.translate import Outward, from_events
+from trunkline.wire.agp.outward import Outward, from_events
 
 Json = dict[str, Any]
 

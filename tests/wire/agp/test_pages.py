@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.wire.agp import close_codes
 from trunkline.wire.agp import messages as agp
-from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_downlink, decode_uplink, encode
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "protocols" / "agp.md").read_text()
 EXAMPLES = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-ROW = re.compile(r"^\| (\d{4}) \|", re.MULTILINE)
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
@@ -32,12 +29,6 @@ def test_there_are_examples_down_and_up() -> None:
 def test_the_page_names_every_method_update_type_stop_reason_and_status() -> None:
     words = {"session.cancel", "ping", "pong", *agp.UPDATE_TYPES, *agp.STOP_REASONS, *agp.STATUSES}
     assert [word for word in sorted(words) if f"`{word}" not in PAGE] == []
-
-
-def test_the_page_and_the_module_explain_the_same_close_codes() -> None:
-    listed = ROW.findall(PAGE)
-    assert listed == ROW.findall(close_codes.__doc__ or "")
-    assert {str(int(code)) for code in CloseCode} <= set(listed)
 
 
 def test_the_page_says_of_every_session_event_what_becomes_of_it() -> None:

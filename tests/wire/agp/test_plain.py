@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from trunkline.wire.agp import plain
 from trunkline.wire.agp.codec import Unknown, decode_uplink
+from trunkline.wire.agp.inward import CallBounds, Inward, to_events
 from trunkline.wire.agp.messages import Update
-from trunkline.wire.agp.translate import CallBounds, Inward, to_events
 from trunkline.wire.errors import Malformed
 
 GUID, USER = "device_001", "user_123"
@@ -27,7 +27,7 @@ def turn() -> Inward:
 
 
 def message(text: str, msg_id: str = MSG_ID, *, ascii_only: bool = False) -> str:
-    """003: an envelope and a `session.update`, in the document's order."""
+    """An envelope and a `session.update`, in the usual order of fields."""
     content = {"type": "text", "text": text}
     payload = {"session_id": SESSION, "prompt_id": TURN, "update_type": "message_chunk"}
     envelope = {"msg_id": msg_id, "guid": GUID, "user_id": USER, "method": "session.update"}
@@ -54,7 +54,7 @@ def test_a_piece_of_text_becomes_the_same_line_either_way(
     update = decode_uplink(sent)
     assert isinstance(update, Update)
     assert [to_line(sent, fast)] == to_events(general, update, 7)
-    assert (fast.heard, fast.text) == (general.heard, general.text)
+    assert (fast.heard, fast.streamed.text) == (general.heard, general.streamed.text)
 
 
 @given(
@@ -108,7 +108,7 @@ def test_a_message_that_was_taken_before_becomes_nothing_and_is_not_kept() -> No
 
     assert plain.to_line(state, message("hi"), TEXT_AT, is_new) == ""
     assert plain.to_line(state, message(""), TEXT_AT, is_new) is None
-    assert (asked, state.heard, state.text) == ([MSG_ID], False, "")
+    assert (asked, state.heard, state.streamed.text) == ([MSG_ID], False, "")
 
 
 def test_another_turns_message_does_not_have_the_common_part() -> None:

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 from trunkline.wire import events
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.codec import decode_uplink
+from trunkline.wire.agp.inward import CallBounds, Inward, to_events
 from trunkline.wire.agp.messages import (
-    Answer,
-    AnswerPayload,
     Location,
+    PromptResponse,
+    PromptResponsePayload,
     ToolCall,
     Update,
     UpdatePayload,
     blocks,
 )
-from trunkline.wire.agp.translate import CallBounds, Inward, Outward, from_events, to_events
+from trunkline.wire.agp.outward import Outward, from_events
 
 Json = dict[str, Any]
 BOUNDS = CallBounds(title_chars=500, word_chars=40, path_chars=4096, locations=100)
@@ -43,7 +44,7 @@ _TOOLS = st.builds(
 )
 _UPDATES = st.lists(_CHUNKS | _TOOLS, max_size=25)
 _ANSWERS = st.builds(
-    AnswerPayload,
+    PromptResponsePayload,
     session_id=st.just("s"),
     prompt_id=st.just("p"),
     stop_reason=st.sampled_from(agp.STOP_REASONS),
@@ -52,13 +53,13 @@ _ANSWERS = st.builds(
 )
 
 
-def _inward(updates: list[Update], answer: Answer) -> list[Json]:
+def _inward(updates: list[Update], answer: PromptResponse) -> list[Json]:
     state = Inward("p", chars_max=10_000, calls_max=100, call_bounds=BOUNDS)
     lines = [line for one in updates for line in to_events(state, one, 7)]
     return [json.loads(line) for line in [*lines, *to_events(state, answer, 7)]]
 
 
-def _outward(lines: list[str]) -> list[Update | Answer]:
+def _outward(lines: list[str]) -> list[Update | PromptResponse]:
     state = Outward("s")
     state.begin("p", "g", "u")
     sent = [
@@ -66,7 +67,7 @@ def _outward(lines: list[str]) -> list[Update | Answer]:
         for event_id, line in enumerate(lines, 1)
         for message in from_events(state, event_id, line)
     ]
-    kept = [one for one in sent if isinstance(one, (Update, Answer))]
+    kept = [one for one in sent if isinstance(one, (Update, PromptResponse))]
     assert kept == sent
     assert len({one.msg_id for one in kept}) == len(kept)
     return kept
@@ -82,23 +83,23 @@ def _comparable(event: Json) -> Json:
 
 @given(_UPDATES, _ANSWERS)
 def test_what_a_device_says_is_the_same_after_going_out_and_in_again(
-    payloads: list[UpdatePayload], answer: AnswerPayload
+    payloads: list[UpdatePayload], answer: PromptResponsePayload
 ) -> None:
     updates = [Update(msg_id=f"m{n}", payload=one) for n, one in enumerate(payloads)]
-    once = _inward(updates, Answer(msg_id="end", payload=answer))
+    once = _inward(updates, PromptResponse(msg_id="end", payload=answer))
     sent = _outward([json.dumps(event) for event in once])
     *again, last = sent
-    assert isinstance(last, Answer)
+    assert isinstance(last, PromptResponse)
     twice = _inward([one for one in again if isinstance(one, Update)], last)
     assert list(map(_comparable, twice)) == list(map(_comparable, once))
 
 
 @given(_UPDATES, _ANSWERS)
 def test_text_is_kept_in_its_order_and_a_turn_ends_once_and_last(
-    payloads: list[UpdatePayload], answer: AnswerPayload
+    payloads: list[UpdatePayload], answer: PromptResponsePayload
 ) -> None:
     updates = [Update(msg_id=f"m{n}", payload=one) for n, one in enumerate(payloads)]
-    said = _inward(updates, Answer(msg_id="end", payload=answer))
+    said = _inward(updates, PromptResponse(msg_id="end", payload=answer))
     texts = [one.content.text for one in payloads if one.content is not None]
     assert [one["content"] for one in said if one["type"] == "text_chunk"] == texts
     assert [one["type"] in events.TERMINAL for one in said] == [False] * (len(said) - 1) + [True]
@@ -108,10 +109,10 @@ def test_text_is_kept_in_its_order_and_a_turn_ends_once_and_last(
 
 @given(_UPDATES, _ANSWERS)
 def test_every_call_starts_once_before_all_else_and_is_over_once(
-    payloads: list[UpdatePayload], answer: AnswerPayload
+    payloads: list[UpdatePayload], answer: PromptResponsePayload
 ) -> None:
     updates = [Update(msg_id=f"m{n}", payload=one) for n, one in enumerate(payloads)]
-    said = _inward(updates, Answer(msg_id="end", payload=answer))
+    said = _inward(updates, PromptResponse(msg_id="end", payload=answer))
     calls = [one.tool_call for one in payloads if one.tool_call is not None]
     for call_id in {call.tool_call_id for call in calls}:
         kinds = [one["type"] for one in said if one.get("tool_call_id") == call_id]
@@ -178,7 +179,7 @@ def test_whatever_a_machine_writes_becomes_messages_of_the_document_and_one_answ
     answered: list[str] = []
     for message in sent:
         assert message.payload.prompt_id not in answered
-        if isinstance(message, Answer):
+        if isinstance(message, PromptResponse):
             assert message.payload.stop_reason in agp.STOP_REASONS
             answered.append(message.payload.prompt_id)
         else:

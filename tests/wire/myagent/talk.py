@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from trunkline.wire.myagent.translate import Outward, from_events
+from trunkline.wire.myagent.outward import from_events
+from trunkline.wire.myagent.outward_state import Outward
 
 SESSION = "01a1de65-9dbe-7a01-b850-b54788f601e3"
 NOW_MS = 1_800_000_000_000

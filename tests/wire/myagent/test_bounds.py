@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.wire.myagent.talk import END, SAID, Json, names, outward, shown
-from trunkline.wire.myagent.translate import from_events, unshown
-from trunkline.wire.myagent.turns import Underway
+from trunkline.wire.myagent.outward import from_events, unshown
+from trunkline.wire.myagent.outward_state import Underway
 
 BARE_END: Json = {"type": "execution_complete", "turn_id": "t1"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.wire.myagent.talk import END, NOW_MS, SAID, SESSION, Json, names, outward, shown
 from trunkline.wire.myagent.codec import numbered
-from trunkline.wire.myagent.translate import from_events
+from trunkline.wire.myagent.outward import from_events
 
 
 def one(event: Json, *before: Json, **options: Any) -> Json:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.wire.myagent.talk import END, SAID, SESSION, Json, names, outward, shown
 from trunkline.wire.answers import Answer, answer_of, kind_of
-from trunkline.wire.myagent.steps import call_step, confirm_id, confirm_id_of, confirm_step
+from trunkline.wire.myagent.identifiers import call_step, confirm_id, confirm_id_of, confirm_step
 
 UUID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 ASK: Json = {"type": "approval_request", "request_id": "r 1", "tool_name": "bash", "message": "?"}

@@ -1,4 +1,4 @@
-"""The line's states without a socket: connected → authenticated → live → closed (§2, §9)."""
+"""The line's states without a socket: connected → authenticated → live → closed."""
 
 import json
 from typing import Any

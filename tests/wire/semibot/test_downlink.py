@@ -1,4 +1,5 @@
-"""Every downlink message of source document 000 §5: ours has the document's JSON, key by key."""
+"""Every message to a VM (docs/protocols/semibot.md#messages-to-the-vm): ours has the JSON of the
+source document's example, key by key."""
 
 from typing import Any
 

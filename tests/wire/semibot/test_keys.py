@@ -1,4 +1,5 @@
-"""API keys in `init` are encrypted for the VM's token alone (000 §9 and the field's format)."""
+"""API keys in `init` are encrypted for the VM's token alone
+(docs/protocols/semibot.md#api-keys)."""
 
 import base64
 

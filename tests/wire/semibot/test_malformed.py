@@ -1,4 +1,4 @@
-"""Hostile and broken messages: `Malformed`, whatever came, so that the line can live on (§8)."""
+"""Hostile and broken messages: `Malformed`, whatever came, so that the line can live on."""
 
 import json
 from typing import Any

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from trunkline.wire.errors import Malformed
-from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import UPLINK_TYPES, Unknown, decode_downlink, decode_uplink
 from trunkline.wire.semibot.messages import DOWNLINK, UPLINK
 
@@ -46,12 +45,6 @@ def test_there_are_examples_of_every_addition() -> None:
     shown = {msgspec.json.decode(parameter.values[0])["type"] for parameter in _examples()}
     additions = {"ack", "batch", "error", "approval_response", "token"}
     assert {"auth", "init", "resume", *additions} <= shown
-
-
-def test_the_page_lists_every_close_code() -> None:
-    text = (PAGES / "semibot.md").read_text()
-    listed = {int(code) for code in re.findall(r"^\| (\d{4}) \|", text, re.MULTILINE)}
-    assert listed == {int(code) for code in CloseCode}
 
 
 def test_the_page_names_every_message() -> None:

@@ -1,4 +1,5 @@
-"""Every uplink message of source document 000 §4 and §9, read from the document's own examples."""
+"""Every message from a VM (docs/protocols/semibot.md#messages-from-the-vm), read from the source
+document's own examples."""
 
 from typing import Any
 

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from trunkline.wire.yeaft import codec
-from trunkline.wire.yeaft.translate import Inward, settle, to_events
+from trunkline.wire.yeaft.inward import settle, to_events
+from trunkline.wire.yeaft.inward_state import Inward
 
 Json = dict[str, Any]
 ID = "01a1de68-1870-7ed6-bf7b-0f808277ad3a"

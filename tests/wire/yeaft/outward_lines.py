@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 CONVERSATION = "01a1de65-0000-7000-8000-000000000001"
 AGENT = "01a1de65-0000-7000-8000-0000000000aa"

@@ -26,9 +26,6 @@ def told(talk: Talk, text: str = "hello", attachments: Any = None, **more: Any) 
     return found
 
 
-# --- The handshake --------------------------------------------------------------------------------
-
-
 def test_the_challenge_is_answered_once() -> None:
     handshake = Handshake("temp-1")
     assert json.loads(handshake.challenge()) == {"type": "auth_required", "tempId": "temp-1"}
@@ -83,9 +80,6 @@ def test_names_and_folders_that_are_too_long_are_none() -> None:
 )
 def test_capabilities_are_a_list_or_text_with_commas(given: Any, found: set[str]) -> None:
     assert capabilities_of(given, count_max=3, chars_max=10) == found
-
-
-# --- Messages -------------------------------------------------------------------------------------
 
 
 def test_a_message_in_the_documents_words() -> None:

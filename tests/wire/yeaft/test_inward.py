@@ -1,4 +1,4 @@
-"""What an agent's messages become in the log (002, "claude_output data")."""
+"""What an agent's messages become in the log (docs/protocols/yeaft.md#messages-from-agents)."""
 
 import json
 from typing import Any
@@ -17,7 +17,8 @@ from tests.wire.yeaft.inward_talk import (
     result,
 )
 from trunkline.wire import events
-from trunkline.wire.yeaft.translate import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 DIALECTS = pytest.mark.parametrize("dialect", ["documented", "deployed"])
 
@@ -271,9 +272,6 @@ def test_system_words_are_kept_and_errors_among_them_are_shown() -> None:
         "problems": ["low on memory"],
         "turn_id": TURN,
     }
-
-
-# --- The envelope itself --------------------------------------------------------------------------
 
 
 def test_the_first_event_carries_the_envelope_and_the_others_say_that_it_has() -> None:

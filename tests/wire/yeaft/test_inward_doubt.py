@@ -16,7 +16,7 @@ from tests.wire.yeaft.inward_talk import (
     result,
     settled,
 )
-from trunkline.wire.yeaft.stream import Doubt, Inward
+from trunkline.wire.yeaft.inward_state import Doubt, Inward
 
 NEXT = "01a1de68-1870-7ed6-bf7b-0f808277ad3c"
 FAILED = "error_during_execution"
@@ -95,7 +95,7 @@ def test_the_next_turn_can_be_cancelled_before_it_has_said_anything() -> None:
 @pytest.mark.parametrize("dialect", ["documented", "deployed"])
 def test_what_a_turn_that_was_ended_here_still_says_is_not_the_next_ones(dialect: str) -> None:
     state = conversation(dialect)
-    state.owe(Doubt.WORDS)
+    state.expect_late(Doubt.WORDS)
     state.begin(NEXT, "next")
     (late,) = heard(state, says("late"))
     assert late["type"] == "foreign"
@@ -113,7 +113,7 @@ def test_what_a_turn_that_was_ended_here_still_says_is_not_the_next_ones(dialect
 def test_words_behind_which_nothing_comes_were_the_turns_own() -> None:
     """An agent that gave the earlier turn up in silence."""
     state = conversation()
-    state.owe(Doubt.WORDS)
+    state.expect_late(Doubt.WORDS)
     state.begin(NEXT, "next")
     heard(state, says("b"))
     heard(state, result())
@@ -123,19 +123,16 @@ def test_words_behind_which_nothing_comes_were_the_turns_own() -> None:
 
 def test_an_end_that_comes_while_nothing_is_at_work_pays_what_was_owed() -> None:
     state = conversation(turn=None)
-    state.owe(Doubt.WORDS)
+    state.expect_late(Doubt.WORDS)
     heard(state, result(FAILED))
     state.begin(NEXT, "next")
     assert heard(state, says("b"))[0]["type"] == "text_chunk"
 
 
-# --- The prompt comes back ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("content", ["next", [{"type": "text", "text": "next"}]])
 def test_a_prompt_that_comes_back_is_marked_and_begins_the_turn(content: object) -> None:
     state = conversation("deployed")
-    state.owe(Doubt.WORDS)
+    state.expect_late(Doubt.WORDS)
     state.begin(NEXT, "next")
     heard(state, says("late"))
     (echo,) = heard(state, output(type="user", message={"role": "user", "content": content}))
@@ -149,9 +146,6 @@ def test_other_words_of_a_user_are_no_echo() -> None:
     state = conversation()
     (found,) = heard(state, output(type="user", message={"role": "user", "content": "other"}))
     assert "echo" not in found
-
-
-# --- Errors ---------------------------------------------------------------------------------------
 
 
 def test_an_error_that_nothing_follows_ends_the_turn_in_its_words() -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.wire.yeaft.inward_talk import ENDS, ID, TURN, conversation, lines
 from trunkline.wire import events
-from trunkline.wire.yeaft.translate import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(

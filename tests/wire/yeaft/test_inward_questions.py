@@ -1,4 +1,4 @@
-"""Questions of an agent (002, "ask-user 双向通信"): one prompt, or a list of questions."""
+"""Questions of an agent (docs/protocols/yeaft.md#questions): one prompt, or a list of questions."""
 
 import json
 from typing import Any

@@ -1,11 +1,12 @@
-"""What each session event becomes for a web client that speaks as document 002 does."""
+"""What each session event becomes for a web client of the documented dialect."""
 
 import json
 
 import pytest
 
 from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, data, kinds, line, messages
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 SAID = line("user_message", content="hello", turn_id="t1", ts=1_000)
 
@@ -111,9 +112,6 @@ def test_a_skill_is_a_tool_of_that_name_and_progress_ends_no_tool() -> None:
     }
 
 
-# --- Turns ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("002-4.3-result")
 def test_a_turn_ends_with_one_result_that_holds_usage_cost_and_time() -> None:
     found = data(
@@ -204,9 +202,6 @@ def test_what_a_person_said_carries_its_id_so_that_its_sender_can_leave_it_out()
     assert found["message"]["content"] == [{"type": "text", "text": "hello"}]
     assert found["message"]["attachments"] == [{"name": "a.png", "mime": "image/png"}]
     assert found["clientMessageId"] == "cm_1"
-
-
-# --- Machines, plans, files -----------------------------------------------------------------------
 
 
 def test_a_machine_that_comes_or_goes_is_an_agent_status() -> None:

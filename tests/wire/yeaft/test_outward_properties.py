@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from tests.wire.yeaft.outward_lines import CONVERSATION, bodies, kinds, line
 from trunkline.wire.events import SessionEvent
 from trunkline.wire.yeaft import codec, plain
-from trunkline.wire.yeaft.translate import Inward, Outward, from_events, to_events
+from trunkline.wire.yeaft.inward import to_events
+from trunkline.wire.yeaft.inward_state import Inward
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 TYPES = [
     "text_chunk",
@@ -89,8 +92,6 @@ def test_the_short_way_says_the_same_as_the_long_one(text: str, fields: dict[str
     elif text and set(fields) == {"turn_id"} and isinstance(fields["turn_id"], str):
         raise AssertionError("a plain piece of text took the long way")
 
-
-# --- Turns as machines write them -----------------------------------------------------------------
 
 _words = st.text(min_size=1, max_size=12)
 _calls = st.builds(
@@ -182,8 +183,6 @@ def _wanted(step: tuple[str, Any]) -> list[tuple[Any, ...]]:
     given_input, result, failed = what
     return [("use", given_input), ("result", result, failed)]
 
-
-# --- There and back again -------------------------------------------------------------------------
 
 _EXPRESSIBLE = ("text_chunk", "thinking", "tool_call_start", "tool_call_complete")
 

@@ -1,4 +1,4 @@
-"""Questions to the person, and the persons of a group, on their way to web clients (002)."""
+"""Questions to the person, and the persons of a group, on their way to web clients."""
 
 import json
 from typing import Any
@@ -129,8 +129,6 @@ def test_deployed_clients_get_the_question_at_its_tool_call_and_as_questions() -
     assert result["data"]["message"]["content"][0]["tool_use_id"] == "q-1"
     assert told["type"] == "ask_user_answered"
 
-
-# --- Groups ---------------------------------------------------------------------------------------
 
 ALICE, BOB = {"id": "p-a", "name": "alice"}, {"id": "p-b", "name": "bob"}
 

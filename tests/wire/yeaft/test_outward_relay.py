@@ -1,4 +1,4 @@
-"""A Yeaft agent's own envelopes on their way to web clients: bytes unchanged, one result (002)."""
+"""A Yeaft agent's own envelopes on their way to web clients: bytes unchanged, one result."""
 
 import json
 
@@ -103,8 +103,6 @@ def test_an_agents_answer_is_never_said_twice() -> None:
     assert kinds(messages(*lines)) == ["claude_output", "claude_output", "turn_completed"]
     assert messages(*lines)[1]["data"]["type"] == "result"
 
-
-# --- Ready, under the name that the client waits for ----------------------------------------------
 
 READY = {"session_id": "s-1", "capabilities": [], "work_dir": "/w", "provider": "copilot"}
 DOCUMENTED = f'{{"type":"session_ready","conversationId":"{CONVERSATION}","sessionId":"s-1"}}'

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from trunkline.wire import events
 from trunkline.wire.yeaft import codec, plain
-from trunkline.wire.yeaft.outward import Outward, from_events
-from trunkline.wire.yeaft.stream import Inward
-from trunkline.wire.yeaft.translate import to_events
+from trunkline.wire.yeaft.inward import to_events
+from trunkline.wire.yeaft.inward_state import Inward
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 ID = "0197a0c0-1111-7222-8333-444455556666"
 TURN = "0197a0c0-2222-7222-8333-444455556666"
@@ -32,7 +33,7 @@ def conversation(session_id: str = ID) -> Inward:
 
 
 def envelope(text: str, session_id: str = ID, *, ascii_only: bool = False) -> str:
-    """002: a `claude_output` with one block of text, in the document's order."""
+    """A `claude_output` with one block of text, in the usual order of fields."""
     content = [{"type": "text", "text": text}]
     data = {"type": "assistant", "message": {"role": "assistant", "content": content}}
     whole = {"type": "claude_output", "conversationId": session_id, "data": data}
@@ -137,9 +138,6 @@ def test_the_end_of_a_long_stream_is_remembered_piece_by_piece() -> None:
         state.note(TURN, "", str(number % 10))
         assert state.has_said(end, TURN, answer)
     assert not state.has_said(end, TURN, answer + "!")
-
-
-# --- In forms of an agent's own ------------------------------------------------------------------
 
 
 def spoken() -> Inward:

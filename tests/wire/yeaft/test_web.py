@@ -1,4 +1,5 @@
-"""Reading what web clients send: every field may be anything (002, WIRE-NOTES)."""
+"""Reading what web clients send: every field may be anything
+(docs/protocols/yeaft.md#messages-from-web-clients)."""
 
 import json
 from typing import Any

@@ -78,7 +78,7 @@ _WIRES = {
             "token": "The device's token; alone it is enough.",
         },
         (),
-        _tagged("agp.", agp.Update, agp.Answer, agp.Ping),
+        _tagged("agp.", agp.Update, agp.PromptResponse, agp.Ping),
         _tagged("agp.", agp.Prompt, agp.Cancel, agp.Pong),
     ),
     "myagent": _Wire(

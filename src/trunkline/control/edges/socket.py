@@ -19,13 +19,12 @@ from trunkline.wire.frames import (
     check_text,
     text_frames,
 )
-from trunkline.wire.rate import RateLimit
+from trunkline.wire.rate import RATE_LIMITED, RateLimit
 
 _log = structlog.get_logger(__name__)
 
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _CLOSE = WSMsgType.PING, WSMsgType.CLOSE
-RATE_LIMITED = 4029
 
 
 class Socket(WSListener):

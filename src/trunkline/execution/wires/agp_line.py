@@ -22,10 +22,10 @@ from trunkline.execution.wires.streams import Streams
 from trunkline.execution.ws.journal import Journal
 from trunkline.wire.agp import codec
 from trunkline.wire.agp import messages as agp
-from trunkline.wire.agp.repeats import Repeats
-from trunkline.wire.agp.translate import Outward, from_events
+from trunkline.wire.agp.outward import Outward, from_events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.events import TERMINAL, SessionEvent, text_of
+from trunkline.wire.repeats import Repeats
 
 _log = structlog.get_logger(__name__)
 
@@ -167,9 +167,11 @@ class AgpClient(ForeignClient):
 
     def _refuse(self, session_id: str, prompt_id: str, why: str) -> None:
         """A prompt that reaches no session."""
-        payload = agp.AnswerPayload(session_id, prompt_id, agp.ERROR, error=why)
+        payload = agp.PromptResponsePayload(session_id, prompt_id, agp.ERROR, error=why)
         msg_id = codec.msg_id_of("refused", session_id, prompt_id)
-        answer = agp.Answer(msg_id=msg_id, guid=self._guid, user_id=self._user_id, payload=payload)
+        answer = agp.PromptResponse(
+            msg_id=msg_id, guid=self._guid, user_id=self._user_id, payload=payload
+        )
         self.reply(codec.encode(answer))
 
     # --- Up -------------------------------------------------------------------------------------

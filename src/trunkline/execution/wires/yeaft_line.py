@@ -22,11 +22,12 @@ from trunkline.execution.wires.yeaft_answers import Asked, answer_of
 from trunkline.execution.wires.yeaft_conversations import LIST, Conversations
 from trunkline.execution.wires.yeaft_greeting import CAPABILITIES, Introduction
 from trunkline.execution.wires.yeaft_queries import Queries
-from trunkline.wire.agp.repeats import Repeats
 from trunkline.wire.errors import Malformed
 from trunkline.wire.events import TERMINAL, SessionEvent, text_of
+from trunkline.wire.repeats import Repeats
+from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import envelope, session_ready
-from trunkline.wire.yeaft.translate import Outward, from_events
+from trunkline.wire.yeaft.outward_state import Outward
 from trunkline.wire.yeaft.web import Request
 
 _log = structlog.get_logger(__name__)

@@ -1,1 +1,2 @@
-"""The AGP wire: one WebSocket per device, prompts down, updates and answers up (document 003)."""
+"""The AGP wire: one WebSocket per device, prompts down, updates and answers up
+(docs/protocols/agp.md)."""

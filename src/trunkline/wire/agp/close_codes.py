@@ -1,27 +1,35 @@
 """Why a device's line is closed. Close codes are API: each says when it happens and what to do.
 
-Apps stop for good at 1008 and come back after anything else (3 s, then longer, at most 25 s).
+docs/protocols/agp.md#close-codes. Apps stop for good at 1008 and come back after anything else
+(after 3 s, then longer, at most 25 s).
 
-| code | when                                                              | the app should       |
-| ---- | ----------------------------------------------------------------- | -------------------- |
-| 1000 | the device said goodbye                                           |                      |
-| 1001 | the control plane is going down                                   | come back            |
-| 1002 | the peer broke RFC 6455                                           | be fixed             |
-| 1003 | a binary frame; the protocol is JSON text only                    | be fixed             |
-| 1007 | text that is not UTF-8                                            | be fixed             |
-| 1008 | the token is wrong, was renewed, or is not that `guid`'s;         | stop                 |
-|      | or a newer connection of the same `guid` took over                | leave it to the newer|
-| 1009 | a message over 10 MB                                              | send less, come back |
-| 1011 | a fault of the control plane                                      | come back            |
-| 4003 | the device was removed; the next attempt ends with 1008           |                      |
-| 4008 | five minutes without a message or a ping, either way              | come back            |
-| 4029 | too many messages in a minute (streamed updates do not count)     | slow down, come back |
+| code | when                                                           | the app should          |
+| ---- | -------------------------------------------------------------- | ----------------------- |
+| 1000 | the device ended the line                                      | as it likes             |
+| 1001 | the control plane is going down                                | come back               |
+| 1002 | the device broke RFC 6455                                      | be fixed                |
+| 1003 | a binary frame; the protocol is JSON text only                 | be fixed                |
+| 1007 | text that is not UTF-8                                         | be fixed                |
+| 1008 | the token is wrong or was renewed; a newer line took over      | stop                    |
+| 1009 | a message over 10 MB                                           | send less, come back    |
+| 1011 | a fault of the control plane                                   | come back               |
+| 4003 | the device was removed; its next attempt ends with 1008        | stop                    |
+| 4008 | five minutes without a message or a ping, either way           | come back               |
+| 4029 | too many messages in a minute (updates do not count)           | slow down, come back    |
 """
 
 from enum import IntEnum
 
 
 class CloseCode(IntEnum):
+    OK = 1000
     GOING_AWAY = 1001
+    PROTOCOL_ERROR = 1002
+    UNSUPPORTED_DATA = 1003
+    INVALID_TEXT = 1007
     REFUSED = 1008
+    MESSAGE_TOO_BIG = 1009
+    INTERNAL_ERROR = 1011
+    REMOVED = 4003
     IDLE = 4008
+    RATE_LIMITED = 4029

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 import msgspec
 
 from trunkline.wire.agp.messages import Downlink, Uplink
-from trunkline.wire.errors import Malformed
+from trunkline.wire.errors import UNREADABLE, Malformed
 
 _NAMESPACE = UUID("8f0f1b7e-5c0a-5d0c-9d0e-a9b7f3c1e003")
 
@@ -29,7 +29,7 @@ def decode_uplink(text: str | bytes) -> Uplink | Unknown:
     """A message from a device."""
     try:
         return _uplink.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except UNREADABLE as error:
         return _unknown_or_raise(text, error)
 
 
@@ -37,7 +37,7 @@ def decode_downlink(text: str | bytes) -> Downlink | Unknown:
     """A message from a server, as a device reads it."""
     try:
         return _downlink.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except UNREADABLE as error:
         return _unknown_or_raise(text, error)
 
 
@@ -56,6 +56,6 @@ def _unknown_or_raise(text: str | bytes, error: Exception) -> Unknown:
     if isinstance(error, msgspec.ValidationError) and str(error).endswith("at `$.method`"):
         try:
             return _envelope.decode(text)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as second:
+        except UNREADABLE as second:
             error = second
     raise Malformed(str(error)[:500]) from error

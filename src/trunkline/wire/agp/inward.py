@@ -1,6 +1,6 @@
 """What a device says of a turn, as events for the session's log. Pure.
 
-`to_events` keeps the little that a stream needs in an `Inward`, one for each prompt at work; after
+`to_events` keeps the little that a stream needs in an `Inward`, one for each active prompt; after
 a restart `recall` fills it again from the log.
 """
 
@@ -13,12 +13,12 @@ from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.messages import (
     MESSAGE_CHUNK,
     TEXT,
-    Answer,
     Location,
+    PromptResponse,
     ToolCall,
     Update,
 )
-from trunkline.wire.errors import Malformed
+from trunkline.wire.errors import UNREADABLE, Malformed
 
 REFUSED = "REFUSED"
 DEVICE_ERROR = "DEVICE_ERROR"
@@ -55,7 +55,7 @@ def read_logged(line: str) -> Logged | None:
         return None
     try:
         found = _logged.decode(line)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return None
     return found if isinstance(found.msg_id, str) else None
 
@@ -87,13 +87,11 @@ class Inward:
     __slots__ = (
         "_calls",
         "_calls_max",
-        "_chars_max",
-        "_room",
-        "_text",
         "call_bounds",
         "has_news",
         "heard",
         "is_whole",
+        "streamed",
         "turn_field",
         "turn_id",
     )
@@ -111,31 +109,19 @@ class Inward:
         self.is_whole = True
         """False: what was streamed before a restart is not all known here."""
         self.call_bounds = call_bounds
-        self._text: list[str] = []
-        self._room = chars_max
-        self._chars_max = chars_max
+        self.streamed = events.BoundedText(chars_max)
         self._calls: dict[str, tuple[str, bool]] = {}
         """Each tool call's name, and whether it is over."""
         self._calls_max = calls_max
-
-    @property
-    def text(self) -> str:
-        """What was streamed, up to the bound."""
-        return "".join(self._text)[: self._chars_max]
 
     def recall(self, event: Logged) -> None:
         """An event of this turn that is in the log."""
         self.heard = True
         if event.type == "text_chunk" and isinstance(event.content, str):
-            self.keep(event.content)
+            self.streamed.add(event.content)
         elif isinstance(event.tool_call_id, str) and isinstance(event.tool_name, str):
             is_over = event.type == "tool_call_complete"
             self.note(event.tool_call_id, event.tool_name, is_over=is_over)
-
-    def keep(self, text: str) -> None:
-        if self._room > 0:
-            self._text.append(text)
-            self._room -= len(text)
 
     def name_of(self, call_id: str) -> str | None:
         call = self._calls.get(call_id)
@@ -150,11 +136,11 @@ class Inward:
             del self._calls[next(iter(self._calls))]
 
 
-def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
+def to_events(state: Inward, message: Update | PromptResponse, ts: int) -> list[str]:
     """The message as lines of the log, each with the message's id. `Malformed` if it says
     nothing that could be understood."""
     state.heard = state.has_news = True
-    if isinstance(message, Answer):
+    if isinstance(message, PromptResponse):
         return [_end(state, message, ts)]
     payload = message.payload
     kind, block = payload.update_type, payload.content
@@ -162,7 +148,7 @@ def to_events(state: Inward, message: Update | Answer, ts: int) -> list[str]:
         text = block.text if block.type == TEXT else block.shown
         if not text:
             return []
-        state.keep(text)
+        state.streamed.add(text)
         return [_encode(_TextChunk(text, state.turn_id, message.msg_id)).decode()]
     if kind not in agp.UPDATE_TYPES:
         raise Malformed(f"update_type {kind[:40]!r} is not known")
@@ -204,10 +190,10 @@ def _tool_lines(state: Inward, call: ToolCall, msg_id: str, ts: int) -> list[str
     return lines
 
 
-def _end(state: Inward, message: Answer, ts: int) -> str:
+def _end(state: Inward, message: PromptResponse, ts: int) -> str:
     payload = message.payload
     given = agp.shown(payload.content)
-    content = given or (state.text if state.is_whole else None)
+    content = given or (state.streamed.text if state.is_whole else None)
     common = {"turn_id": state.turn_id, "msg_id": message.msg_id, "ts": ts}
     match payload.stop_reason:
         case agp.END_TURN:

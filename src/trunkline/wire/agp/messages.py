@@ -1,4 +1,4 @@
-"""Every message of the AGP wire as a typed struct (source document 003).
+"""Every message of the AGP wire as a typed struct (docs/protocols/agp.md).
 
 `method` tells them apart, so that an envelope and its payload are read in one pass. Lenient where
 apps differ: unknown fields are ignored, and kinds, statuses and reasons are any text.
@@ -30,9 +30,6 @@ IN_PROGRESS: Final = "in_progress"
 COMPLETED: Final = "completed"
 FAILED: Final = "failed"
 STATUSES: Final = (PENDING, IN_PROGRESS, COMPLETED, FAILED)
-
-
-# --- What messages are made of ----------------------------------------------------------------
 
 
 class ContentBlock(msgspec.Struct, gc=False, omit_defaults=True):
@@ -69,9 +66,6 @@ class _Envelope(msgspec.Struct, tag_field="method", kw_only=True, gc=False):
     user_id: str = ""
 
 
-# --- Down: to the device ----------------------------------------------------------------------
-
-
 class PromptPayload(msgspec.Struct):
     session_id: Id
     prompt_id: Id
@@ -106,9 +100,6 @@ class Pong(_Envelope, tag="pong"):
 Downlink = Prompt | Cancel | Pong
 
 
-# --- Up: from the device ----------------------------------------------------------------------
-
-
 class UpdatePayload(msgspec.Struct, gc=False, omit_defaults=True):
     """`content` is one block here, a list in the final answer.
 
@@ -122,7 +113,7 @@ class UpdatePayload(msgspec.Struct, gc=False, omit_defaults=True):
     tool_call: ToolCall | None = None
 
 
-class AnswerPayload(msgspec.Struct, gc=False, omit_defaults=True):
+class PromptResponsePayload(msgspec.Struct, gc=False, omit_defaults=True):
     session_id: Id
     prompt_id: Id
     stop_reason: str
@@ -136,19 +127,19 @@ class Update(_Envelope, tag="session.update"):
     payload: UpdatePayload
 
 
-class Answer(_Envelope, tag="session.promptResponse"):
-    """The end of a turn. The first one for a prompt counts."""
+class PromptResponse(_Envelope, tag="session.promptResponse"):
+    """The end of a turn. The first one for a prompt counts; a later one is dropped."""
 
-    payload: AnswerPayload
+    payload: PromptResponsePayload
 
 
 class Ping(msgspec.Struct, tag_field="method", tag="ping"):
-    """Not in the document; apps send it beside the WebSocket's own pings, in many forms."""
+    """An addition that deployed apps use, beside the WebSocket's own pings, in many forms."""
 
     msg_id: Any = None
 
 
-Uplink = Update | Answer | Ping
+Uplink = Update | PromptResponse | Ping
 
 
 def blocks(*texts: str) -> list[ContentBlock]:

@@ -1,7 +1,7 @@
 """Events of a session as a device would send them: for our machines on somebody else's server.
 
 `from_events` keeps what a stream needs in an `Outward`, one for each session. Pure. What AGP has no
-words for is left out; docs/protocols/agp.md lists it.
+words for is left out; docs/protocols/agp.md#translation lists it.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.codec import encode, msg_id_of
 from trunkline.wire.agp.inward import REFUSED
 from trunkline.wire.agp.messages import (
-    Answer,
-    AnswerPayload,
     Location,
+    PromptResponse,
+    PromptResponsePayload,
     ToolCall,
     Update,
     UpdatePayload,
@@ -35,11 +35,11 @@ _TOOLS = (
 )
 _REFUSALS = (REFUSED, "MODEL_REFUSED")
 
-Payload = UpdatePayload | AnswerPayload
+Payload = UpdatePayload | PromptResponsePayload
 
 
 class _Turn:
-    """One prompt of a session: at work, or waiting behind the one that is."""
+    """One prompt of a session: the active one, or one that waits behind it."""
 
     __slots__ = ("calls", "guid", "prompt_id", "session_id", "thought", "user_id")
 
@@ -101,7 +101,7 @@ def from_events(state: Outward, event_id: int, line: str) -> list[bytes]:
     turn = state.turn(prompt_id)
     payloads = _payloads(turn, event, event_id)
     if event.type in events.TERMINAL:
-        state.end(prompt_id)  # also of one that waited; the one at work goes on as it was
+        state.end(prompt_id)  # also of one that waited; the active one goes on
     else:
         state.prompt_id = prompt_id
     return [
@@ -114,7 +114,7 @@ def _message(turn: _Turn, payload: Payload, msg_id: str) -> bytes:
     address = {"guid": turn.guid, "user_id": turn.user_id}
     if isinstance(payload, UpdatePayload):
         return encode(Update(msg_id=msg_id, payload=payload, **address))
-    return encode(Answer(msg_id=msg_id, payload=payload, **address))
+    return encode(PromptResponse(msg_id=msg_id, payload=payload, **address))
 
 
 def _payloads(turn: _Turn, event: SessionEvent, event_id: int) -> list[Payload]:
@@ -195,7 +195,7 @@ def _locations(event: SessionEvent) -> list[Location]:
     return [Location(path) for path in paths if isinstance(path, str)]
 
 
-def _answer(turn: _Turn, event: SessionEvent) -> AnswerPayload:
+def _answer(turn: _Turn, event: SessionEvent) -> PromptResponsePayload:
     content = blocks(event.answer_text) if event.answer_text else None
     error = None
     if event.type == "execution_complete":
@@ -203,7 +203,9 @@ def _answer(turn: _Turn, event: SessionEvent) -> AnswerPayload:
     else:
         reason = agp.REFUSAL if event.code in _REFUSALS else agp.ERROR
         error = text_of(event.error) or text_of(event.code) or "the turn failed"
-    return AnswerPayload(turn.session_id, turn.prompt_id, reason, content=content, error=error)
+    return PromptResponsePayload(
+        turn.session_id, turn.prompt_id, reason, content=content, error=error
+    )
 
 
 def _text(turn: _Turn, text: str) -> UpdatePayload:

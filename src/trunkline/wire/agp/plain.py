@@ -1,8 +1,8 @@
-"""The hot path: an update as nearly all come, a piece of text in the document's own form. Pure.
+"""The hot path: a piece of text in its usual form (docs/protocols/agp.md#sessionupdate). Pure.
 
-Such a message is an id, what its turn's messages have in common, and the text in quotes. It is
-not decoded: that the common part is the turn's own says whose it is. `to_events` does the same
-for a message in any form, more slowly.
+Nearly all updates are such: an id, what the messages of a turn have in common, and the text in
+quotes. It is not decoded: that the common part is the turn's own says whose it is. `to_events` does
+the same for a message in any form, more slowly.
 """
 
 import json
@@ -15,7 +15,7 @@ from trunkline.wire.agp.messages import MESSAGE_CHUNK, TEXT
 
 _START = '{"msg_id":'
 _TAIL = "}}}"
-_ID_CHARS = 36  # a UUID, as the document has it
+_ID_CHARS = 36  # a UUID
 _ID_END = len(_START) + _ID_CHARS + len('""')
 _TAIL_AT = -len(_TAIL)
 # Made once: a slice that is written out is made anew each time.
@@ -72,5 +72,5 @@ def to_line(
     if len(quoted) != len(said) + 2:  # escapes can be written in more than one way
         quoted = _encode(said).decode()
     state.heard = state.has_news = True
-    state.keep(said)
+    state.streamed.add(said)
     return f'{{"type":"text_chunk","content":{quoted}{state.turn_field},"msg_id":"{msg_id}"}}'

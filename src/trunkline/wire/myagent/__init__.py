@@ -1,1 +1,1 @@
-"""The MyAgent wire (source document 001): clients that people use."""
+"""The MyAgent wire (docs/protocols/myagent.md): clients that people use."""

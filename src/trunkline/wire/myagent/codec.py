@@ -1,15 +1,13 @@
-"""Messages to bytes and back, and the fields that each connection puts on a message of its own."""
+"""Messages to bytes, and the fields that each connection puts on a message of its own."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from trunkline.wire.errors import Malformed
 from trunkline.wire.myagent.messages import Downlink
 
 _encoder = msgspec.json.Encoder()
-_downlink = msgspec.json.Decoder(Downlink)
 _MS_MAX = 253_402_300_799_999  # the last moment of the year 9999
 
 
@@ -24,14 +22,6 @@ def encode(message: Downlink) -> bytes:
 def numbered(body: bytes, connection_id: str, seq: int) -> bytes:
     """An encoded message with its place on one connection. The body is not looked into again."""
     return b'%b,"seq":%d,"event_id":"%b-%d"}' % (body[:-1], seq, connection_id.encode(), seq)
-
-
-def decode_downlink(payload: bytes | str) -> Downlink:
-    """A server's message, as a client reads it."""
-    try:
-        return _downlink.decode(payload)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise Malformed(str(error)[:500]) from error
 
 
 def timestamp(ms: int) -> str:

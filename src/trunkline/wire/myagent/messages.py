@@ -1,5 +1,5 @@
-"""What travels on the MyAgent wire (source document 001). Fields that a client may write in many
-ways are `Any` here and read by the module that needs them."""
+"""The names and messages of the MyAgent wire (docs/protocols/myagent.md). Fields that a client may
+write in many ways are `Any` here and read by the module that needs them."""
 
 from typing import Any, Final
 

@@ -1,4 +1,5 @@
-"""A session's events as MyAgent messages (docs/protocols/myagent.md has the table).
+"""A session's events as MyAgent messages
+(docs/protocols/myagent.md#translation-of-session-events has the table).
 
 Pure: the number of an event and its line go in, encoded messages come out, each made once for all
 connections that follow the session.
@@ -9,10 +10,9 @@ from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.codec import encode, timestamp
 from trunkline.wire.myagent.messages import Downlink, Json
-from trunkline.wire.myagent.outward_state import Outward
+from trunkline.wire.myagent.outward_state import Outward, number
 from trunkline.wire.myagent.outward_steps import STEP_HANDLERS
 from trunkline.wire.myagent.outward_turns import TURN_HANDLERS
-from trunkline.wire.myagent.turns import number
 
 _HANDLERS = {**TURN_HANDLERS, **STEP_HANDLERS}
 

@@ -3,10 +3,9 @@
 from trunkline.wire.answers import kind_of
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.identifiers import call_step, confirm_step
 from trunkline.wire.myagent.messages import Downlink, Json
-from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between
-from trunkline.wire.myagent.steps import call_step, confirm_step
-from trunkline.wire.myagent.turns import number
+from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between, number
 
 _TOOLS = {"tool": "tool_name", "skill": "skill_name", "mcp": "tool_name"}
 _SOLVER = {
@@ -100,8 +99,8 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
 
 
 def _settled(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
-    """No event of the document says that a question has its answer: a thought with its step does.
-    After the turn's end, which settles all of its questions, nothing more is said."""
+    """The wire has no event for a question that has its answer: `agent.thinking` with its step says
+    so. After the turn's end, which settles all of its questions, nothing more is said."""
     step_id = state.underway.settle(event.question_id)
     if step_id is None or not state.underway.is_busy:
         return []

@@ -5,8 +5,14 @@ from collections.abc import Mapping
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Json
-from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between
-from trunkline.wire.myagent.turns import answer_type, number
+from trunkline.wire.myagent.outward_state import (
+    Handler,
+    Outward,
+    answer_type,
+    llm_message,
+    ms_between,
+    number,
+)
 
 _THINKING = {"reasoning": "reasoning", "replan": "planning"}
 _MODEL_CHARS_MAX = 500
@@ -53,7 +59,7 @@ def _usage(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]
 
 def _complete(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
     turn = state.underway.end(text_of(event.turn_id))
-    answer = event.answer_text or turn.text
+    answer = event.answer_text or turn.streamed.text
     said = llm_message(state, "assistant", answer)
     if event.cancelled:
         reason = {"reason": text_of(event.reason) or "cancelled"}
@@ -62,7 +68,7 @@ def _complete(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
     content = {"answer": answer, "answer_type": kind} if state.typed else answer
     metadata = {
         "answer_type": kind,
-        "truncated": True if turn.is_cut and not event.answer_text else None,
+        "truncated": True if turn.streamed.is_cut and not event.answer_text else None,
         "model": turn.model,
         "total_tokens_used": turn.tokens,
         "generation_time_ms": ms_between(turn.ts, event.ts),
@@ -79,7 +85,7 @@ def _failed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink
     }
     text = text_of(event.error) or text_of(event.message) or "The turn failed."
     return [
-        *llm_message(state, "assistant", turn.text),
+        *llm_message(state, "assistant", turn.streamed.text),
         Downlink(names.ERROR, content=text, metadata=metadata),
     ]
 

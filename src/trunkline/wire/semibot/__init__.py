@@ -1,1 +1,1 @@
-"""The Semibot wire: one WebSocket per VM, every session on it (source document 000)."""
+"""The Semibot wire: one WebSocket per VM, every session on it (docs/protocols/semibot.md)."""

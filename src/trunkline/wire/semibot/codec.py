@@ -5,7 +5,7 @@ The uplink decoder runs once per frame on the hot path: one typed pass, no secon
 
 import msgspec
 
-from trunkline.wire.errors import Malformed
+from trunkline.wire.errors import UNREADABLE, Malformed
 from trunkline.wire.semibot.messages import Downlink, Uplink
 
 
@@ -37,7 +37,7 @@ def decode_uplink(payload: bytes | str) -> Uplink | Unknown:
     """A message from the execution plane."""
     try:
         return _uplink.decode(payload)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except UNREADABLE as error:
         return _unknown_or_raise(payload, error)
 
 
@@ -45,7 +45,7 @@ def decode_downlink(payload: bytes | str) -> Downlink | Unknown:
     """A message from the control plane, as an execution plane reads it."""
     try:
         return _downlink.decode(payload)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except UNREADABLE as error:
         return _unknown_or_raise(payload, error)
 
 
@@ -58,7 +58,7 @@ def _unknown_or_raise(payload: bytes | str, error: Exception) -> Unknown:
     if isinstance(error, msgspec.ValidationError) and str(error).endswith("at `$.type`"):
         try:
             return _envelope.decode(payload)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as second:
+        except UNREADABLE as second:
             error = second
     raise Malformed(str(error)[:500], _request_id(payload)) from error
 
@@ -67,6 +67,6 @@ def _request_id(payload: bytes | str) -> str | None:
     """The id of a request that cannot be read otherwise: its sender waits for an answer."""
     try:
         asked = _asked.decode(payload)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return None
     return asked.id if asked.type == "request" else None

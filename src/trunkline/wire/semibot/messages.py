@@ -1,7 +1,8 @@
-"""Every message of the Semibot wire as a typed struct (source document 000 §4, §5, §9).
+"""Every message of the Semibot wire as a typed struct: first what a VM sends, then what it is sent.
 
-Uplink structs are lenient: what a peer leaves out has a default, what we do not know is ignored.
-Downlink structs are strict: their fields are what the document says.
+The page docs/protocols/semibot.md has a section for each, under its name. Uplink structs are
+lenient: what a peer leaves out has a default, what we do not know is ignored. Downlink structs are
+strict: their fields are those of the page.
 """
 
 from typing import Annotated, Any
@@ -23,25 +24,22 @@ class _Down(msgspec.Struct, tag_field="type"):
     """From the control plane."""
 
 
-# --- Uplink -----------------------------------------------------------------------------------
-
-
 class Auth(_Up, tag="auth"):
-    """The first frame (§9). `capabilities` is Trunkline's addition: `seq`, `batch`."""
+    """The first frame. `capabilities` is an addition: docs/protocols/capabilities.md."""
 
     token: str
     capabilities: Any = None
 
 
 class Heartbeat(_Up, tag="heartbeat"):
-    """Every 10 s (§4.1). Old daemons leave the list out: then nothing is known of it."""
+    """Every 10 s. Old daemons leave the list out: then nothing is known of it."""
 
     active_sessions: list[str] | None = None
     health: Json | None = None
 
 
 class SseEvent(_Up, tag="sse_event"):
-    """One event of a session (§4.2). `data` is JSON text and goes to readers as it is."""
+    """One event of a session. `data` is JSON text and goes to readers as it is."""
 
     session_id: str
     data: str | Json
@@ -63,7 +61,7 @@ class Batch(_Up, tag="batch"):
 
 
 class Request(_Up, tag="request"):
-    """A call that wants a `response` with the same id (§4.3)."""
+    """A call that wants a `response` with the same id."""
 
     id: str
     method: str
@@ -72,7 +70,7 @@ class Request(_Up, tag="request"):
 
 
 class FireAndForget(_Up, tag="fire_and_forget"):
-    """A report that wants no answer (§4.4)."""
+    """A report that wants no answer."""
 
     method: str
     session_id: str = ""
@@ -80,7 +78,7 @@ class FireAndForget(_Up, tag="fire_and_forget"):
 
 
 class Resume(_Up, tag="resume"):
-    """After a reconnect: which requests are still waiting (§4.5).
+    """After a reconnect: which requests are unanswered.
 
     A machine with `seq` also names the turns it has, so that only missing ones are sent again.
     """
@@ -91,9 +89,6 @@ class Resume(_Up, tag="resume"):
 
 UPLINK = (Auth, Heartbeat, SseEvent, Batch, Request, FireAndForget, Resume)
 Uplink = Auth | Heartbeat | SseEvent | Batch | Request | FireAndForget | Resume
-
-
-# --- Downlink ---------------------------------------------------------------------------------
 
 
 class EncryptedKey(msgspec.Struct, kw_only=True):
@@ -115,7 +110,7 @@ class InitData(msgspec.Struct, kw_only=True):
 
 
 class Init(_Down, tag="init"):
-    """Right after authentication (§5.1). For a machine that named capabilities: those in force,
+    """Right after authentication. For a machine that named capabilities: those in force,
     and per session the last event number that is safe here."""
 
     data: InitData
@@ -135,7 +130,7 @@ class StartSessionData(msgspec.Struct, kw_only=True):
 
 
 class StartSession(_Down, tag="start_session"):
-    """Start a session's process (§5.2). `snapshot` restores one that ran elsewhere before; a
+    """Start a session's process. `snapshot` restores one that ran elsewhere before; a
     machine with `seq` numbers the session's events from `acked` + 1."""
 
     data: StartSessionData
@@ -147,7 +142,7 @@ class StopSessionData(msgspec.Struct, kw_only=True):
 
 
 class StopSession(_Down, tag="stop_session"):
-    """End a session's process (§5.3): `user_closed`, `timeout` or `admin`."""
+    """End a session's process: `user_closed`, `timeout` or `admin`."""
 
     data: StopSessionData
 
@@ -158,7 +153,7 @@ class ErrorBody(msgspec.Struct, kw_only=True):
 
 
 class Response(_Down, tag="response"):
-    """The answer to a `request` (§5.4); one of `result` and `error` is null."""
+    """The answer to a `request`; one of `result` and `error` is null."""
 
     id: str
     result: Any = None
@@ -173,34 +168,34 @@ class UserMessageData(msgspec.Struct, kw_only=True):
 
 
 class UserMessage(_Down, tag="user_message"):
-    """What the user said (§5.5)."""
+    """What the user said: it opens a turn."""
 
     session_id: str
     data: UserMessageData
 
 
 class Cancel(_Down, tag="cancel"):
-    """Stop the running turn (§5.6); nothing happens if none runs."""
+    """Stop the active turn; nothing happens if none runs."""
 
     session_id: str
     reason: str = "user_cancelled"
 
 
 class ConfigUpdate(_Down, tag="config_update"):
-    """New parameters for a running session (§5.7)."""
+    """New parameters for a running session."""
 
     session_id: str
     data: Json
 
 
 class ResumeResponse(_Down, tag="resume_response"):
-    """What became of each pending request (§5.8)."""
+    """What became of each pending request."""
 
     results: dict[str, msgspec.Raw | Json]
 
 
 class Error(_Down, tag="error"):
-    """A complaint about one message that ends nothing (§8): unknown session and the like."""
+    """One message was not served, for example because its session is unknown; the line lives on."""
 
     error: ErrorBody
     session_id: str | UnsetType = UNSET

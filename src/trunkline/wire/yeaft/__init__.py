@@ -1,1 +1,1 @@
-"""The Yeaft wire (source document 002): web clients and agents, in their two dialects."""
+"""The Yeaft wire (docs/protocols/yeaft.md): web clients and agents, in their two dialects."""

@@ -10,11 +10,9 @@ from msgspec import UNSET
 
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft.close_codes import CloseCode
+from trunkline.wire.yeaft.inward_state import DEPLOYED
 from trunkline.wire.yeaft.messages import Auth, AuthRequired, Execute, SendMessage, TransferFiles
-from trunkline.wire.yeaft.stream import DEPLOYED
-
-POLICY = 1008
-"""Wrong, late or replaced: after this code an agent does not come back by itself."""
 
 Json = dict[str, Any]
 
@@ -57,12 +55,12 @@ class Handshake:
         """The agent's first message. Anything but the answer to the challenge ends the line."""
         try:
             if codec.decode(text).type != "auth":
-                raise CloseLine(POLICY, "the first message must be auth")
+                raise CloseLine(CloseCode.REFUSED, "the first message must be auth")
             auth = codec.read(text, Auth)
         except Malformed as error:
-            raise CloseLine(POLICY, "the first message must be auth") from error
+            raise CloseLine(CloseCode.REFUSED, "the first message must be auth") from error
         if auth.temp_id != self._temp_id:
-            raise CloseLine(POLICY, "not the answer to this challenge")
+            raise CloseLine(CloseCode.REFUSED, "not the answer to this challenge")
         self.auth = auth
         return auth
 

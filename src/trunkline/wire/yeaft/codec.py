@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.wire.errors import Malformed
+from trunkline.wire.errors import UNREADABLE, Malformed
 from trunkline.wire.yeaft.messages import Envelope
 
 _Kind = TypeVar("_Kind")
@@ -20,7 +20,6 @@ _objects = msgspec.json.Decoder(dict[str, Any])
 _encoder = msgspec.json.Encoder()
 _decoders: dict[type, msgspec.json.Decoder[Any]] = {}
 
-_BROKEN = (msgspec.DecodeError, UnicodeError, RecursionError)
 _PROBLEM_CHARS_MAX = 300
 
 
@@ -51,12 +50,12 @@ def encode(message: msgspec.Struct | dict[str, Any]) -> bytes:
 def _decoded(text: str | bytes | msgspec.Raw, decoder: msgspec.json.Decoder[_Kind]) -> _Kind:
     try:
         return decoder.decode(text)
-    except _BROKEN as error:
+    except UNREADABLE as error:
         if isinstance(error, msgspec.ValidationError):
             raise Malformed(str(error)[:_PROBLEM_CHARS_MAX]) from error
     try:
         return decoder.decode(_mended(bytes(text) if isinstance(text, msgspec.Raw) else text))
-    except (*_BROKEN, ValueError) as error:
+    except (*UNREADABLE, ValueError) as error:
         raise Malformed(str(error)[:_PROBLEM_CHARS_MAX]) from error
 
 

@@ -1,4 +1,4 @@
-"""What was said in a conversation, one message after the other, as web clients keep it (002). Pure.
+"""What was said in a conversation, one message after the other, as web clients keep it. Pure.
 
 An envelope becomes entries: one for its `data`, or one for each message of the history that a
 deployed agent sends with a session of its own. Used for live streams and for what is read again.
@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+
+from trunkline.wire.errors import UNREADABLE
 
 Json = dict[str, Any]
 
@@ -104,7 +106,7 @@ def entries_of(event_id: int, ts: Any, body: bytes, first_row: int = 0) -> list[
     """The messages that an envelope holds. `first_row`: the rows that its event has before it."""
     try:
         found = _envelope.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return []
     if _is_shown(found.data):
         person = found.vp_id, found.vp_name

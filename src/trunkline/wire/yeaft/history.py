@@ -1,4 +1,5 @@
-"""A log as the messages of a conversation: what a Yeaft web client gets that comes back (002).
+"""A log as the messages of a conversation: what a returning web client gets
+(docs/protocols/yeaft.md#returning-clients).
 
 Made by the same translation as the live stream; pieces of text that follow each other are one
 message. Pure, bounded by the newest messages that fit.
@@ -10,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from trunkline.wire.errors import UNREADABLE
 from trunkline.wire.yeaft.entries import Entry, entries_of, rows_of
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 Json = dict[str, Any]
 
@@ -112,5 +115,5 @@ class History:
 def _ts(line: str) -> Any:
     try:
         return _stamp.decode(line).ts
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return None

@@ -9,8 +9,8 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names, plain
-from trunkline.wire.yeaft.answers import Person
-from trunkline.wire.yeaft.ending import (
+from trunkline.wire.yeaft.inward_state import READY, Doubt, Inward, Person
+from trunkline.wire.yeaft.inward_turns import (
     ENDINGS,
     ERROR_CHARS_MAX,
     NAME_CHARS_MAX,
@@ -24,16 +24,15 @@ from trunkline.wire.yeaft.ending import (
     turn_over,
 )
 from trunkline.wire.yeaft.messages import Ended, Envelope, Question, Ready, Speaker
-from trunkline.wire.yeaft.output import Block, Output, shown
+from trunkline.wire.yeaft.output_data import Block, Output, shown
 from trunkline.wire.yeaft.questions import asked
-from trunkline.wire.yeaft.stream import READY, Doubt, Inward
 
 _RAW_BEFORE = ',"raw":{"protocol":"yeaft"}}'
 
 
 def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
     """The message as lines of the log: whatever it says is kept, but for an end that may be an
-    earlier turn's. That waits in `state.pending`."""
+    earlier turn's. That one is held in `state.doubtful_end`."""
     if state.is_watched and state.turn_id is not None and is_doubtful(state, envelope, text):
         state.hold(text)
         return []
@@ -57,15 +56,13 @@ def to_events(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str
 
 
 def settle(state: Inward, ts: int) -> list[str]:
-    """The agent has said nothing more for a while: the turn's end is what was in doubt."""
-    pending = state.settle()
-    if pending is None or state.turn_id is None:
+    """The agent has said nothing more for a while: the doubtful end is the active turn's."""
+    end = state.settle()
+    if end is None or state.turn_id is None:
         return []
-    if not pending.texts:
-        return [ended_by_itself(state, pending, ts)]
-    return [
-        line for text in pending.texts for line in to_events(state, codec.decode(text), text, ts)
-    ]
+    if not end.texts:
+        return [ended_by_itself(state, end, ts)]
+    return [line for text in end.texts for line in to_events(state, codec.decode(text), text, ts)]
 
 
 def _foreign(state: Inward, name: str, ts: int, *, echo: bool = False) -> str:
@@ -99,9 +96,6 @@ def _lines(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
         case "error":
             failed(state, codec.read(text, Ended))
     return []
-
-
-# --- claude_output, yeaft_output -----------------------------------------------------------------
 
 
 def _speaker(text: str) -> Person | None:
@@ -190,7 +184,7 @@ def _system(state: Inward, output: Output, person: Person | None, ts: int) -> li
         return []
     said = output.message if isinstance(output.message, str) else output.error
     problem = events.text_of(said)[:ERROR_CHARS_MAX] or "the agent reports an error"
-    state.problem = problem  # 002: a `result` that fails does not say why
+    state.problem = problem  # a `result` that fails does not say why
     return [
         events.line(
             "session_status", machine="online", problems=[problem], turn_id=state.turn_id, ts=ts
@@ -215,14 +209,11 @@ def _progress(state: Inward, output: Output, person: Person | None, ts: int) -> 
     return [line_of(state, event, ts)]
 
 
-# --- The rest -------------------------------------------------------------------------------------
-
-
 def _ready(state: Inward, message: Ready, ts: int) -> str:
     is_again = state.dialect != ""
     state.dialect = READY[message.type]
     if state.doubt is Doubt.WORDS:
-        state.owe(Doubt.END)  # it was taken up anew: nothing of the earlier turn runs on
+        state.expect_late(Doubt.END)  # it was taken up anew: nothing of the earlier turn runs on
     note_remote_id(state, message)
     ready = {
         "session_id": state.remote_id or None,

@@ -1,4 +1,5 @@
-"""Every message of the Yeaft wire that somebody here reads or writes (002, WIRE-NOTES).
+"""Every message of the Yeaft wire that is read or written here (docs/protocols/yeaft.md):
+the agent's handshake, messages from clients and on to agents, messages from agents.
 
 Names are the wire's own in camelCase. What a peer leaves out has a default, what we do not know
 is ignored; `type` is a plain field, because one message may come under several names.
@@ -17,15 +18,12 @@ class Message(msgspec.Struct, rename="camel"):
 
 
 class Envelope(msgspec.Struct, rename="camel", gc=False):
-    """As much of any message as a relay needs (002, "Envelope 通用结构")."""
+    """As much of any message as a relay needs (docs/protocols/yeaft.md#envelope)."""
 
     type: str
     conversation_id: Any = None
     session_id: Any = None
     data: msgspec.Raw = msgspec.Raw()
-
-
-# --- The agent's handshake ------------------------------------------------------------------------
 
 
 class AuthRequired(Message, kw_only=True):
@@ -61,9 +59,6 @@ class ErrorMessage(Message, kw_only=True):
     code: str | UnsetType = UNSET
     conversation_id: str | UnsetType = UNSET
     request_id: Any = UNSET
-
-
-# --- From clients, and on to agents ---------------------------------------------------------------
 
 
 class Opening(Message, kw_only=True):
@@ -140,9 +135,6 @@ class AskUserAnswer(Message, kw_only=True):
     answers: Json | UnsetType = UNSET
     confirmed: bool | UnsetType = UNSET
     """Trunkline's addition, to agents: false for a no, which the wire has no word for."""
-
-
-# --- From agents ----------------------------------------------------------------------------------
 
 
 class OfSession(Message, kw_only=True):

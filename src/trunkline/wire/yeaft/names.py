@@ -1,6 +1,6 @@
-"""The names of the Yeaft wire (002, "核心 wire types"): a name never changes once it is released.
+"""The names of the Yeaft wire (docs/protocols/yeaft.md#names): a released name never changes.
 
-Whoever adds one adds it to the golden list of its test too. Old names stay, as aliases.
+A new one goes into the golden list of its test too. Old names stay, as aliases.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ FROM_CLIENTS: Final = (
     "list_history_sessions",
     "list_folders",
 )
-"""002: what a user does."""
+"""What a user does."""
 
 FROM_AGENTS: Final = (
     "claude_output",
@@ -29,7 +29,7 @@ FROM_AGENTS: Final = (
     "mcp_servers_list",
     "yeaft_settings",
 )
-"""002: what an agent says."""
+"""What an agent says."""
 
 HANDSHAKE: Final = (
     "auth_required",
@@ -60,7 +60,7 @@ DEPLOYED: Final = (
     "ping_session",
     "error",
 )
-"""Names of software in use that the document does not have."""
+"""Names of deployed software that the source document does not have."""
 
 SERVERS: Final = frozenset(
     (

@@ -1,4 +1,4 @@
-"""Session events to what Yeaft web clients get (docs/protocols/yeaft.md has the table).
+"""Session events to what Yeaft web clients get (docs/protocols/yeaft.md#messages-to-web-clients).
 
 An envelope of a Yeaft agent passes as it came; everything else becomes `claude_output` and its
 kin. Pure: one `Outward` per session and dialect holds what a stream must remember.
@@ -11,14 +11,13 @@ from typing import Any
 import msgspec
 
 from trunkline.wire import events
+from trunkline.wire.errors import UNREADABLE
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.yeaft import outward_speech as speech
 from trunkline.wire.yeaft import outward_turns as turns
 from trunkline.wire.yeaft.entries import entries_of, rows_of
 from trunkline.wire.yeaft.outward_frames import envelope, session_ready
 from trunkline.wire.yeaft.outward_state import Out, Outward
-
-__all__ = ["PROTOCOL", "Out", "Outward", "from_events"]
 
 PROTOCOL = "yeaft"
 _VERBATIM = b'{"protocol":"yeaft","message":'
@@ -83,9 +82,6 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
     return []
 
 
-# --- A Yeaft agent's own envelopes ----------------------------------------------------------------
-
-
 class _Peek(msgspec.Struct):
     type: Any = None
     data: Any = None
@@ -117,7 +113,7 @@ def _kind(original: bytes) -> str:
     """An envelope's type, or `result` for output that is one."""
     try:
         peek = _peek.decode(original)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return ""
     if isinstance(peek.data, dict) and peek.data.get("type") == "result":
         return "result"
@@ -155,9 +151,6 @@ def _ready(state: Outward, event_id: int, event: SessionEvent, original: bytes) 
         state.conversation_id, state.agent_id, event.ready, deployed=state.deployed, **more
     )
     return [*passed, made]
-
-
-# --- Machines -------------------------------------------------------------------------------------
 
 
 def _status(
@@ -201,6 +194,6 @@ def _fields(line: str) -> dict[str, Any]:
     """What an event holds besides; only of those that are rare enough to be read twice."""
     try:
         found = msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+    except UNREADABLE:
         return {}
     return {name: value for name, value in found.items() if name not in _NOT_SHOWN}

@@ -1,6 +1,7 @@
-"""What the hub itself says to Yeaft web clients, as bytes (002, "claude_output data").
+"""What the control plane itself says to Yeaft web clients, as bytes
+(docs/protocols/yeaft.md#output-data).
 
-Fields stand in the document's order, so that an agent's envelope and ours are the same bytes where
+Fields stand in the order of the page, so that an agent's envelope and ours are the same bytes where
 they say the same thing. Pure; called by the translation and by the web clients' edge.
 """
 

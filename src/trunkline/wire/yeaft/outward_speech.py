@@ -1,4 +1,4 @@
-"""What an agent says and does in a turn: text, thinking, tools, questions (002).
+"""What an agent says and does in a turn: text, thinking, tools, questions.
 
 One function for each session event, called by `outward`.
 """
@@ -24,9 +24,6 @@ def text(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
 def thinking(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     thought = text_of(event.content)
     return [state.frame(event).thinking(thought)] if thought else []
-
-
-# --- Tools ----------------------------------------------------------------------------------------
 
 
 def tool_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -84,12 +81,9 @@ def _is_block(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("type"), str)
 
 
-# --- Questions ------------------------------------------------------------------------------------
-
-
 def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
-    """002, "ask-user 双向通信". Deployed clients show a question at the tool call that asks it,
-    and read it from `questions`."""
+    """Deployed clients show a question at the tool call that asks it, and read it from
+    `questions` (docs/protocols/yeaft.md#questions)."""
     request_id = event.question_id
     if not request_id:
         return []

@@ -87,8 +87,6 @@ class Outward:
             keep(self._persons, key, found)
         return found
 
-    # --- Turns ------------------------------------------------------------------------------------
-
     def turn_id(self, event: SessionEvent) -> str:
         """The turn that an event is of: the one it names, or the oldest that is open."""
         if isinstance(event.turn_id, str):
@@ -118,8 +116,6 @@ class Outward:
         for kept in (self._tails, self._before):
             for key in [key for key in kept if key[0] in (turn_id, "")]:
                 del kept[key]
-
-    # --- What was said ----------------------------------------------------------------------------
 
     def said(self, event: SessionEvent, text: str) -> None:
         self.note(self.turn_id(event), person_of(event), text)

@@ -1,4 +1,4 @@
-"""How turns begin and end for Yeaft web clients: what a person said, and one `result` (002).
+"""How turns begin and end for Yeaft web clients: what a person said, and one `result`.
 
 Called by `outward`.
 """
@@ -40,7 +40,7 @@ def usage(state: Outward, event: SessionEvent, fields: dict[str, Any]) -> list[b
 
 
 def end(state: Outward, event: SessionEvent, verbatim: bytes | None, kind: str) -> list[bytes]:
-    """A turn's end: one `result`, whoever makes it. Deployed clients need their own word too.
+    """A turn's end: one `result`, the agent's or ours. Deployed clients need their own message too.
 
     `verbatim`: the agent's own envelope of that kind; empty if it has passed before.
     """
@@ -114,9 +114,6 @@ def closed(state: Outward, event: SessionEvent) -> list[bytes]:
     if state.deployed:
         told.append(envelope("conversation_deleted", **fields))
     return told
-
-
-# --- Persons of a group ---------------------------------------------------------------------------
 
 
 def person_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:

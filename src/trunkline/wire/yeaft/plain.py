@@ -1,8 +1,9 @@
 """The hot path, both ways: pieces of text. Pure.
 
-In the document's own form such an envelope is its conversation's head, the text in quotes, and a
-tail; it is not decoded, and not kept beside its event, because the same bytes can be made of the
-event again. In any other form it is read once, and kept: `raw`, the last field of its event.
+In its usual form (docs/protocols/yeaft.md#output-data) such an envelope is its conversation's head,
+the text in quotes, and a tail; it is not decoded, and not kept beside its event, because
+the same bytes can be made of the event again. In any other form it is read once, and kept in `raw`,
+the last field of its event.
 """
 
 from itertools import islice
@@ -10,8 +11,9 @@ from typing import Final
 
 import msgspec
 
+from trunkline.wire.errors import UNREADABLE
+from trunkline.wire.yeaft.inward_state import Inward, plain_head
 from trunkline.wire.yeaft.outward_state import TAIL_CHARS, Outward
-from trunkline.wire.yeaft.stream import Inward, plain_head
 
 _TEXT_AT = len(plain_head("0" * 36))
 HEAD: Final = slice(_TEXT_AT)
@@ -62,7 +64,6 @@ _string = msgspec.json.Decoder(str).decode
 _event = msgspec.json.Decoder(_Event).decode
 _piece = msgspec.json.Decoder(Piece).decode
 _whole = msgspec.json.Decoder(msgspec.Raw).decode
-_BROKEN = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 def to_line(state: Inward, text: str) -> str | None:
@@ -73,7 +74,7 @@ def to_line(state: Inward, text: str) -> str | None:
     quoted = text[_TEXT_PLACE]
     try:
         said = _string(quoted)
-    except _BROKEN:
+    except UNREADABLE:
         return None
     # Spaces and escapes make it longer; they can be written in more than one way.
     if not said or (len(quoted) != len(said) + 2 and _encode(said).decode() != quoted):
@@ -88,7 +89,7 @@ def read(text: str) -> Piece | None:
         return None
     try:
         piece = _piece(text)
-    except _BROKEN:
+    except UNREADABLE:
         return None
     blocks = piece.data.message.content
     return piece if len(blocks) == 1 and blocks[0].type == "text" and blocks[0].text else None
@@ -138,7 +139,7 @@ def from_lines(state: Outward, lines: list[str], start: int = 0) -> list[bytes]:
                 break
             texts.append(text)
             bodies.append(head + body + _TAIL_BYTES)
-    except _BROKEN:
+    except UNREADABLE:
         pass  # not a plain one either
     if texts:
         # The end is all that is kept, and none is empty.

@@ -1,7 +1,8 @@
-"""What Yeaft web clients send, and the names that only their side of the wire has (002).
+"""What Yeaft web clients send, and the names that only their side of the wire has
+(docs/protocols/yeaft.md#messages-from-web-clients).
 
-A client's message is read once, field by field; what the hub does not know of it stays with it.
-Pure: the edge says what a message means, this says what is in it.
+A client's message is read once, field by field; fields that the control plane does not know stay
+with it. Pure: the edge says what a message means, this says what is in it.
 """
 
 import re
@@ -22,7 +23,7 @@ DEPLOYED_FIRST: Final = frozenset(
         "sync_messages",
     )
 )
-"""Whoever says one of these speaks the deployed dialect, and is answered in it."""
+"""A client that says one of these speaks the deployed dialect, and is answered in it."""
 
 ADDED: Final = (
     "agent_list",
@@ -134,7 +135,7 @@ class Request:
         return value
 
     def attachments(self, most: int, chars_max: int) -> list[Json]:
-        """002: `{name, mime, base64}`; deployed software also writes `mimeType` and `data`. What
+        """`{name, mime, base64}`; deployed software also writes `mimeType` and `data`. What
         else a client says of one stays with it."""
         value = self.fields.get("attachments")
         if value is None:
@@ -149,7 +150,7 @@ class Request:
         return found
 
     def rest(self, *known: str) -> Json:
-        """The fields that the hub has no name for."""
+        """The fields that the control plane has no name for."""
         return {
             name: value
             for name, value in self.fields.items()

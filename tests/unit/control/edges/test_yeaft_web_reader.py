@@ -15,7 +15,8 @@ from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.log.segments import SqliteSegments
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 
 class Connection:

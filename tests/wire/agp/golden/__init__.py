@@ -1,4 +1,4 @@
-"""The examples of source document 003 as files, read as data: never written by our own code.
+"""The AGP document's examples as files, read as data: never written by our own code.
 
 Where the document has a table and no example, the file holds one value of each field of the table.
 """

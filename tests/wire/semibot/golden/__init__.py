@@ -1,4 +1,4 @@
-"""The examples of source document 000 as files, read as data: never written by our own code.
+"""The Semibot document's examples as files, read as data: never written by our own code.
 
 Where the document's example has an ellipsis or a choice, the file holds one value of that kind.
 """

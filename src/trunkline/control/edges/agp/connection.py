@@ -18,7 +18,7 @@ from trunkline.control.machines.commands import Command
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
-from trunkline.wire.agp.messages import Answer, Downlink, Ping, Pong, Update, Uplink
+from trunkline.wire.agp.messages import Downlink, Ping, Pong, PromptResponse, Update, Uplink
 from trunkline.wire.errors import CloseLine, Malformed
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class AgpLine(Socket):
         self.count()
         received, kind = self._metrics.received, type(message)
         received[kind] = received.get(kind, 0) + 1
-        if isinstance(message, Answer):
+        if isinstance(message, PromptResponse):
             self.device.answer(message)
         elif isinstance(message, Ping):
             known = self.device.known

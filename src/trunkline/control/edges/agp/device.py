@@ -23,9 +23,9 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp import plain
-from trunkline.wire.agp.messages import Answer, Downlink, Update
-from trunkline.wire.agp.repeats import Repeats
-from trunkline.wire.agp.translate import Inward, Logged, to_events
+from trunkline.wire.agp.inward import Inward, Logged, to_events
+from trunkline.wire.agp.messages import Downlink, PromptResponse, Update
+from trunkline.wire.repeats import Repeats
 
 DEVICE_SILENT = "DEVICE_SILENT"
 
@@ -147,7 +147,7 @@ class AgpDevice:
                 self._append(log, line)
         return True
 
-    def answer(self, message: Answer) -> None:
+    def answer(self, message: PromptResponse) -> None:
         """The end of a turn; the first one counts."""
         session_id = message.payload.session_id
         work = self._work.get(session_id)
@@ -168,11 +168,11 @@ class AgpDevice:
             self._settle_all(session_id)
             self._forget(session_id, work.turn_id)
 
-    def _is_anothers(self, message: Update | Answer) -> bool:
+    def _is_anothers(self, message: Update | PromptResponse) -> bool:
         known = self.known
         return message.guid != known.guid or message.user_id != known.user_id
 
-    def _is_past(self, message: Update | Answer) -> bool:
+    def _is_past(self, message: Update | PromptResponse) -> bool:
         """What came is of no turn at work: of one that has ended, or not this device's at all."""
         payload = message.payload
         if self._is_anothers(message):

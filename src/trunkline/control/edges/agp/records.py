@@ -14,7 +14,7 @@ from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.store.schema import sessions
-from trunkline.wire.agp.translate import read_logged
+from trunkline.wire.agp.inward import read_logged
 
 _APP = (
     sessions.c.runtime_type,

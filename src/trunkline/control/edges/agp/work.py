@@ -9,7 +9,7 @@ from collections.abc import Container
 from trunkline import limits
 from trunkline.control.machines.secrets import Known
 from trunkline.wire.agp import plain
-from trunkline.wire.agp.translate import CallBounds, Inward, Logged
+from trunkline.wire.agp.inward import CallBounds, Inward, Logged
 
 _CALL_BOUNDS = CallBounds(
     title_chars=limits.AGP_TOOL_TITLE_CHARS_MAX,

@@ -19,7 +19,7 @@ from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Uplink
-from trunkline.wire.myagent.state import StateRefused
+from trunkline.wire.myagent.signed_state import StateRefused
 
 _log = structlog.get_logger(__name__)
 

@@ -19,13 +19,12 @@ from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
 from trunkline.control.ids import new_id
 from trunkline.control.store import schema
 from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import timestamp
 from trunkline.wire.myagent.messages import Downlink
 
 _log = structlog.get_logger(__name__)
 
-_GOING_AWAY = 1001
-_POLICY = 1008
 _PURGE_EVERY_SWEEPS = 60
 _BEARER = "bearer."
 
@@ -119,7 +118,7 @@ class MyAgentHost:
         now_ms = self._core.clock()
         for connection in list(self._shared.connections.values()):
             if connection.who.has_expired(now_ms):
-                connection.close(_POLICY, "the token has expired")
+                connection.close(CloseCode.REFUSED, "the token has expired")
             connection.beat(now, uptime_s)
         self._sweeps += 1
         if self._sweeps % _PURGE_EVERY_SWEEPS == 0:
@@ -128,11 +127,11 @@ class MyAgentHost:
     def _revoked(self, token_id: str) -> None:
         for connection in list(self._shared.connections.values()):
             if connection.who.token_id == token_id:
-                connection.close(_POLICY, "the token does not count any more")
+                connection.close(CloseCode.REFUSED, "the token does not count any more")
 
     def say_goodbye(self) -> None:
         for connection in list(self._shared.connections.values()):
-            connection.close(_GOING_AWAY, "the control plane is going down")
+            connection.close(CloseCode.GOING_AWAY, "the control plane is going down")
         self._shared.positions.save_soon()
 
 

@@ -12,10 +12,10 @@ from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message
 from trunkline.control.log.log import SessionLog
 from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import encode, numbered, timestamp
 from trunkline.wire.myagent.messages import Downlink, Json
 
-_TRY_AGAIN = 1013
 _SESSION_END = b'{"event":"%b"' % names.SESSION_END.encode()
 
 
@@ -122,7 +122,7 @@ class Outbound:
 
     def _check_saved(self) -> None:
         if self.track.unsaved > limits.MYAGENT_UNSAVED_PAGES_MAX:
-            self._socket.close(_TRY_AGAIN, "what was sent cannot be written down")
+            self._socket.close(CloseCode.TRY_AGAIN_LATER, "what was sent cannot be written down")
 
     async def room(self) -> None:
         await self._socket.room()

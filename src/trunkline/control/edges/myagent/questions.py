@@ -13,7 +13,7 @@ from trunkline.control.core import Core
 from trunkline.control.errors import NotFound
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.store import schema
-from trunkline.wire.myagent.steps import confirm_id, confirm_id_of
+from trunkline.wire.myagent.identifiers import confirm_id, confirm_id_of
 
 _approvals = schema.approvals
 

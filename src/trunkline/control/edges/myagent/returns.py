@@ -15,9 +15,9 @@ from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.turns import messages_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.codec import timestamp
+from trunkline.wire.myagent.identifiers import NOTHING_YET, UNSAID, Seen, seen_of
 from trunkline.wire.myagent.messages import Downlink, Uplink
-from trunkline.wire.myagent.seen import NOTHING_YET, UNSAID, Seen, seen_of
-from trunkline.wire.myagent.state import open_state, sign
+from trunkline.wire.myagent.signed_state import open_state, sign
 
 
 class Returns:

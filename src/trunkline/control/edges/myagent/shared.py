@@ -9,7 +9,8 @@ from trunkline.control.core import Core
 from trunkline.control.edges.myagent.pages import Track
 from trunkline.control.edges.myagent.positions import Positions
 from trunkline.control.log.feeds import Feeds, Message, Translate
-from trunkline.wire.myagent.translate import Outward, from_events, unshown
+from trunkline.wire.myagent.outward import from_events, unshown
+from trunkline.wire.myagent.outward_state import Outward
 
 if TYPE_CHECKING:
     from trunkline.control.edges.myagent.connection import MyAgentConnection

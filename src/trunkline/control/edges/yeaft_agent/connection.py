@@ -22,7 +22,10 @@ from trunkline.control.machines.commands import Command, Say
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, names, plain
-from trunkline.wire.yeaft.agent import POLICY, Handshake, Visitor, capabilities_of
+from trunkline.wire.yeaft.agent import Handshake, Visitor, capabilities_of
+from trunkline.wire.yeaft.close_codes import CloseCode
+from trunkline.wire.yeaft.inward import to_events
+from trunkline.wire.yeaft.inward_state import READY
 from trunkline.wire.yeaft.messages import (
     AgentStatus,
     ConversationList,
@@ -33,8 +36,6 @@ from trunkline.wire.yeaft.messages import (
     Registered,
 )
 from trunkline.wire.yeaft.questions import asked
-from trunkline.wire.yeaft.stream import READY
-from trunkline.wire.yeaft.translate import to_events
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
@@ -94,7 +95,7 @@ class YeaftAgentLine(Socket):
 
     def opened(self) -> None:
         self._host.lines.add(self)
-        self._await(limits.YEAFT_AUTH_TIMEOUT_S, self.close, POLICY, "no auth in time")
+        self._await(limits.YEAFT_AUTH_TIMEOUT_S, self.close, CloseCode.REFUSED, "no auth in time")
         self.send(self._handshake.challenge())
 
     def take(self, text: str) -> None:
@@ -116,7 +117,7 @@ class YeaftAgentLine(Socket):
         elif len(self._early) < limits.AUTH_QUEUE_MAX:
             self._early.append(text)
         else:
-            raise CloseLine(POLICY, "too many messages before registration")
+            raise CloseLine(CloseCode.REFUSED, "too many messages before registration")
 
     def take_all(self, texts: list[str]) -> None:
         """Nearly all are plain pieces of text, and those go straight to the log."""

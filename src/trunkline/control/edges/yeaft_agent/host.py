@@ -24,14 +24,12 @@ from trunkline.control.sessions.state import Turn
 from trunkline.control.store import schema
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
-from trunkline.wire.yeaft.agent import POLICY, visitor_of
-from trunkline.wire.yeaft.stream import Doubt
+from trunkline.wire.yeaft.agent import visitor_of
+from trunkline.wire.yeaft.close_codes import CloseCode
+from trunkline.wire.yeaft.inward_state import Doubt
 
 _log = structlog.get_logger(__name__)
 
-GOING_AWAY = 1001
-SILENT = 4008
-INTERNAL_ERROR = 1011
 _SESSIONS_AT_ONCE = 500
 _RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
 
@@ -78,10 +76,10 @@ class YeaftAgentHost:
                 line.go_live(agent)
         except Unauthorized as error:
             _log.warning("agent refused", reason=error.message)
-            line.close(POLICY, "authentication failed")
+            line.close(CloseCode.REFUSED, "authentication failed")
         except Exception:
             _log.exception("an agent could not be authenticated")
-            line.close(INTERNAL_ERROR, "internal error")
+            line.close(CloseCode.INTERNAL_ERROR, "internal error")
         else:
             _log.info("agent is live", machine=machine.id, user=machine.user_id)
 
@@ -108,7 +106,7 @@ class YeaftAgentHost:
             if self.core.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen
             if now - line.last_seen > limits.YEAFT_SILENCE_S:
-                line.close(SILENT, "no sign of life")
+                line.close(CloseCode.SILENT, "no sign of life")
             else:
                 line.sweep()
         for agent in list(self._agents.values()):
@@ -119,7 +117,7 @@ class YeaftAgentHost:
 
     def say_goodbye(self) -> None:
         for line in list(self.lines):
-            line.close(GOING_AWAY, "the control plane is going down")
+            line.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     # --- What was before this line ----------------------------------------------------------------
 
@@ -157,7 +155,7 @@ class YeaftAgentHost:
         inward.begin(turn.id, say.message)
         inward.is_cancelling = turn.cancel is not None
         if is_late:
-            inward.owe(Doubt.WORDS)
+            inward.expect_late(Doubt.WORDS)
         log = agent.machine.logs[say.session_id]
         first = max(0, log.last_id - _RECALLED_EVENTS)
         async for page in self.core.log.pages(log, first, log.last_id):

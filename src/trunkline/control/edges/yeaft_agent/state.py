@@ -14,8 +14,7 @@ from trunkline import limits
 from trunkline.control.machines.commands import Forward, Say
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.yeaft.agent import Talk
-from trunkline.wire.yeaft.stream import Pending
-from trunkline.wire.yeaft.translate import Inward
+from trunkline.wire.yeaft.inward_state import DoubtfulEnd, Inward
 
 
 class Phase(Enum):
@@ -44,7 +43,7 @@ class Conversation:
         self.provider = ""
         self.held: list[Say | Forward] = []
         """What came while the agent is asked to create it or to take it up, in its order."""
-        self.doubt: tuple[Pending, float] | None = None
+        self.doubt: tuple[DoubtfulEnd, float] | None = None
         """What may be the turn's end, and since when the agent has said nothing more."""
         self.timer: asyncio.TimerHandle | None = None
         self.saved: dict[str, Any] = {}

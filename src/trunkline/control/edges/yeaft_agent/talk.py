@@ -27,10 +27,10 @@ from trunkline.control.machines.commands import (
     Stop,
 )
 from trunkline.wire.yeaft.codec import encode
+from trunkline.wire.yeaft.inward import settle
+from trunkline.wire.yeaft.inward_state import Doubt
 from trunkline.wire.yeaft.messages import CancelExecution, CreateConversation, DeleteConversation
 from trunkline.wire.yeaft.questions import answer_message
-from trunkline.wire.yeaft.stream import Doubt
-from trunkline.wire.yeaft.translate import settle
 
 _log = structlog.get_logger(__name__)
 
@@ -98,7 +98,7 @@ class AgentTalk:
     def _cancel_overdue(self, say: Say) -> None:
         if not self._has_ended(say):
             if self._is_sent(say):
-                self._agent.conversation(say.session_id).inward.owe(Doubt.WORDS)
+                self._agent.conversation(say.session_id).inward.expect_late(Doubt.WORDS)
             self._finish(say, "execution_complete", is_late=True, cancelled=True)
 
     def _has_ended(self, say: Say) -> bool:
@@ -292,7 +292,7 @@ class AgentTalk:
 
     def _settle(self, say: Say, *, is_busy: bool) -> None:
         conversation, now = self._agent.conversation(say.session_id), self._loop.time()
-        pending = conversation.inward.pending
+        pending = conversation.inward.doubtful_end
         if pending is None:
             conversation.doubt = None
         elif is_busy or conversation.doubt is None or conversation.doubt[0] is not pending:

@@ -21,13 +21,11 @@ from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
 from trunkline.control.log.feeds import Feeds
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.errors import Malformed
+from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
 from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request
 
 _log = structlog.get_logger(__name__)
-
-REFUSED: Final = 1008
-"""With "authentication" in the reason, upon which clients ask their person to log in again."""
 
 Handler = Callable[[Visit, Request], Awaitable[None]]
 
@@ -141,7 +139,7 @@ class YeaftWeb(Socket):
             await lists.list_agents(self._enter(who))
         except Unauthorized as error:
             self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
-            self.close(REFUSED, "authentication failed")
+            self.close(CloseCode.REFUSED, "authentication failed")
         except Exception as error:
             self.failed(error)
         else:

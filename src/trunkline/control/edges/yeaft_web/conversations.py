@@ -13,8 +13,9 @@ from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import NewSession, Session
 from trunkline.wire.yeaft.history import History
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import encode, session_ready
+from trunkline.wire.yeaft.outward_state import Outward
 from trunkline.wire.yeaft.web import Request
 
 Json = dict[str, Any]

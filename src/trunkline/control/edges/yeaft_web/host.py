@@ -11,17 +11,17 @@ from trunkline.control.door.credentials import credentials_of
 from trunkline.control.door.dispatch import YEAFT_WEB
 from trunkline.control.door.head import Head
 from trunkline.control.door.websocket import adopt
-from trunkline.control.edges.yeaft_web.connection import REFUSED, YeaftWeb
+from trunkline.control.edges.yeaft_web.connection import YeaftWeb
 from trunkline.control.edges.yeaft_web.visit import WIRE
 from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.yeaft import plain
-from trunkline.wire.yeaft.outward import Outward, from_events
+from trunkline.wire.yeaft.close_codes import CloseCode
+from trunkline.wire.yeaft.outward import from_events
+from trunkline.wire.yeaft.outward_state import Outward
 
 _log = structlog.get_logger(__name__)
-
-_GOING_AWAY = 1001
 
 
 class YeaftWebHost:
@@ -67,7 +67,7 @@ class YeaftWebHost:
         now_ms = self.core.clock()
         for client in list(self.clients):
             if client.visit is not None and client.visit.who.has_expired(now_ms):
-                client.close(REFUSED, "authentication: the token has expired")
+                client.close(CloseCode.REFUSED, "authentication: the token has expired")
         if self._has_unpinned:
             self._has_unpinned = False
             followed = {one for client in self.clients for one in client.reader.followed}
@@ -76,12 +76,12 @@ class YeaftWebHost:
 
     def say_goodbye(self) -> None:
         for client in list(self.clients):
-            client.close(_GOING_AWAY, "the control plane is going down")
+            client.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     def _revoked(self, token_id: str) -> None:
         for client in list(self.clients):
             if client.visit is not None and client.visit.who.token_id == token_id:
-                client.close(REFUSED, "authentication: the token was revoked")
+                client.close(CloseCode.REFUSED, "authentication: the token was revoked")
 
     # --- For those who are connected --------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.wire.myagent.state import StateRefused, open_state, sign
+from trunkline.wire.myagent.signed_state import StateRefused, open_state, sign
 
 KEY, NOW, LIFE = b"k" * 32, 1_800_000_000_000, 1000
 STATES = st.dictionaries(st.text(max_size=5), st.text(max_size=9) | st.integers(0, 2**53))

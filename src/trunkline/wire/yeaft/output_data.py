@@ -1,4 +1,5 @@
-"""`data` of `claude_output` and `yeaft_output`: Claude's stream-json, whoever runs below (002).
+"""`data` of `claude_output` and `yeaft_output`: Claude's stream-json, whichever
+provider runs below (docs/protocols/yeaft.md#output-data).
 
 Lenient: what is odd in one field must not hide the rest. The relay never needs this; the log does,
 for readers of other protocols.

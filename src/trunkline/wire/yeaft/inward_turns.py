@@ -1,7 +1,7 @@
 """How a turn ends: what an agent says of it, in whichever dialect, and what is made of that. Pure.
 
-`inward` calls this; it keeps the envelopes. An agent's words name no turn, so an end may be an
-earlier one's: `Doubt` says of what.
+Called by `inward`, which keeps the envelopes. An agent's messages name no turn, so an end may be a
+late one of an earlier turn: `Doubt` says which late messages may come.
 """
 
 from typing import Any, Final
@@ -11,10 +11,9 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
-from trunkline.wire.yeaft.answers import Person
+from trunkline.wire.yeaft.inward_state import DEPLOYED, Doubt, DoubtfulEnd, Inward, Person
 from trunkline.wire.yeaft.messages import Ended, Envelope, OfSession
-from trunkline.wire.yeaft.output import TOO_MANY_TURNS, Output, usage_of
-from trunkline.wire.yeaft.stream import DEPLOYED, Doubt, Inward, Pending
+from trunkline.wire.yeaft.output_data import TOO_MANY_TURNS, Output, usage_of
 
 AGENT_ERROR: Final = "AGENT_ERROR"
 TURN_LIMIT: Final = "TURN_LIMIT"
@@ -24,7 +23,7 @@ SESSION_CRASHED: Final = "SESSION_CRASHED"
 ENDINGS: Final = frozenset(
     ("turn_completed", "execution_cancelled", "conversation_closed", "conversation_deleted")
 )
-"""What ends a turn, if one is at work, besides a `result`."""
+"""What ends the active turn, besides a `result`."""
 
 NAME_CHARS_MAX: Final = 200
 ERROR_CHARS_MAX: Final = 4_000
@@ -61,11 +60,8 @@ def line_of(state: Inward, event: Event, ts: int) -> str:
     return _encode(event).decode()
 
 
-# --- Ends that may be an earlier turn's ----------------------------------------------------------
-
-
 def is_doubtful(state: Inward, envelope: Envelope, text: str) -> bool:
-    """Whether the message is an end that came before the turn at work has said anything, and may
+    """Whether the message is an end that came before the active turn has said anything, and may
     be that of the turn before."""
     if state.has_spoken or state.is_cancelling or state.doubt is Doubt.NOTHING:
         return False
@@ -82,9 +78,6 @@ def is_doubtful(state: Inward, envelope: Envelope, text: str) -> bool:
     return is_result and (output.has_failed or state.doubt is not Doubt.FAILURE)
 
 
-# --- Ends -----------------------------------------------------------------------------------------
-
-
 def result(state: Inward, output: Output, person: Person | None, ts: int) -> list[str]:
     if isinstance(output.session_id, str) and output.session_id and person is None:
         state.remote_id = output.session_id[:NAME_CHARS_MAX]
@@ -97,9 +90,9 @@ def result(state: Inward, output: Output, person: Person | None, ts: int) -> lis
         state.spoke()
         lines.append(line_of(state, _person_done(state, output, person), ts))
         if state.turn_id is not None and not state.persons:
-            state.wait(Pending())  # another one may be about to speak
+            state.wait(DoubtfulEnd())  # another one may be about to speak
     elif state.turn_id is None:
-        _paid(state)
+        _late_end(state)
     elif state.dialect == DEPLOYED:
         state.result = output
         state.is_silent = False
@@ -124,7 +117,7 @@ def turn_over(state: Inward, name: str, message: Ended, ts: int) -> list[str]:
     """How a deployed agent says that a turn is over, or that its program is gone."""
     note_remote_id(state, message)
     if state.turn_id is None:
-        _paid(state)
+        _late_end(state)
         return []
     if name == "execution_cancelled":
         event = Event("execution_complete", content=state.said, cancelled=True)
@@ -166,23 +159,23 @@ def _end(state: Inward, event: Event, ts: int) -> str:
     line = line_of(state, event, ts)
     is_cut = state.is_cancelling or event.cancelled
     state.end()
-    state.owe(Doubt.END if is_cut else Doubt.FAILURE)
+    state.expect_late(Doubt.END if is_cut else Doubt.FAILURE)
     return line
 
 
-def _paid(state: Inward) -> None:
-    """The end of a turn that was ended here has come."""
+def _late_end(state: Inward) -> None:
+    """The late terminal message of a turn that was ended here."""
     if state.doubt is Doubt.WORDS:
-        state.owe(Doubt.END)
+        state.expect_late(Doubt.END)
 
 
-def ended_by_itself(state: Inward, pending: Pending, ts: int) -> str:
+def ended_by_itself(state: Inward, end: DoubtfulEnd, ts: int) -> str:
     """The agent has said nothing more: its persons are all done, or it has failed."""
-    if not pending.error:
+    if not end.error:
         return _end(state, _end_of(state, Output("result")), ts)
-    event = Event("execution_error", error=pending.error, code=AGENT_ERROR)
+    event = Event("execution_error", error=end.error, code=AGENT_ERROR)
     line = _end(state, event, ts)
-    state.owe(Doubt.END)
+    state.expect_late(Doubt.END)
     return line
 
 
@@ -190,7 +183,7 @@ def failed(state: Inward, message: Ended) -> None:
     """`error` of a conversation: the last that is heard of a turn, or a remark in the middle."""
     state.problem = problem_of(message) or state.problem
     if state.turn_id is not None and not state.has_held:
-        state.wait(Pending(error=state.problem or "the agent reports an error"))
+        state.wait(DoubtfulEnd(error=state.problem or "the agent reports an error"))
 
 
 def note_remote_id(state: Inward, message: OfSession) -> None:

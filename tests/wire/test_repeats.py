@@ -1,6 +1,6 @@
 """Ids that were seen: known when they come again, forgotten when there are too many."""
 
-from trunkline.wire.agp.repeats import Repeats
+from trunkline.wire.repeats import Repeats
 
 
 def test_an_id_is_new_once() -> None:

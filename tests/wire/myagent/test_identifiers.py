@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from trunkline.wire.errors import Malformed
+from trunkline.wire.myagent.identifiers import UNSAID, Seen, seen_of
 from trunkline.wire.myagent.messages import Uplink
-from trunkline.wire.myagent.seen import UNSAID, Seen, seen_of
 
 CONNECTION = "01a1de65-9dbe-7a01-b850-b54788f601e3"
 

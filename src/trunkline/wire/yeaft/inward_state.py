@@ -1,6 +1,7 @@
-"""What has to be remembered of a conversation while its agent streams. Pure; `to_events` uses it.
+"""What a translation remembers of a conversation while its agent streams. Pure; `inward` uses it.
 
-Lives with the agent in its edge's host; after a restart it is filled again from records and log.
+The agent's edge keeps one for each conversation; after a restart it is filled again from records
+and log.
 """
 
 from enum import Enum, auto
@@ -9,8 +10,8 @@ from typing import Final
 import msgspec
 
 from trunkline.wire import events
-from trunkline.wire.yeaft.answers import Answer, Person
-from trunkline.wire.yeaft.output import Output
+from trunkline.wire.events import BoundedText
+from trunkline.wire.yeaft.output_data import Output
 
 DOCUMENTED: Final = "documented"
 """`session_ready`, `send_message`; a turn ends with its `result`."""
@@ -27,13 +28,21 @@ READY: Final = {
 _OF_TURNS = frozenset(
     ("text_chunk", "thinking", "tool_call_start", "tool_call_complete", "approval_request")
 )
-"""What an agent says only when it is at a turn."""
+"""What an agent says only while it works on a turn."""
 _HELD_MAX = 4
 _encode = msgspec.json.Encoder().encode
 
 
+class Person(msgspec.Struct, frozen=True):
+    """A virtual person of an agent that runs its groups itself."""
+
+    id: str
+    name: str
+
+
 class Doubt(Enum):
-    """What an agent may yet say of an earlier turn: its words do not name theirs."""
+    """Which late messages of an earlier turn may still come: an agent's messages name no turn
+    (docs/protocols/yeaft.md#whose-end-it-is)."""
 
     NOTHING = auto()
     FAILURE = auto()  # the turn has its end; a program that fails behind it may say so again
@@ -41,8 +50,8 @@ class Doubt(Enum):
     WORDS = auto()  # it was ended here: whatever the agent says up to an end may be of it
 
 
-class Pending(msgspec.Struct, frozen=True):
-    """What is taken for the end of the turn at work if the agent says no more for a while."""
+class DoubtfulEnd(msgspec.Struct, frozen=True):
+    """What is taken for the end of the active turn if the agent says no more for a while."""
 
     texts: tuple[str, ...] = ()
     """Ends that may be an earlier turn's, as they came. Without: the turn ends by itself."""
@@ -70,7 +79,7 @@ class Inward:
         self.remote_id = ""
         """The agent's own name of the session."""
         self.turn_id: str | None = None
-        """The turn at work: an agent's words name none."""
+        """The active turn: an agent's messages name none."""
         self.turn_field = ""
         """The same, as a piece of a log line."""
         self.is_cancelling = False
@@ -78,29 +87,27 @@ class Inward:
         """What a deployed agent said of the turn's end, before the end."""
         self.problem = ""
         """The last `error` that it said in this turn."""
-        self.persons: dict[str, Answer] = {}
-        """What those virtual persons say that have spoken in this turn and are not done."""
+        self.persons: dict[str, BoundedText] = {}
+        """What each virtual person that is still speaking has said in this turn, by id."""
         self.done: dict[str, str] = {}
-        """What those of them have said that are, by their names."""
+        """What each person that is done has said in this turn, by name."""
         self.prompt = ""
         """What the turn was opened with: deployed agents repeat it first."""
         self.has_spoken = False
-        """Whether the agent has shown that it is at this turn."""
+        """Whether the agent has shown that it works on this turn."""
         self.is_silent = False
-        """Whether it has still to show that on the line that it came back on."""
+        """Whether it has said nothing of the turn yet since its line came back."""
         self.doubt = Doubt.NOTHING
-        self.pending: Pending | None = None
+        self.doubtful_end: DoubtfulEnd | None = None
         self.is_watched = False
-        """Whether the next piece of text means more than its words."""
+        """Whether the next message may change which turn the agent works on."""
         self.question_timeout_s = question_timeout_s
         self.plain_head = plain_head(conversation_id)
         self._text_chars_max = text_chars_max
         self._tools_max = tools_max
         self._persons_max = persons_max
-        self.answer = Answer(text_chars_max)
+        self.answer = BoundedText(text_chars_max)
         self._tools: dict[str, str] = {}
-
-    # --- Turns ------------------------------------------------------------------------------------
 
     def begin(self, turn_id: str, prompt: str = "") -> None:
         """From here on, what the agent says is of this turn."""
@@ -108,12 +115,12 @@ class Inward:
         self.turn_id = turn_id
         self.turn_field = f',"turn_id":{_encode(turn_id).decode()}'
         self.prompt = prompt
-        self.answer = Answer(self._text_chars_max)
+        self.answer = BoundedText(self._text_chars_max)
         self._tools = {}
         self._watch()
 
     def end(self) -> None:
-        """The turn has its end, from whomever."""
+        """The turn has its end, from the agent or from here."""
         self.turn_id = None
         self.turn_field = ""
         self.is_cancelling = False
@@ -124,58 +131,59 @@ class Inward:
         self.prompt = ""
         self.has_spoken = False
         self.is_silent = False
-        self.pending = None
+        self.doubtful_end = None
         self._watch()
 
     def spoke(self, *, is_sure: bool = False) -> None:
-        """The agent is at the turn at work, and at no earlier one any more."""
+        """The agent works on the active turn, and on no earlier one any more."""
         if self.doubt is Doubt.WORDS and not is_sure:
             return
         if self.doubt is Doubt.WORDS or self.has_held:
-            self.answer = Answer(self._text_chars_max)  # it was the earlier turn's
+            self.answer = BoundedText(self._text_chars_max)  # it was the earlier turn's
         if not self.has_spoken:
             self.result = None
         self.has_spoken = self.turn_id is not None
         self.is_silent = False
         self.doubt = Doubt.NOTHING
-        self.pending = None
+        self.doubtful_end = None
         self._watch()
 
     def came_back(self) -> None:
-        """The agent has a new line, and has said on it what it had kept."""
+        """The agent has a new line, and has sent its buffer on it."""
         self.is_silent = self.turn_id is not None
         self._watch()
 
-    def owe(self, doubt: Doubt) -> None:
-        """The turn at work was ended, and the agent may not have noticed."""
+    def expect_late(self, doubt: Doubt) -> None:
+        """The active turn was ended here: late messages of it may come, up to what `doubt` says."""
         self.doubt = doubt
         self._watch()
 
     def hold(self, text: str) -> None:
-        """An end that may be an earlier turn's. The words that came before it are, then, too."""
-        held = self.pending.texts if self.pending is not None else ()
-        self.wait(Pending((*held, text)[-_HELD_MAX:]))
+        """An end that may be an earlier turn's, as may be all that came before it."""
+        held = self.doubtful_end.texts if self.doubtful_end is not None else ()
+        self.wait(DoubtfulEnd((*held, text)[-_HELD_MAX:]))
         if self.doubt is Doubt.WORDS:
-            self.owe(Doubt.END)
+            self.expect_late(Doubt.END)
 
     @property
     def has_held(self) -> bool:
-        return self.pending is not None and bool(self.pending.texts)
+        return self.doubtful_end is not None and bool(self.doubtful_end.texts)
 
-    def wait(self, pending: Pending | None) -> None:
-        self.pending = pending
+    def wait(self, end: DoubtfulEnd | None) -> None:
+        """This becomes the turn's end if the agent says nothing more for a while."""
+        self.doubtful_end = end
         self._watch()
 
-    def settle(self) -> Pending | None:
+    def settle(self) -> DoubtfulEnd | None:
         """Nothing more came: what was in doubt is this turn's."""
-        pending, self.pending = self.pending, None
+        end, self.doubtful_end = self.doubtful_end, None
         self.has_spoken = self.turn_id is not None
         self.doubt = Doubt.NOTHING
         self._watch()
-        return pending
+        return end
 
     def recall(self, event: events.SessionEvent) -> None:
-        """An event of the turn at work that is in the log, after a restart."""
+        """An event of the active turn that is in the log, after a restart."""
         if event.type == "text_chunk" and event.person is None:
             self.answer.add(events.text_of(event.content))
         elif event.type == "tool_call_start" and isinstance(event.tool_call_id, str):
@@ -184,17 +192,15 @@ class Inward:
             self.spoke()
 
     def _watch(self) -> None:
-        is_open = not self.has_spoken or self.is_silent or self.pending is not None
+        is_open = not self.has_spoken or self.is_silent or self.doubtful_end is not None
         self.is_watched = (self.turn_id is not None and is_open) or self.doubt is Doubt.WORDS
 
-    # --- Who says what ----------------------------------------------------------------------------
-
-    def answer_of(self, person: Person | None) -> Answer:
+    def answer_of(self, person: Person | None) -> BoundedText:
         if person is None:
             return self.answer
         answer = self.persons.get(person.id)
         if answer is None:
-            answer = Answer(self._text_chars_max)
+            answer = BoundedText(self._text_chars_max)
             if len(self.persons) < self._persons_max:
                 self.persons[person.id] = answer
         return answer
