@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import RowMapping, select
 
 from trunkline.control.errors import NotFound
-from trunkline.control.services.checks import checked_id
+from trunkline.control.records.fields import checked_id
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import agents, sessions
 

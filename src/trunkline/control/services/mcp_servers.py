@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import httpx2
 import msgspec
-from sqlalchemy import Row, and_, delete, insert, or_, select
+from sqlalchemy import Row, and_, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from trunkline import limits
@@ -19,8 +19,8 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
-from trunkline.control.services.checks import checked_id, checked_text
-from trunkline.control.services.paging import Page, fetch_page, visible
+from trunkline.control.records.fields import checked_text
+from trunkline.control.records.page import Rows
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import mcp_servers
 
@@ -76,19 +76,16 @@ class _Secrets(msgspec.Struct, frozen=True):
     headers: dict[str, str]
 
 
-_COLUMNS = [mcp_servers.c[name] for name in McpServer.__struct_fields__]
-
-
-class McpServers:
+class McpServers(Rows[McpServer]):
     def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, mcp_servers, McpServer, "mcp server", shared=True)
         self._keys = keys
         self._clock = clock
-        self._on_delete: list[Callable[[str], None]] = []
+        self._on_remove: list[Callable[[str], None]] = []
 
-    def on_delete(self, forget: Callable[[str], None]) -> None:
+    def on_remove(self, forget: Callable[[str], None]) -> None:
         """Registers who has to let go of a server when its record is gone."""
-        self._on_delete.append(forget)
+        self._on_remove.append(forget)
 
     async def add(self, org_id: str, user_id: str | None, given: McpServerInput) -> McpServer:
         """`user_id` None: for the whole org."""
@@ -105,30 +102,18 @@ class McpServers:
             timeout_s=given.timeout_s,
             created_at=self._clock(),
         )
-        row = msgspec.to_builtins(server)
+        sealed = None
         if given.url:
             secrets = msgspec.json.encode(_Secrets(given.url, given.headers)).decode()
-            row["sealed"] = self._keys.seal(secrets, _context(server.id))
+            sealed = self._keys.seal(secrets, _context(server.id))
         try:
-            async with self._store.write() as connection:
-                await connection.execute(insert(mcp_servers).values(row))
+            return await self._add(server, sealed=sealed)
         except IntegrityError as error:
             raise Conflict(f"there is an MCP server {given.name!r} already") from error
-        return server
 
-    async def delete(self, principal: Principal, server_id: str) -> None:
-        query = select(*_COLUMNS).where(
-            mcp_servers.c.id == checked_id("mcp server", server_id),
-            visible(principal, mcp_servers.c.org_id, mcp_servers.c.user_id),
-        )
-        async with self._store.write() as connection:
-            row = (await connection.execute(query)).first()
-            if row is None:
-                raise NotFound("mcp server", server_id)
-            if row.user_id != principal.user_id:
-                principal.require_org_admin()
-            await connection.execute(delete(mcp_servers).where(mcp_servers.c.id == server_id))
-        for forget in self._on_delete:
+    async def remove(self, who: Principal, server_id: str) -> None:
+        await self._remove_owned(who, server_id)
+        for forget in self._on_remove:
             forget(server_id)
 
     async def index_for(
@@ -171,16 +156,6 @@ class McpServers:
         secrets = msgspec.json.decode(opened, type=_Secrets)
         return Endpoint(row.id, row.name, secrets.url, secrets.headers, row.timeout_s)
 
-    async def list(
-        self, principal: Principal, limit: int | None = None, cursor: str | None = None
-    ) -> Page[McpServer]:
-        query = select(*_COLUMNS).where(
-            visible(principal, mcp_servers.c.org_id, mcp_servers.c.user_id)
-        )
-        async with self._store.read() as connection:
-            rows, more = await fetch_page(connection, query, mcp_servers.c.id, limit, cursor)
-        return Page([_server(row) for row in rows], rows[-1].id if more else None)
-
 
 def _reachable(org_id: str, user_id: str) -> Any:
     owner = or_(mcp_servers.c.user_id == user_id, mcp_servers.c.user_id.is_(None))
@@ -191,10 +166,6 @@ def _index_entry(row: Row[Any]) -> dict[str, Any]:
     if row.type == "remote":
         return {"name": row.name, "type": "remote"}
     return {"name": row.name, "type": "local", "command": row.command, "args": row.args}
-
-
-def _server(row: Row[Any]) -> McpServer:
-    return McpServer(**row._asdict())
 
 
 def _context(server_id: str) -> str:

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from trunkline import limits
-from trunkline.control.services.skill_files import refused
+from trunkline.control.errors import InvalidRequest
 
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEY = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)\Z")
@@ -37,6 +37,10 @@ class Manifest(msgspec.Struct, frozen=True):
     description: str
     version: str | None
     requires: Requires
+
+
+def refused(reason: str) -> InvalidRequest:
+    return InvalidRequest(f"the skill package is refused: {reason}", code="SKILL_INVALID")
 
 
 def parse(skill_md: bytes) -> Manifest:

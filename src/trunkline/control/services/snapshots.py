@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, select
 from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.ids import new_id
-from trunkline.control.services.checks import checked_object
+from trunkline.control.records.fields import checked_object
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import snapshots
 

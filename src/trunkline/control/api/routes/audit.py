@@ -12,7 +12,7 @@ routes = Routes("audit")
 @routes.get("/audit")
 async def list_audit(core: Core, who: Principal, query: Paging) -> Page[AuditEntry]:
     """Read the audit log, newest first: what you did; for org admins, what their org did."""
-    return await core.services.audit.list(who, query.limit, query.cursor)
+    return await core.services.audit.page(who, query)
 
 
 @routes.get("/audit/verify")

@@ -18,7 +18,7 @@ class EvolutionQuery(Paging, kw_only=True):
 @routes.get("/evolutions")
 async def list_evolutions(core: Core, who: Principal, query: EvolutionQuery) -> Page[Evolution]:
     """List proposed skills, newest first."""
-    return await core.services.evolutions.list(who, query.limit, query.cursor, query.state)
+    return await core.services.evolutions.page(who, query, query.state)
 
 
 @routes.get("/evolutions/{evolution_id}")

@@ -31,10 +31,10 @@ async def add_mcp_server(core: Core, who: Principal, body: NewMcpServer) -> McpS
 @routes.get("/mcp-servers")
 async def list_mcp_servers(core: Core, who: Principal, query: Paging) -> Page[McpServer]:
     """List MCP servers: your own and your organisation's."""
-    return await core.services.mcp_servers.list(who, query.limit, query.cursor)
+    return await core.services.mcp_servers.page(who, query)
 
 
 @routes.delete("/mcp-servers/{server_id}")
 async def remove_mcp_server(core: Core, who: Principal, server_id: str) -> None:
     """Remove an MCP server."""
-    await core.services.mcp_servers.delete(who, server_id)
+    await core.services.mcp_servers.remove(who, server_id)

@@ -47,7 +47,7 @@ async def add_memory(core: Core, who: Principal, body: NewMemory) -> Memory:
 @routes.get("/memories")
 async def list_memories(core: Core, who: Principal, query: Paging) -> Page[Memory]:
     """List memories, newest first."""
-    return await core.services.memories.list(who, query.limit, query.cursor)
+    return await core.services.memories.page(who, query)
 
 
 @routes.get("/memories/search")
@@ -61,4 +61,4 @@ async def search_memories(core: Core, who: Principal, query: MemoryQuery) -> Mem
 @routes.delete("/memories/{memory_id}")
 async def forget_memory(core: Core, who: Principal, memory_id: str) -> None:
     """Forget something."""
-    await core.services.memories.delete(who, memory_id)
+    await core.services.memories.remove(who, memory_id)

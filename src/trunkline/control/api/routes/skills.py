@@ -48,17 +48,18 @@ async def import_skill(core: Core, who: Principal, upload: bytes) -> Skill:
 @routes.get("/skills")
 async def list_skills(core: Core, who: Principal, query: Paging) -> Page[Skill]:
     """List skills, each version an item."""
-    return await core.services.skills.list(who, query.limit, query.cursor)
+    return await core.services.skills.page(who, query)
 
 
 @routes.get("/skills/{skill_id}")
 async def get_skill(core: Core, who: Principal, skill_id: str, query: SkillQuery) -> SkillDetail:
     """Show a skill and its files, by record id or by skill id."""
-    skill, files = await core.services.skills.get(who, skill_id, query.version)
+    skill = await core.services.skills.get(who, skill_id, query.version)
+    files = await core.services.skills.files_of(skill)
     return SkillDetail(**msgspec.structs.asdict(skill), files=files)
 
 
 @routes.delete("/skills/{skill_id}")
 async def remove_skill(core: Core, who: Principal, skill_id: str) -> None:
     """Remove one version of a skill (by record id) or all (by skill id)."""
-    await core.services.skills.delete(who, skill_id)
+    await core.services.skills.remove(who, skill_id)

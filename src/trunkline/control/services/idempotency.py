@@ -1,22 +1,66 @@
-"""Results of a machine's requests, kept per user until the machine that lost its line asks again.
+"""What lets a machine say a thing twice: results kept for `resume`, reports that count once.
 
-They outlive the connection and the control plane's process (document 000 §4.5, §5.8).
+A result outlives the line on which it was asked for, and this process (docs/protocols/semibot.md).
+A report's name is kept in the transaction of its effect, so that both are there or neither is, also
+long after the results are gone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
 from sqlalchemy import delete, insert, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.records.fields import checked_text
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import results
+from trunkline.control.store.schema import reports, results
 
 # Leaves room for the envelope of `resume_response` in one frame.
 _ANSWER_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024
 _ID_CHARS_MAX = 200
+
+Once = Callable[[AsyncConnection], Awaitable[None]]
+"""Called first in the transaction of an effect; raises Repeated when it was made before."""
+
+
+class Repeated(Exception):
+    """This report was taken before."""
+
+
+async def always(_connection: AsyncConnection) -> None:
+    """For an effect that nobody names."""
+
+
+class Reports:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def once(self, session_id: str, report_id: str | None) -> Once:
+        """What makes the effect of this report happen once in its session."""
+        if report_id is None:
+            return always
+        name = checked_text(report_id, "report_id", limits.REPORT_ID_CHARS_MAX)
+        row = {"session_id": session_id, "report_id": name, "created_at": self._clock()}
+
+        async def once(connection: AsyncConnection) -> None:
+            try:
+                await connection.execute(insert(reports).values(row))
+            except IntegrityError as error:
+                raise Repeated(name) from error
+
+        return once
+
+    async def purge(self) -> int:
+        """Forgets names that no machine will use again; returns how many."""
+        oldest = self._clock() - int(limits.REPORT_IDS_KEPT_S * 1000)
+        async with self._store.write() as connection:
+            gone = await connection.execute(delete(reports).where(reports.c.created_at <= oldest))
+        return gone.rowcount
 
 
 class Results:
