@@ -18,7 +18,7 @@ from aiohttp import web
 from trunkline.control.access.auth import Principal
 from trunkline.control.api import inputs
 from trunkline.control.api.answers import json_response
-from trunkline.control.api.needs import Core
+from trunkline.control.core import Core
 from trunkline.control.door.credentials import credentials_of
 from trunkline.control.errors import NotFound, Unauthorized
 
@@ -145,6 +145,15 @@ async def identify(core: Core, request: web.Request) -> Principal:
     if secret is None:
         raise Unauthorized("this needs an Authorization: Bearer header or a login")
     return await core.auth.identify(secret)
+
+
+def base_url(core: Core, request: web.Request) -> str:
+    """Where this server is, as the one who asks sees it, without a slash at the end. The door has
+    checked the `Host` that it may come from."""
+    if core.settings.public_url:
+        return core.settings.public_url
+    host = request.headers.get("Host") or f"{core.settings.host}:{core.settings.port}"
+    return f"{request.scheme}://{host}"
 
 
 def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

@@ -17,7 +17,7 @@ from trunkline.control.access.auth import COOKIE
 from trunkline.control.api import pages
 from trunkline.control.api.answers import page_response
 from trunkline.control.api.framework import Routes, identify
-from trunkline.control.api.needs import Core
+from trunkline.control.core import Core
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
 import msgspec
 from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
@@ -16,12 +17,41 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from trunkline.control.errors import Unavailable
-from trunkline.control.store.connect import connect
 from trunkline.control.store.migrate import upgrade
+
+_REPORT_S = 2.0
 
 
 def sqlite_url(path: Path) -> str:
     return f"sqlite+aiosqlite:///{path}"
+
+
+async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
+    """As `aiosqlite.connect`, wholly or not at all.
+
+    aiosqlite has a thread for each connection. Cut off while it opens, that thread would go on by
+    itself, past the end of the task, of the engine and of the event loop that it reports to. So
+    when it is cancelled, this waits for what it began, and closes that.
+    """
+    connection = aiosqlite.connect(*place, **options)
+    connection._thread.daemon = True  # does not keep a process that could not drain in time
+    opening = asyncio.ensure_future(connection)
+    cancelled: asyncio.CancelledError | None = None
+    while not opening.done():
+        try:
+            await asyncio.wait([opening])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if opening.cancelled():
+        # The loop itself is ending, and has cancelled all that runs in it: it stays until the
+        # thread has reported, but not for ever.
+        if connection._thread.is_alive():
+            connection._thread.join(_REPORT_S)
+    elif cancelled is not None and opening.exception() is None:
+        await connection.close()
+    if cancelled is not None:
+        raise cancelled
+    return opening.result()
 
 
 def open_engine(url: str) -> AsyncEngine:

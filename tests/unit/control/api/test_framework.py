@@ -17,7 +17,7 @@ from tests.unit.control.api.conftest import Api
 from trunkline import limits
 from trunkline.control.api.answers import answer_errors
 from trunkline.control.api.framework import Routes, bind
-from trunkline.control.api.needs import Core
+from trunkline.control.core import Core
 from trunkline.control.errors import LimitReached
 from trunkline.control.store import schema
 
