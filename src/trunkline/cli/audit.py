@@ -1,9 +1,10 @@
-"""`trunkline audit`: the log of who did what, and whether it is unbroken."""
+"""`trunkline usage` and `trunkline audit`: how many tokens went where, and who did what."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from trunkline.cli.errors import CommandFailed
-from trunkline.cli.output import Record, Rows
+import typer
+
+from trunkline.cli.output import CommandFailed, Record, Rows
 from trunkline.cli.remote import Limit, group, remote, taken
 
 if TYPE_CHECKING:
@@ -28,3 +29,18 @@ async def verify(client: "Client") -> Record:
         broken = answer.get("first_broken") or {}
         raise CommandFailed(f"broken at entry {broken.get('seq')}: {broken.get('reason')}")
     return Record(answer)
+
+
+def add_to(app: typer.Typer) -> None:
+    remote(app, "usage", example="trunkline usage --by day --json")(usage)
+
+
+async def usage(
+    client: "Client",
+    by: Annotated[str, typer.Option(help="model, user, session, agent or day.")] = "model",
+    since: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
+    until: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
+) -> Rows:
+    """Sum up what models were used."""
+    answer = await client.get("usage", group_by=by, since=since, until=until)
+    return Rows(answer["items"], ("key", "calls", "tokens_in", "tokens_out", "latency_ms_avg"))

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli.errors import CommandFailed
-from trunkline.cli.output import Done, Record, Rows
+from trunkline.cli.output import CommandFailed, Done, Record, Rows
+from trunkline.cli.people import User, user_of
 from trunkline.cli.remote import Limit, given, group, remote, taken
-from trunkline.cli.tokens import User, user_of
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:

@@ -12,20 +12,22 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from trunkline import limits
 from trunkline.client.errors import BAD_GATEWAY, ApiError, Unreachable
 from trunkline.client.models import refusal
 
 T = TypeVar("T")
 
 _PREFIX = "/api/v1"
+TIMEOUT_S = 70.0
+"""A little more than the server's own limit for a request."""
 
 
 class Http:
     """One server, one token, one pool of connections."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str, token: str | None, timeout_s: float) -> None:
         self.url = url.rstrip("/")
+        self.timeout_s = timeout_s
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._session: aiohttp.ClientSession | None = None
 
@@ -52,12 +54,13 @@ class Http:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         upload: bytes | None = None,
-        timeout_s: float = limits.CLIENT_TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> bytes:
         """The body of a successful answer; ApiError or Unreachable otherwise."""
         data, kind = upload, "application/zip"
         if body is not None:
             data, kind = msgspec.json.encode(body), "application/json"
+        wait_s = self.timeout_s if timeout_s is None else timeout_s
         headers = {} if data is None else {"Content-Type": kind}
         params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         try:
@@ -67,7 +70,7 @@ class Http:
                 params=params,
                 data=data,
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=max(timeout_s, 0.001)),  # 0 would be for ever
+                timeout=aiohttp.ClientTimeout(total=max(wait_s, 0.001)),  # 0 would be for ever
                 allow_redirects=False,
             ) as answer:
                 return await checked(answer)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.cli.checks import Check, run_all
+from trunkline.cli.doctor import Check, run_all
 from trunkline.control.settings import Settings
 
 

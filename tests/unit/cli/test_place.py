@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.cli.errors import CommandFailed
-from trunkline.cli.place import find
+from trunkline.cli.output import CommandFailed
+from trunkline.cli.remote import find
 
 RUNNING = "http://127.0.0.1:9000"
 
