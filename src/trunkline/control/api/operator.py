@@ -22,6 +22,8 @@ from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
+_READY_TIMEOUT_S = 2.0  # a database that takes longer is not ready
+
 routes = Routes("operator", prefix="")
 
 
@@ -45,7 +47,7 @@ async def check_ready(core: Core) -> Health:
     if core.log.is_stalled:
         raise Unavailable("the session log cannot be written", code="NOT_READY")
     try:
-        async with asyncio.timeout(limits.READY_TIMEOUT_S):
+        async with asyncio.timeout(_READY_TIMEOUT_S):
             await core.store.ping()
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         _log.error("not ready", error=repr(error))

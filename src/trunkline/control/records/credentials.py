@@ -11,7 +11,6 @@ import structlog
 from cryptography.exceptions import InvalidTag
 from sqlalchemy import ColumnElement, and_, delete, insert, select
 
-from trunkline import limits
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
@@ -23,6 +22,7 @@ from trunkline.control.store.engine import Store
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 _credentials = schema.credentials
+PER_USER_MAX = 50
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 
 
@@ -91,10 +91,8 @@ class Credentials:
             kept = await connection.execute(
                 select(_credentials.c.id).where(_credentials.c.user_id == user_id)
             )
-            if len(kept.all()) > limits.CREDENTIALS_PER_USER_MAX:
-                raise LimitReached(
-                    f"a user has at most {limits.CREDENTIALS_PER_USER_MAX} credentials"
-                )
+            if len(kept.all()) > PER_USER_MAX:
+                raise LimitReached(f"a user has at most {PER_USER_MAX} credentials")
         self.on_change(user_id)
         return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
 

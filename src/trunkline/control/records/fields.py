@@ -25,7 +25,7 @@ Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
 Names = Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)]
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 MaxTokens = Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)]
-LifeSeconds = Annotated[int, Meta(ge=1, le=limits.TOKEN_LIFE_S_MAX)]
+LifeSeconds = Annotated[int, Meta(ge=1, le=10 * 365 * 24 * 3600)]
 ApiKey = Annotated[str, Meta(min_length=1, max_length=limits.API_KEY_CHARS_MAX, pattern=r"^\S+$")]
 BaseUrl = Annotated[
     str, Meta(max_length=limits.URL_CHARS_MAX, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")

@@ -25,6 +25,7 @@ from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import audit, audit_head
 
+DETAILS_BYTES_MAX = 64 * 1024
 _GENESIS = "0" * 64
 _HEAD_CONTEXT = "audit:head"
 
@@ -88,7 +89,7 @@ class Audit:
             "user_id": user_id,
             "session_id": session_id,
             "event": checked_text(event, "event", limits.NAME_CHARS_MAX),
-            "details": _canonical(details or {}, "details", limits.AUDIT_DETAILS_BYTES_MAX),
+            "details": _canonical(details or {}, "details", DETAILS_BYTES_MAX),
         }
         async with self._store.write() as connection:
             await once(connection)

@@ -22,6 +22,7 @@ from trunkline.control.store.schema import reports, results
 # Leaves room for the envelope of `resume_response` in one frame.
 _ANSWER_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024
 _ID_CHARS_MAX = 200
+_REPORT_ID_CHARS_MAX = 100
 
 Once = Callable[[AsyncConnection], Awaitable[None]]
 """Called first in the transaction of an effect; raises Repeated when it was made before."""
@@ -44,7 +45,7 @@ class Reports:
         """What makes the effect of this report happen once in its session."""
         if report_id is None:
             return always
-        name = checked_text(report_id, "report_id", limits.REPORT_ID_CHARS_MAX)
+        name = checked_text(report_id, "report_id", _REPORT_ID_CHARS_MAX)
         row = {"session_id": session_id, "report_id": name, "created_at": self._clock()}
 
         async def once(connection: AsyncConnection) -> None:
@@ -79,7 +80,7 @@ class Results:
         if not _is_request_id(request_id):
             return  # nothing that `fetch` would ever look for
         body = msgspec.json.encode(entry)
-        if len(body) > limits.RESUME_RESULT_BYTES_MAX:
+        if len(body) > limits.FRAME_BYTES_MAX:
             body = msgspec.json.encode(_too_large())
         row = {
             "user_id": user_id,

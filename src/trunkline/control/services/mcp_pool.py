@@ -28,7 +28,6 @@ _log = structlog.get_logger()
 T = TypeVar("T")
 Question = Callable[[Client], Awaitable[T]]
 _ATTEMPTS = 2
-_ERROR_CHARS_MAX = 2_000
 _CAUSE_WAIT_S = 0.25
 # JSON-RPC codes with which servers say that they no longer know the session.
 _SESSION_GONE = (-32600, -32601, -32001)
@@ -50,7 +49,7 @@ class PoolLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What bounds a pool."""
 
     idle_s: float = 300.0  # a connection that nobody uses is closed
-    connect_timeout_s: float = 20.0  # TCP, TLS and the protocol's greeting
+    connect_timeout_s: float = limits.MCP_CONNECT_TIMEOUT_S  # TCP, TLS and the protocol's greeting
     connections_max: int = 200  # over all servers
     result_bytes_max: int = 8 * limits.MIB
     tools_max: int = 1_000  # of one server, over all pages of its list
@@ -316,7 +315,7 @@ def _root(error: BaseException) -> BaseException:
 
 def _words(error: BaseException) -> str:
     text = str(error) or type(error).__name__
-    return text[:_ERROR_CHARS_MAX]
+    return text[: limits.MCP_ERROR_CHARS_MAX]
 
 
 async def _list_tools(client: Client, bounds: PoolLimits) -> list[dict[str, Any]]:
@@ -344,4 +343,4 @@ async def _list_tools(client: Client, bounds: PoolLimits) -> list[dict[str, Any]
 
 def _error_text(result: CallToolResult) -> str:
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
-    return ("\n".join(texts) or "the tool failed and gave no reason")[:_ERROR_CHARS_MAX]
+    return ("\n".join(texts) or "the tool failed and gave no reason")[: limits.MCP_ERROR_CHARS_MAX]

@@ -24,6 +24,7 @@ from trunkline.control.records.page import Rows
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import mcp_servers
 
+HEADERS_MAX = 32
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}\Z")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}\Z")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*\Z")
@@ -205,8 +206,8 @@ def _check_remote(given: McpServerInput) -> None:
         raise InvalidRequest("url must begin with http:// or https:// and name a host")
     if url.userinfo:
         raise InvalidRequest("url must not carry a password; put it into headers")
-    if len(given.headers) > limits.MCP_HEADERS_MAX:
-        raise InvalidRequest(f"headers must be at most {limits.MCP_HEADERS_MAX}")
+    if len(given.headers) > HEADERS_MAX:
+        raise InvalidRequest(f"headers must be at most {HEADERS_MAX}")
     for name, value in given.headers.items():
         if not _HEADER_NAME.match(name) or _OWN_HEADERS.match(name.lower()):
             raise InvalidRequest(f"headers: {name[:100]!r} cannot be set")

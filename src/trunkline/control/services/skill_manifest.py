@@ -21,6 +21,8 @@ _KEY = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)\Z")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,59}\Z")
 # Names under which publishers nest their requirements inside `metadata`.
 _PUBLISHERS = ("openclaw", "clawdbot", "clawdis", "clawhub", "semibot", "trunkline")
+_FRONTMATTER_CHARS_MAX = 16 * 1024  # YAML is read by slow code
+_FRONTMATTER_BRACKETS_MAX = 500  # nesting is where it is slowest
 _SLUG_CHARS_MAX = 60  # at most 240 bytes of UTF-8: fits every file system
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\Z")
 
@@ -70,7 +72,7 @@ def frontmatter(text: str) -> dict[str, Any] | None:
     if found is None:
         return None
     block = found.group(1)
-    if len(block) > limits.SKILL_FRONTMATTER_BYTES_MAX:
+    if len(block) > _FRONTMATTER_CHARS_MAX:
         raise refused("SKILL.md's frontmatter is too long")
     loaded = _load(block)
     return loaded if isinstance(loaded, dict) else _loose(block)
@@ -103,7 +105,7 @@ def _text(content: bytes) -> str:
 
 def _load(text: str) -> Any:
     """YAML, or None. Besides YAMLError, PyYAML lets errors of dates, numbers and depth through."""
-    if text.count("[") + text.count("{") > limits.SKILL_FRONTMATTER_BRACKETS_MAX:
+    if text.count("[") + text.count("{") > _FRONTMATTER_BRACKETS_MAX:
         return None
     try:
         return yaml.safe_load(text)

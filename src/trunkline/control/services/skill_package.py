@@ -21,6 +21,7 @@ from trunkline.control.errors import TooLarge
 from trunkline.control.services.skill_manifest import Manifest, frontmatter, parse, refused, slug
 
 _CHUNK_BYTES = 64 * 1024
+ZIP_ENTRIES_MAX = 10_000  # directory records of an archive, before it is opened
 # What file managers and version control leave behind; not part of a skill.
 _JUNK = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", ".git"})
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:]")
@@ -180,8 +181,8 @@ def from_zip(data: bytes) -> dict[str, bytes]:
     if len(data) > limits.UPLOAD_BYTES_MAX:
         raise _too_large(f"the archive is over {limits.UPLOAD_BYTES_MAX} bytes")
     # Before it is opened, because opening makes an object of every record.
-    if data.count(b"PK\x01\x02") > limits.SKILL_ZIP_ENTRIES_MAX:
-        raise _too_large(f"it has more than {limits.SKILL_ZIP_ENTRIES_MAX} entries")
+    if data.count(b"PK\x01\x02") > ZIP_ENTRIES_MAX:
+        raise _too_large(f"it has more than {ZIP_ENTRIES_MAX} entries")
     collector = _Collector()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -27,6 +27,7 @@ from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import skill_files, skills
 
 LATEST = "latest"
+WIRE_BYTES_MAX = 7 * limits.MIB  # what fits one frame after base64
 
 
 class Skill(msgspec.Struct, frozen=True):
@@ -112,10 +113,9 @@ class Skills(Rows[Skill]):
                 skill_files.c.skill == skill.id
             )
             total = (await connection.execute(size)).scalar() or 0
-            if total > limits.SKILL_WIRE_BYTES_MAX:
+            if total > WIRE_BYTES_MAX:
                 raise TooLarge(
-                    f"skill {skill_id!r} has {total} bytes; "
-                    f"a machine can be sent {limits.SKILL_WIRE_BYTES_MAX}",
+                    f"skill {skill_id!r} has {total} bytes; a machine can be sent {WIRE_BYTES_MAX}",
                     code="SKILL_TOO_LARGE",
                 )
             query = (

@@ -14,6 +14,8 @@ from trunkline.control.records.fields import checked_object
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import snapshots
 
+KEPT = 3
+
 
 class Snapshots:
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -35,7 +37,7 @@ class Snapshots:
                 select(snapshots.c.id)
                 .where(of_session)
                 .order_by(snapshots.c.created_at.desc())
-                .limit(limits.SNAPSHOTS_KEPT)
+                .limit(KEPT)
             )
             await connection.execute(
                 delete(snapshots).where(of_session, snapshots.c.id.not_in(kept))

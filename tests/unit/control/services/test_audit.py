@@ -9,13 +9,12 @@ from sqlalchemy import delete, insert, select, update
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
-from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.audit import Audit, _hash
+from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, _hash
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import audit, audit_head
 
@@ -223,7 +222,7 @@ async def test_a_bad_cursor_is_refused(sqlite_services: Services, cursor: str) -
         ("", {}, InvalidRequest),
         ("x" * 201, {}, TooLarge),
         ("a\x00", {}, InvalidRequest),
-        ("x", {"a": "y" * limits.AUDIT_DETAILS_BYTES_MAX}, TooLarge),
+        ("x", {"a": "y" * DETAILS_BYTES_MAX}, TooLarge),
         ("x", {"a": float("nan")}, InvalidRequest),
         ("x", {"a": "\ud800"}, InvalidRequest),
         ("x", {"a": object()}, InvalidRequest),

@@ -227,7 +227,7 @@ async def test_the_number_of_ids_is_bounded(world: World, services: Services) ->
 
 async def test_what_fits_no_frame_is_said_to_be_too_large(world: World, services: Services) -> None:
     user = world.ann.user_id
-    await services.results.completed(user, "huge", "x" * (limits.RESUME_RESULT_BYTES_MAX + 1))
+    await services.results.completed(user, "huge", "x" * (limits.FRAME_BYTES_MAX + 1))
     answer = await services.results.fetch(user, ["huge"])
     assert answer["huge"]["error"]["code"] == "RESULT_TOO_LARGE"
     large = "y" * (limits.FRAME_BYTES_MAX // 3)

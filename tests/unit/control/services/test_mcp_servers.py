@@ -11,7 +11,7 @@ from trunkline import limits
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound, TrunklineError
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.mcp_servers import McpServerInput
+from trunkline.control.services.mcp_servers import HEADERS_MAX, McpServerInput
 from trunkline.control.store import schema
 
 URL = "https://mcp.example.com/s/abcdefghijklmnopqrstuvwxyz/mcp?key=s3cret"
@@ -106,7 +106,7 @@ async def test_a_name_is_unique_for_each_owner_also_in_a_race(
         remote(headers={"x": "a\r\nevil: 1"}),
         remote(headers={"x": "ü"}),
         remote(headers={"x": "y" * 8001}),
-        remote(headers={f"x{i}": "y" for i in range(limits.MCP_HEADERS_MAX + 1)}),
+        remote(headers={f"x{i}": "y" for i in range(HEADERS_MAX + 1)}),
         remote(timeout_s=0),
         remote(timeout_s=-1),
         remote(timeout_s=float("nan")),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest, TooLarge, TrunklineError
-from trunkline.control.services.skill_package import check_path, from_zip
+from trunkline.control.services.skill_package import ZIP_ENTRIES_MAX, check_path, from_zip
 
 SKILL_MD = b"---\nname: pdf\ndescription: Reads PDFs\n---\nDo it.\n"
 
@@ -125,7 +125,7 @@ def test_too_many_files_are_refused() -> None:
 
 def test_too_many_records_are_refused_before_the_archive_is_opened() -> None:
     with pytest.raises(TooLarge, match="entries"):
-        from_zip(b"PK\x01\x02" * (limits.SKILL_ZIP_ENTRIES_MAX + 1))
+        from_zip(b"PK\x01\x02" * (ZIP_ENTRIES_MAX + 1))
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused() -> None:

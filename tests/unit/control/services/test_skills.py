@@ -8,10 +8,10 @@ from sqlalchemy import func, select
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.test_skill_package import zipped
-from trunkline import limits
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound, TooLarge
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
+from trunkline.control.services.skills import WIRE_BYTES_MAX
 from trunkline.control.store import schema
 
 
@@ -153,7 +153,7 @@ async def test_another_orgs_skill_is_unknown(world: World, services: Services) -
 async def test_a_package_that_fits_no_frame_is_a_clear_error(
     world: World, services: Services
 ) -> None:
-    half = limits.SKILL_WIRE_BYTES_MAX // 2 + 1
+    half = WIRE_BYTES_MAX // 2 + 1
     data = zipped(
         ("SKILL.md", b"---\nname: big\ndescription: b\n---\n"),
         ("a", bytes(half)),
