@@ -72,8 +72,8 @@ class Http:
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=max(wait_s, 0.001)),  # 0 would be for ever
                 allow_redirects=False,
-            ) as answer:
-                return await checked(answer)
+            ) as response:
+                return await checked(response)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise Unreachable(f"{self.url} does not answer: {reason(error)}") from error
 
@@ -86,17 +86,19 @@ class Http:
             raise Unreachable(f"{self.url} is no Trunkline server: {error}") from error
 
 
-async def checked(answer: aiohttp.ClientResponse) -> bytes:
+async def checked(response: aiohttp.ClientResponse) -> bytes:
     """The body; ApiError when the answer is an error, Unreachable when it is no API's."""
-    raw = await answer.read()
-    if answer.status < 300:
+    raw = await response.read()
+    if response.status < 300:
         return raw
     found = refusal(raw)
     if found is None:
-        if answer.status >= 500:
-            raise ApiError(answer.status, BAD_GATEWAY, f"the server answered {answer.status}")
-        raise Unreachable(f"{answer.url.origin()} answered {answer.status}, and not as Trunkline")
-    raise ApiError(answer.status, *found)
+        if response.status >= 500:
+            raise ApiError(response.status, BAD_GATEWAY, f"the server answered {response.status}")
+        raise Unreachable(
+            f"{response.url.origin()} answered {response.status}, and not as Trunkline"
+        )
+    raise ApiError(response.status, *found)
 
 
 def reason(error: Exception) -> str:

@@ -166,11 +166,11 @@ class Stream:
         address = self._http.address("sessions", self._session_id, "stream")
         async with self._http.session.get(
             address, headers=headers, timeout=timeout, allow_redirects=False
-        ) as answer:
-            if answer.status != 200:
-                await checked(answer)
-                raise Unreachable(f"{self._http.url} answered {answer.status} to a stream")
-            while piece := await answer.content.read(_READ_BYTES):
+        ) as response:
+            if response.status != 200:
+                await checked(response)
+                raise Unreachable(f"{self._http.url} answered {response.status} to a stream")
+            while piece := await response.content.read(_READ_BYTES):
                 self._was_alive = True
                 for frame in parser.feed(piece):
                     if frame.event == "resync":

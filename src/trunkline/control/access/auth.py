@@ -88,8 +88,6 @@ class Auth:
         """Counts the times that what was known stopped to count."""
         self._on_revoke: list[Callable[[str], None]] = []
 
-    # --- People -------------------------------------------------------------------------------
-
     def set_first_user(self, principal: Principal) -> None:
         """The user as whom the fixed admin token acts."""
         self._admin = principal
@@ -201,10 +199,8 @@ class Auth:
         cookie, _ = await self.issue(row[0], "cookie", life_s=limits.COOKIE_LIFE_S)
         return cookie
 
-    # --- Execution planes ---------------------------------------------------------------------
-
     def issue_vm_token(self, user_id: str, org_id: str, vm_id: str) -> str:
-        """The JWT that a VM sends in its first frame (document 000 §9)."""
+        """The JWT that a VM sends in its first frame: docs/protocols/semibot.md#auth."""
         return self._signed(user_id, org_id, vm_id)[0]
 
     def renew_vm_token(self, claims: VmClaims) -> tuple[str, VmClaims]:

@@ -1,7 +1,7 @@
 """The HTTP server behind the door: aiohttp with every route, for what is no stream.
 
 Every request passes one gate: its host and origin are checked, whatever goes wrong becomes an
-answer, and pages of allowed origins may read what comes back.
+response, and pages of allowed origins may read what comes back.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from aiohttp.typedefs import Middleware
 
 from trunkline import limits
 from trunkline.control.api import asyncapi, openapi, operator
-from trunkline.control.api.answers import answer_errors
 from trunkline.control.api.framework import Route, bind
+from trunkline.control.api.responses import handle_errors
 from trunkline.control.api.routes import ALL
 from trunkline.control.core import Core
 from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
@@ -49,17 +49,17 @@ def _gate(core: Core) -> Middleware:
             return await core.take_back(request)  # over a connection that served HTTP before
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             return web.Response(status=204, headers=preflight_headers(origin, settings))
-        answer = await answer_errors(request, handler)
-        if not answer.prepared:
-            answer.headers.update(cors_headers(origin, settings))
-        return answer
+        response = await handle_errors(request, handler)
+        if not response.prepared:
+            response.headers.update(cors_headers(origin, settings))
+        return response
 
     @web.middleware
     async def gate(request: web.Request, handler: _Handler) -> web.StreamResponse:
-        answer = await answer_errors(request, lambda request: check(request, handler))
-        if not answer.prepared:
-            answer.headers["Server"] = "trunkline"
-        return answer
+        response = await handle_errors(request, lambda request: check(request, handler))
+        if not response.prepared:
+            response.headers["Server"] = "trunkline"
+        return response
 
     return gate
 

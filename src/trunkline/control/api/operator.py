@@ -15,8 +15,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from trunkline import limits
 from trunkline.control.access.auth import COOKIE
 from trunkline.control.api import pages
-from trunkline.control.api.answers import page_response
 from trunkline.control.api.framework import Routes, identify
+from trunkline.control.api.responses import page_response
 from trunkline.control.core import Core
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
 
@@ -82,8 +82,8 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
         cookie = await core.auth.redeem_login(query.code)
     except Unauthorized:
         return page_response(pages.login_failed(pages.language_of(request.headers)), 401)
-    answer = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
-    answer.set_cookie(
+    response = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
+    response.set_cookie(
         COOKIE,
         cookie,
         path="/",
@@ -92,7 +92,7 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
         samesite="Strict",
         secure=(core.settings.public_url or "").startswith("https://"),
     )
-    return answer
+    return response
 
 
 @routes.get("/", is_open=True, media="text/html")

@@ -16,7 +16,10 @@ DEFAULT_RUNTIME = "semigraph"
 
 
 def runtime_type(session: str | None, agent: str | None, user: str | None, org: str | None) -> str:
-    """The first that is set: session, agent, user, org, then `semigraph` (document 004 §4.9)."""
+    """The first that is set: session, agent, user, org, then `semigraph`.
+
+    See docs/protocols/execution.md#choosing-the-runtime.
+    """
     return session or agent or user or org or DEFAULT_RUNTIME
 
 
@@ -25,7 +28,7 @@ class Config:
         self._store = store
 
     async def get_config(self, user_id: str, session_id: str, agent_id: str) -> dict[str, Any]:
-        """The answer to `get_config`: the user's own agents, and those that the session uses."""
+        """The result of `get_config`: the user's own agents, and those that the session uses."""
         checked_id("agent", agent_id)
         query = select(agents).where(agents.c.id == agent_id)
         used = (
@@ -42,7 +45,7 @@ class Config:
         return {"config": _plain(row)}
 
     async def get_session(self, user_id: str, session_id: str) -> dict[str, Any]:
-        """The answer to `get_session`: the record, and the agent with the session's own choices."""
+        """The result of `get_session`: the record, and the agent with the session's own choices."""
         checked_id("session", session_id)
         query = select(sessions).where(sessions.c.id == session_id, sessions.c.user_id == user_id)
         async with self._store.read() as connection:

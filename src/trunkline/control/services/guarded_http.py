@@ -1,4 +1,4 @@
-"""HTTP for requests that a user's records cause: public or allowed addresses, bounded answers.
+"""HTTP for requests that a user's records cause: public or allowed addresses, bounded responses.
 
 The check happens where the connection is made, on the address that is connected to: a name that
 changes its mind between check and connection, or a redirect, meets the same check again. Built on
@@ -143,21 +143,21 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             extensions=request.extensions,
         )
         with _httpx_errors():
-            answer = await self._pool.handle_async_request(sent)
-        headers = httpx2.Headers(answer.headers)
+            response = await self._pool.handle_async_request(sent)
+        headers = httpx2.Headers(response.headers)
         coding = headers.get("content-encoding", "").strip().lower()
         if coding not in ("", "identity"):
-            await answer.aclose()
+            await response.aclose()
             # Nobody asked for it, and a small compressed body may have any size unpacked.
             raise httpx2.RemoteProtocolError(f"the server compressed its answer ({coding[:40]!r})")
         is_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
-        assert isinstance(answer.stream, typing.AsyncIterable)
+        assert isinstance(response.stream, typing.AsyncIterable)
         bound = None if is_stream else self._body_bytes_max
         return httpx2.Response(
-            status_code=answer.status,
-            headers=answer.headers,
-            stream=_BoundedStream(answer.stream, answer.aclose, bound),
-            extensions=answer.extensions,
+            status_code=response.status,
+            headers=response.headers,
+            stream=_BoundedStream(response.stream, response.aclose, bound),
+            extensions=response.extensions,
         )
 
     async def aclose(self) -> None:

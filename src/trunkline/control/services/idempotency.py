@@ -1,8 +1,8 @@
 """What lets a machine say a thing twice: results kept for `resume`, reports that count once.
 
-A result outlives the line on which it was asked for, and this process (docs/protocols/semibot.md).
-A report's name is kept in the transaction of its effect, so that both are there or neither is, also
-long after the results are gone.
+A result outlives the line on which it was asked for, and this process: see
+docs/protocols/semibot.md#resume. A report's name is kept in the transaction of its effect, so that
+both are there or neither is, also long after the results are gone.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -20,7 +20,7 @@ from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import reports, results
 
 # Leaves room for the envelope of `resume_response` in one frame.
-_ANSWER_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024
+_RESPONSE_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024
 _ID_CHARS_MAX = 200
 _REPORT_ID_CHARS_MAX = 100
 
@@ -105,13 +105,13 @@ class Results:
             )
             .order_by(results.c.finished_at)
         )
-        answer: dict[str, dict[str, Any]] = {i: {"status": "not_found"} for i in ids}
-        room = _ANSWER_BYTES_MAX
+        found: dict[str, dict[str, Any]] = {i: {"status": "not_found"} for i in ids}
+        room = _RESPONSE_BYTES_MAX
         async with self._store.read() as connection:
             async for request_id, body in await connection.stream(query):
                 room -= len(body)
-                answer[request_id] = msgspec.json.decode(body) if room > 0 else _too_large()
-        return answer
+                found[request_id] = msgspec.json.decode(body) if room > 0 else _too_large()
+        return found
 
     async def purge(self) -> int:
         """Forgets what nobody asked for in time; returns how many."""

@@ -120,7 +120,7 @@ class McpServers(Rows[McpServer]):
     async def index_for(
         self, org_id: str, user_id: str, names: Iterable[str] | None = None
     ) -> list[dict[str, Any]]:
-        """The `mcp_servers` of `start_session` (document 000 §5.2); `names` chooses some."""
+        """The `mcp_servers` of `start_session`; `names` chooses some."""
         query = (
             select(mcp_servers)
             .where(_reachable(org_id, user_id))

@@ -249,7 +249,7 @@ class Methods:
         )
 
     async def _evolution_submit(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
-        # Document 004 §7.3 wraps the fields in `candidate`, document 000 §4.4 does not.
+        # Both forms occur: with the fields in `candidate`, and without it.
         inner = given.get("candidate")
         evolution = _typed(inner if isinstance(inner, dict) else given, EvolutionInput)
         await self._evolutions.submit(

@@ -45,7 +45,7 @@ class Skill(msgspec.Struct, frozen=True):
     created_at: int
 
     def index_entry(self) -> dict[str, Any]:
-        """Its entry in `start_session.skill_index` (document 000 §5.2)."""
+        """Its entry in the `skill_index` of `start_session`."""
         return {
             "id": self.skill_id,
             "name": self.name,
@@ -82,7 +82,7 @@ class Skills(Rows[Skill]):
             and_(skills.c.org_id == org_id, skills.c.skill_id == package.skill_id)
         )
         last = (await connection.execute(newest)).scalar()
-        at = max(self._clock(), (last or 0) + 1)  # strictly later, so that `latest` has one answer
+        at = max(self._clock(), (last or 0) + 1)  # strictly later, so that `latest` is one version
         skill = Skill(
             id=new_id(),
             org_id=org_id,
@@ -106,7 +106,7 @@ class Skills(Rows[Skill]):
     async def get_package(
         self, org_id: str, skill_id: str, version: str | None = None
     ) -> dict[str, Any]:
-        """The answer to `get_skill_package`: every file of one version."""
+        """The result of `get_skill_package`: every file of one version."""
         skill = await self._version(org_id, skill_id, version or LATEST)
         async with self._store.read() as connection:
             size = select(func.sum(func.length(skill_files.c.content))).where(
@@ -189,6 +189,6 @@ class Skills(Rows[Skill]):
 
 
 def _version_of(at_ms: int) -> str:
-    """A version for a package that names none: the time of its import (document 004 §4.7)."""
+    """A version for a package that names none: the time of its import."""
     moment = datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC)
     return f"{moment:%Y%m%d%H%M%S}{at_ms % 1000:03d}"

@@ -7,8 +7,8 @@ import msgspec
 from aiohttp import web
 
 from trunkline.control.access.auth import COOKIE, Principal
-from trunkline.control.api.answers import json_response
 from trunkline.control.api.framework import Routes, base_url
+from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
 from trunkline.control.records.credentials import Credential, NewCredential
 from trunkline.control.records.orgs import NewOrg, Org, OrgPatch
@@ -48,9 +48,9 @@ async def log_out(core: Core, who: Principal) -> web.Response:
     A bearer token is not ended by this; revoke it instead.
     """
     await core.records.tokens.log_out(who)
-    answer = json_response(None, 204)
-    answer.del_cookie(COOKIE, path="/", httponly=True, samesite="Strict")
-    return answer
+    response = json_response(None, 204)
+    response.del_cookie(COOKIE, path="/", httponly=True, samesite="Strict")
+    return response
 
 
 @orgs.post("/orgs", status=201)
