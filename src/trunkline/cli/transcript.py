@@ -13,7 +13,7 @@ from trunkline.log_form import one_line
 
 _SHORT_CHARS = 300
 _STEPS = frozenset(
-    # What a person said before them stands above them.
+    # What a person said before one of these is shown above it.
     ("tool_call_start", "skill_call_start", "mcp_call_start", "approval_request")
 )
 
@@ -26,21 +26,21 @@ def printable(text: str) -> str:
 
 
 class _Persons:
-    """What persons have said and nobody has read, by person and turn."""
+    """What persons have said and is not shown yet, by person and turn."""
 
     def __init__(self) -> None:
-        self._unread: dict[tuple[str, str], tuple[str, list[str]]] = {}
+        self._unshown: dict[tuple[str, str], tuple[str, list[str]]] = {}
         self._turns: set[str] = set()
-        """Open turns in which at least one of them was heard."""
+        """Open turns in which at least one of them has spoken."""
 
     def said(self, data: dict[str, Any], text: str) -> None:
         self._turns.add(_turn(data))
-        _, pieces = self._unread.setdefault(_key(data), (speaker(data), []))
+        _, pieces = self._unshown.setdefault(_key(data), (speaker(data), []))
         pieces.append(text)
 
     def so_far(self, data: dict[str, Any]) -> str:
-        """What the person of this event said and was not read yet; now it is."""
-        _, pieces = self._unread.get(_key(data), ("", []))
+        """What the person of this event said and is not shown yet; then it counts as shown."""
+        _, pieces = self._unshown.get(_key(data), ("", []))
         text = "".join(pieces)
         pieces.clear()
         return text
@@ -49,9 +49,9 @@ class _Persons:
         """The rest of what the person of this event said: the answer, if it was not in pieces."""
         if answer:
             self._turns.add(_turn(data))
-        if _key(data) not in self._unread:
+        if _key(data) not in self._unshown:
             return answer
-        _, pieces = self._unread.pop(_key(data))
+        _, pieces = self._unshown.pop(_key(data))
         return "".join(pieces)
 
     def turn_over(self, data: dict[str, Any]) -> tuple[bool, list[tuple[str, str]]]:
@@ -60,8 +60,8 @@ class _Persons:
         turn = _turn(data)
         was_heard = turn in self._turns
         self._turns.discard(turn)
-        left = [key for key in self._unread if key[1] == turn]
-        return was_heard, [(name, "".join(pieces)) for name, pieces in map(self._unread.pop, left)]
+        left = [key for key in self._unshown if key[1] == turn]
+        return was_heard, [(name, "".join(pieces)) for name, pieces in map(self._unshown.pop, left)]
 
 
 class Transcript:

@@ -44,8 +44,8 @@ class Sessions:
         metadata: Json | None = None,
         client_message_id: str | None = None,
     ) -> str:
-        """The id of the turn. A message whose answer was lost goes again for some seconds: with
-        the same `client_message_id`, that has no effect."""
+        """The id of the turn. A message whose response was lost is sent again for some seconds,
+        which has no effect with the same `client_message_id`."""
         body: Json = {"message": message, "client_message_id": client_message_id or str(uuid4())}
         if metadata is not None:
             body["metadata"] = metadata

@@ -1,4 +1,4 @@
-"""Requests to the REST API: addresses, the bearer token, answers and errors.
+"""Requests to the REST API: addresses, the bearer token, responses and errors.
 
 Redirects are not followed, so that the token goes nowhere but to the address that was given.
 """
@@ -56,7 +56,7 @@ class Http:
         upload: bytes | None = None,
         timeout_s: float | None = None,
     ) -> bytes:
-        """The body of a successful answer; ApiError or Unreachable otherwise."""
+        """The body of a successful response; ApiError or Unreachable otherwise."""
         data, kind = upload, "application/zip"
         if body is not None:
             data, kind = msgspec.json.encode(body), "application/json"
@@ -78,7 +78,7 @@ class Http:
             raise Unreachable(f"{self.url} does not answer: {reason(error)}") from error
 
     async def fetch(self, kind: type[T], method: str, *path: str, **options: Any) -> T:
-        """`call`, with the answer as a value of that type."""
+        """`call`, with the response as a value of that type."""
         raw = await self.call(method, *path, **options)
         try:
             return msgspec.json.decode(raw, type=kind)
@@ -87,7 +87,7 @@ class Http:
 
 
 async def checked(response: aiohttp.ClientResponse) -> bytes:
-    """The body; ApiError when the answer is an error, Unreachable when it is no API's."""
+    """The body; ApiError when the response is an error, Unreachable when it is not of this API."""
     raw = await response.read()
     if response.status < 300:
         return raw

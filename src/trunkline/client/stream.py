@@ -1,4 +1,4 @@
-"""A session's events, live: taken up again after a break, with nothing lost and nothing twice.
+"""A session's events, live: resumed after a break, with nothing lost and nothing twice.
 
 The position is the last id seen, sent as `Last-Event-ID`. The server's wish when to come back
 (`retry`) is kept; else the wait grows with each attempt that brings nothing. What the server has

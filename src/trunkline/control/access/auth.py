@@ -57,7 +57,7 @@ class Principal(msgspec.Struct, frozen=True):
 
 
 class VmClaims(msgspec.Struct, frozen=True):
-    """What a VM's token says. Both spellings occur in the field; both are signed."""
+    """What a VM's token says."""
 
     user_id: str
     org_id: str
@@ -83,9 +83,8 @@ class Auth:
         self._admin_hash = digest(admin_token) if admin_token else None
         self._admin: Principal | None = None
         self._clock = clock
-        self._known: dict[str, Principal] = {}
-        self._forgotten = 0
-        """Counts the times that what was known stopped to count."""
+        self._cached: dict[str, Principal] = {}
+        self._cache_clears = 0
         self._on_revoke: list[Callable[[str], None]] = []
 
     def set_first_user(self, principal: Principal) -> None:
@@ -104,11 +103,11 @@ class Auth:
         hashed = digest(secret)
         if self._admin is not None and self._admin_hash and same(hashed, self._admin_hash):
             return self._admin
-        known = self._known.get(hashed)
+        known = self._cached.get(hashed)
         if known is None:
             known = await self._look_up(hashed)
         if known.has_expired(self._clock()):
-            self._known.pop(hashed, None)
+            self._cached.pop(hashed, None)
             raise Unauthorized("the token has expired")
         return known
 
@@ -119,18 +118,18 @@ class Auth:
             .join(users, users.c.id == tokens.c.user_id)
             .where(and_(tokens.c.hash == hashed, tokens.c.kind.in_(("bearer", "cookie"))))
         )
-        forgotten = -1
-        while forgotten != self._forgotten:  # else it may have been revoked while it was read
-            forgotten = self._forgotten
+        clears = -1
+        while clears != self._cache_clears:  # else it may have been revoked while it was read
+            clears = self._cache_clears
             async with self._store.read() as connection:
                 row = (await connection.execute(query)).first()
         if row is None:
             raise Unauthorized("the token is not known")
         token_id, expires_at, user_id, org_id, role = row
-        if len(self._known) > 10_000:
-            self._known.clear()
+        if len(self._cached) > 10_000:
+            self._cached.clear()
         known = Principal(user_id, org_id, role, token_id, expires_at)
-        self._known[hashed] = known
+        self._cached[hashed] = known
         return known
 
     def is_first_user(self, user_id: str) -> bool:
@@ -138,10 +137,10 @@ class Auth:
         return self._admin is not None and self._admin.user_id == user_id
 
     def forget(self, token_ids: Iterable[str] = ()) -> None:
-        """A user's role or org has changed: nothing remembered counts, and what these tokens
-        have connected is cut, to come back with the rights of today."""
-        self._known.clear()
-        self._forgotten += 1
+        """Clears the cache, as a user's role or org has changed, and cuts what these tokens have
+        connected: it comes back with its present rights."""
+        self._cached.clear()
+        self._cache_clears += 1
         for token_id in token_ids:
             for cut in self._on_revoke:
                 cut(token_id)
@@ -174,7 +173,7 @@ class Auth:
         self.forget([token_id])
 
     def on_revoke(self, cut: Callable[[str], None]) -> None:
-        """Registers who has to end the connections of a revoked token."""
+        """Registers a function that ends the connections of a revoked token, given its id."""
         self._on_revoke.append(cut)
 
     async def redeem_login(self, secret: str) -> str:
@@ -214,6 +213,7 @@ class Auth:
         payload = {
             "iss": _ISSUER,
             "aud": _AUDIENCE,
+            # VMs read either spelling, so the token carries both.
             "userId": user_id,
             "orgId": org_id,
             **msgspec.structs.asdict(claims),
@@ -257,7 +257,7 @@ class Auth:
         return ticket, expires_at
 
     async def redeem_ticket(self, ticket: str, user_id: str, machine_id: str) -> None:
-        """Spends a ticket. Of many who try at once, the database lets one through."""
+        """Uses a ticket up. Of several attempts at once, one succeeds."""
         tickets, now = schema.tickets, self._clock()
         async with self._store.write() as connection:
             spent = await connection.execute(

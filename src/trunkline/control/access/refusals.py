@@ -57,7 +57,7 @@ class Refusals:
             self._tasks.spawn(self._append(who, wire, "many", ""), "refusals")
 
     def _counted(self, user_id: str) -> int:
-        """Which one of the user's this is in the present minute."""
+        """How many the user has had in the present minute, with this one."""
         minute = self._clock() // 60_000
         if minute != self._minute:
             self._minute, self._counts = minute, Counter()

@@ -77,7 +77,7 @@ def _error(status: int, code: str, message: str) -> web.Response:
 async def handle_errors(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Runs a handler; whatever it raises becomes an response."""
+    """Runs a handler; whatever it raises becomes a response."""
     try:
         return await handler(request)
     except TrunklineError as error:
@@ -92,7 +92,7 @@ async def handle_errors(
         _log.exception("database failed", route=_route(request))
         return error_response(Unavailable("the database does not answer"))
     except ConnectionError:
-        raise  # the caller has gone; there is nobody to answer
+        raise  # the caller has gone; nobody is left to respond to
     except Exception:
         _log.exception("request crashed", route=_route(request))
         return error_response(TrunklineError("something went wrong here; the log says what"))

@@ -1,4 +1,4 @@
-"""A user's keys for model providers, encrypted at rest. No list and no answer ever shows one.
+"""A user's keys for model providers, encrypted at rest. No list and no response ever shows one.
 
 `reveal` opens them for the one purpose they have: the `init` message to that user's machines.
 """
@@ -64,7 +64,7 @@ class Credentials:
         self._clock = clock
         self._lent: dict[str, list[Revealed]] = {}
         self.on_change: Callable[[str], None] = lambda _user_id: None
-        """Told whose keys are others now."""
+        """Called with the id of the user whose keys changed."""
 
     def lend(self, user_id: str, keys: list[Revealed]) -> None:
         """Keys that are not stored here, for providers of which the user has none."""

@@ -106,7 +106,7 @@ async def revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) ->
         try:
             await auth.revoke(token_id)
         except NotFound:
-            continue  # revoked by someone else in the meantime, which is as good
+            continue  # revoked by someone else in the meantime
 
 
 async def tokens_of(store: Store, of_users: ColumnElement[bool]) -> list[str]:

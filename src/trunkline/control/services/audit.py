@@ -103,7 +103,7 @@ class Audit:
         ).first()
         last = self._open(head.sealed) if head is not None else None
         if last is None:
-            # Going on would seal over what was done to the log.
+            # A new sealed head would hide what was done to the log.
             raise Unavailable("the audit log was tampered with; verify it", code="AUDIT_BROKEN")
         entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
         entry["hash"] = _hash(entry)
@@ -135,7 +135,7 @@ class Audit:
                         broken = BrokenLink(last.seq + 1, reason)
                         return Verification(False, last.seq, broken, last.hash)
                     last = _Head(entry.seq, entry.hash)
-                # Read after the entries, with which it is committed: it is never behind them.
+                # Read after the entries: it is committed with them, so it is never behind them.
                 row = (await connection.execute(select(audit_head))).first()
                 head = self._open(row.sealed) if row is not None else None
                 if head is None or head.seq <= last.seq or not await _has(connection, last.seq + 1):

@@ -1,4 +1,4 @@
-"""What lets a machine say a thing twice: results kept for `resume`, reports that count once.
+"""What lets a machine repeat itself: results kept for `resume`, reports that count once.
 
 A result outlives the line on which it was asked for, and this process: see
 docs/protocols/semibot.md#resume. A report's name is kept in the transaction of its effect, so that
@@ -25,15 +25,15 @@ _ID_CHARS_MAX = 200
 _REPORT_ID_CHARS_MAX = 100
 
 Once = Callable[[AsyncConnection], Awaitable[None]]
-"""Called first in the transaction of an effect; raises Repeated when it was made before."""
+"""Called first in a report's transaction; raises Repeated when the report was recorded before."""
 
 
 class Repeated(Exception):
-    """This report was taken before."""
+    """A report of this name was recorded before."""
 
 
 async def always(_connection: AsyncConnection) -> None:
-    """For an effect that nobody names."""
+    """For a report without a name."""
 
 
 class Reports:
@@ -42,7 +42,7 @@ class Reports:
         self._clock = clock
 
     def once(self, session_id: str, report_id: str | None) -> Once:
-        """What makes the effect of this report happen once in its session."""
+        """What makes this report count once in its session."""
         if report_id is None:
             return always
         name = checked_text(report_id, "report_id", _REPORT_ID_CHARS_MAX)

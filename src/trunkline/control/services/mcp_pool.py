@@ -123,8 +123,8 @@ class _Connection:
             self._session_gone = True
 
     async def ask(self, question: Question[T]) -> T:
-        """Asks the server something; _Broken when it certainly did not hear it, and another
-        connection may be tried."""
+        """Asks the server something. Raises _Broken when the request certainly did not arrive, so
+        that another connection may be tried."""
         self.in_flight += 1
         try:
             await asyncio.shield(self._ready)
@@ -139,7 +139,7 @@ class _Connection:
             self.in_flight -= 1
 
     def _unreachable(self) -> Exception:
-        """Why there is no client: it never came about, or was closed in the meantime."""
+        """Why there is no client: it could not connect, or was closed in the meantime."""
         if isinstance(self._failure, TrunklineError):
             return self._failure
         if self._failure is None:
@@ -160,7 +160,7 @@ class _Connection:
         return McpFailure(f"{self.endpoint.name!r} failed: {_words(cause or error)}")
 
     async def close(self) -> None:
-        """Ends the connection politely, and firmly if the server does not let go."""
+        """Closes the connection; cancels its task when the server does not close in time."""
         self._closing.set()
         grace_s = limits.CLOSE_GRACE_S if self._ready.done() else 0
         done, _ = await asyncio.wait({self._task}, timeout=grace_s)
@@ -264,7 +264,7 @@ class McpPool:
         self._drop(idle)
 
     def _rest(self, connection: _Connection) -> None:
-        """After a call: a broken connection goes, an idle one is given its time."""
+        """After a call: drops a broken connection, starts the timer of an idle one."""
         key = connection.endpoint.server_id
         if self._open.get(key) is not connection or connection.in_flight:
             return

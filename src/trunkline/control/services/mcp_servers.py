@@ -85,7 +85,7 @@ class McpServers(Rows[McpServer]):
         self._on_remove: list[Callable[[str], None]] = []
 
     def on_remove(self, forget: Callable[[str], None]) -> None:
-        """Registers who has to let go of a server when its record is gone."""
+        """Registers a function that is called with the id of a removed server."""
         self._on_remove.append(forget)
 
     async def add(self, org_id: str, user_id: str | None, given: McpServerInput) -> McpServer:

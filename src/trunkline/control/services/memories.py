@@ -75,7 +75,7 @@ class Memories(Rows[Memory]):
     async def search(
         self, org_id: str, user_id: str | None, query: str, top_k: int | None = None
     ) -> list[MemoryHit]:
-        """The best matches, best first. More than the bound are asked for: the bound is given."""
+        """The best matches, best first. A larger `top_k` than the bound is cut to it."""
         checked_text(query, "query", limits.MEMORY_QUERY_CHARS_MAX, empty=True)
         count = limits.MEMORY_TOP_K_DEFAULT if top_k is None else top_k
         count = min(count, limits.MEMORY_TOP_K_MAX)

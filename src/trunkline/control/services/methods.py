@@ -99,7 +99,7 @@ _ACCEPTED = {"accepted": True}
 
 
 class Methods:
-    """`refused` counts notifications that were dropped, by method; `unknown` for foreign names."""
+    """`refused` counts dropped notifications by method, `unknown` for names that are no method."""
 
     def __init__(
         self,

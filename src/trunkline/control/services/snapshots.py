@@ -23,7 +23,7 @@ class Snapshots:
         self._clock = clock
 
     async def sync(self, session_id: str, data: dict[str, Any]) -> None:
-        """Keeps a state and lets go of the oldest one beyond the bound."""
+        """Stores a state and deletes the oldest beyond `KEPT`."""
         checked_object(data, "snapshot", limits.SNAPSHOT_BYTES_MAX)
         of_session = snapshots.c.session_id == session_id
         async with self._store.write() as connection:

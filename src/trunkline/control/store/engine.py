@@ -91,9 +91,9 @@ async def open_migrated(url: str, branch: str) -> AsyncEngine:
 
 
 async def close_engine(engine: AsyncEngine) -> None:
-    """Closes every connection: now, or when whoever still has it gives it back.
+    """Closes every connection: at once, or when its user returns it to the pool.
 
-    A pool that was disposed of would keep what it is given later, and nobody would close that.
+    A disposed pool would keep a connection that is returned later, and never close it.
     """
     event.listen(engine.sync_engine, "checkin", _close)
     await engine.dispose()
