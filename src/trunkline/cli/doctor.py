@@ -80,8 +80,14 @@ def doctor(
         raise typer.Exit(1)
 
 
-def run_all(settings: Settings, env: Mapping[str, str]) -> list[Check]:
-    """Every check, in the order in which a person would fix things."""
+def run_all(
+    settings: Settings, env: Mapping[str, str], python: str = sys.executable
+) -> list[Check]:
+    """Every check, in the order in which a person would fix things.
+
+    Programs are looked for beside `python`, then on the path.
+    """
+    path = os.pathsep.join((str(Path(python).parent), env.get("PATH", "")))
     checks: tuple[Callable[[], Check], ...] = (
         _python,
         lambda: _data(settings),
@@ -93,9 +99,9 @@ def run_all(settings: Settings, env: Mapping[str, str]) -> list[Check]:
         _agents,
         _local_model,
         lambda: _keys(env),
-        lambda: _node(env),
-        lambda: _program(env, "OpenClaw", "openclaw", "npm install -g openclaw (650 MB)"),
-        lambda: _program(env, "Claude Code", "claude", "npm install -g @anthropic-ai/claude-code"),
+        lambda: _node(path),
+        lambda: _program(path, "OpenClaw", "openclaw", "npm install -g openclaw (650 MB)"),
+        lambda: _program(path, "Claude Code", "claude", "npm install -g @anthropic-ai/claude-code"),
     )
     return [check() for check in checks]
 
@@ -234,9 +240,9 @@ def _keys(env: Mapping[str, str]) -> Check:
     )
 
 
-def _node(env: Mapping[str, str]) -> Check:
+def _node(search_path: str) -> Check:
     fix = "install Node 24.16+ or 26.1+ (OpenClaw needs it)"
-    path = _find(env, "node")
+    path = shutil.which("node", path=search_path)
     if path is None:
         return Check("Node", "missing", "not found", fix)
     found = re.match(r"v(\d+)\.(\d+)", _version(path))
@@ -247,17 +253,11 @@ def _node(env: Mapping[str, str]) -> Check:
     )
 
 
-def _program(env: Mapping[str, str], name: str, command: str, fix: str) -> Check:
-    path = _find(env, command)
+def _program(search_path: str, name: str, command: str, fix: str) -> Check:
+    path = shutil.which(command, path=search_path)
     if path is None:
         return Check(name, "missing", "not found", fix)
     return Check(name, "ok", f"{_version(path)} at {path}")
-
-
-def _find(env: Mapping[str, str], command: str) -> str | None:
-    """On the path, or beside the Python that runs this."""
-    beside = str(Path(sys.executable).parent)
-    return shutil.which(command, path=os.pathsep.join((beside, env.get("PATH", ""))))
 
 
 def _version(path: str) -> str:
