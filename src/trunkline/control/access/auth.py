@@ -121,8 +121,7 @@ class Auth:
         clears = -1
         while clears != self._cache_clears:  # else it may have been revoked while it was read
             clears = self._cache_clears
-            async with self._store.read() as connection:
-                row = (await connection.execute(query)).first()
+            row = await self._store.first(query)
         if row is None:
             raise Unauthorized("the token is not known")
         token_id, expires_at, user_id, org_id, role = row
@@ -159,16 +158,11 @@ class Auth:
             "created_at": self._clock(),
             "expires_at": None if life_s is None else self._clock() + int(life_s * 1000),
         }
-        async with self._store.write() as connection:
-            await connection.execute(insert(schema.tokens).values(row))
+        await self._store.run(insert(schema.tokens).values(row))
         return secret, token_id
 
     async def revoke(self, token_id: str) -> None:
-        async with self._store.write() as connection:
-            gone = await connection.execute(
-                delete(schema.tokens).where(schema.tokens.c.id == token_id)
-            )
-        if not gone.rowcount:
+        if not await self._store.run(delete(schema.tokens).where(schema.tokens.c.id == token_id)):
             raise NotFound("token", token_id)
         self.forget([token_id])
 
@@ -179,23 +173,17 @@ class Auth:
     async def redeem_login(self, secret: str) -> str:
         """Turns the one-time secret of a login link into a cookie's value."""
         tokens = schema.tokens
+        fitting = and_(
+            tokens.c.hash == digest(secret),
+            tokens.c.kind == "login",
+            tokens.c.expires_at > self._clock(),
+        )
         async with self._store.write() as connection:
-            row = (
-                await connection.execute(
-                    delete(tokens)
-                    .where(
-                        and_(
-                            tokens.c.hash == digest(secret),
-                            tokens.c.kind == "login",
-                            tokens.c.expires_at > self._clock(),
-                        )
-                    )
-                    .returning(tokens.c.user_id)
-                )
-            ).first()
-        if row is None:
+            used = delete(tokens).where(fitting).returning(tokens.c.user_id)
+            user_id = (await connection.execute(used)).scalar()
+        if user_id is None:
             raise Unauthorized("this login link was used already or has expired")
-        cookie, _ = await self.issue(row[0], "cookie", life_s=limits.COOKIE_LIFE_S)
+        cookie, _ = await self.issue(user_id, "cookie", life_s=limits.COOKIE_LIFE_S)
         return cookie
 
     def issue_vm_token(self, user_id: str, org_id: str, vm_id: str) -> str:
@@ -252,26 +240,18 @@ class Auth:
             "machine_id": machine_id,
             "expires_at": expires_at,
         }
-        async with self._store.write() as connection:
-            await connection.execute(insert(schema.tickets).values(row))
+        await self._store.run(insert(schema.tickets).values(row))
         return ticket, expires_at
 
     async def redeem_ticket(self, ticket: str, user_id: str, machine_id: str) -> None:
         """Uses a ticket up. Of several attempts at once, one succeeds."""
         tickets, now = schema.tickets, self._clock()
-        async with self._store.write() as connection:
-            spent = await connection.execute(
-                update(tickets)
-                .where(
-                    and_(
-                        tickets.c.hash == digest(ticket),
-                        tickets.c.user_id == user_id,
-                        tickets.c.machine_id == machine_id,
-                        tickets.c.used_at.is_(None),
-                        tickets.c.expires_at > now,
-                    )
-                )
-                .values(used_at=now)
-            )
-        if spent.rowcount != 1:
+        fitting = and_(
+            tickets.c.hash == digest(ticket),
+            tickets.c.user_id == user_id,
+            tickets.c.machine_id == machine_id,
+            tickets.c.used_at.is_(None),
+            tickets.c.expires_at > now,
+        )
+        if await self._store.run(update(tickets).where(fitting).values(used_at=now)) != 1:
             raise Unauthorized("the ticket was used already, has expired, or is another user's")

@@ -81,6 +81,5 @@ class Refusals:
     async def _exists(self, kind: str, name: str) -> bool:
         table, columns = _TABLES[kind]
         wanted = or_(*(table.c[column] == name for column in columns))
-        async with self._store.read() as connection:
-            found = await connection.scalar(select(table.c[columns[0]]).where(wanted).limit(1))
+        found = await self._store.scalar(select(table.c[columns[0]]).where(wanted).limit(1))
         return found is not None or (kind == "machine" and await self._exists("device", name))

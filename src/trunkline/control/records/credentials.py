@@ -110,9 +110,7 @@ class Credentials:
         return await read_page(self._store, query, _credentials.c.id, paging, Credential)
 
     async def remove(self, user_id: str, provider: str) -> None:
-        async with self._store.write() as connection:
-            gone = await connection.execute(delete(_credentials).where(_is(user_id, provider)))
-        if not gone.rowcount:
+        if not await self._store.run(delete(_credentials).where(_is(user_id, provider))):
             raise NotFound("credential", provider)
         self.on_change(user_id)
 
@@ -123,10 +121,8 @@ class Credentials:
             .where(_credentials.c.user_id == user_id)
             .order_by(_credentials.c.provider)
         )
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
         revealed = []
-        for provider, sealed, base_url in rows:
+        for provider, sealed, base_url in await self._store.all(query):
             try:
                 api_key = self._keys.unseal(sealed, _context(user_id, provider))
             except InvalidTag:

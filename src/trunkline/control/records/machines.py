@@ -66,9 +66,8 @@ class MachineRecords(Rows[MachineRecord]):
             .order_by(sessions.c.id)
         )
         found: dict[str, list[str]] = {}
-        async with self._store.read() as connection:
-            for machine_id, session_id in await connection.execute(query):
-                found.setdefault(machine_id, []).append(session_id)
+        for machine_id, session_id in await self._store.all(query):
+            found.setdefault(machine_id, []).append(session_id)
         return found
 
     async def ids_of(self, *, user_id: str | None = None, org_id: str | None = None) -> list[str]:
@@ -79,5 +78,4 @@ class MachineRecords(Rows[MachineRecord]):
             .join(_users, _users.c.id == _machines.c.user_id)
             .where(and_(owner, _machines.c.state != "terminated"))
         )
-        async with self._store.read() as connection:
-            return list((await connection.execute(query)).scalars())
+        return list(await self._store.scalars(query))

@@ -77,9 +77,8 @@ class Orgs(Rows[Org]):
 
     async def _is_first_users(self, org_id: str) -> bool:
         users = schema.users
-        async with self._store.read() as connection:
-            ids = await connection.scalars(select(users.c.id).where(users.c.org_id == org_id))
-            return any(self._auth.is_first_user(user_id) for user_id in ids)
+        ids = await self._store.scalars(select(users.c.id).where(users.c.org_id == org_id))
+        return any(self._auth.is_first_user(user_id) for user_id in ids)
 
     async def remove(self, who: Principal, org_id: str) -> None:
         """Removes the org, its people and all their records, and cuts what they had connected."""

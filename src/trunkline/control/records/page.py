@@ -120,19 +120,16 @@ class Rows(Generic[S]):
         return insert(self._table).values({**msgspec.to_builtins(record), **hidden})
 
     async def _add(self, record: S, **hidden: Any) -> S:
-        async with self._store.write() as connection:
-            await connection.execute(self._insert(record, **hidden))
+        await self._store.run(self._insert(record, **hidden))
         return record
 
     async def _change(self, row_id: str, values: dict[str, Any]) -> None:
         if values:
-            change = update(self._table).where(self._table.c.id == row_id).values(values)
-            async with self._store.write() as connection:
-                await connection.execute(change)
+            row = self._table.c.id == row_id
+            await self._store.run(update(self._table).where(row).values(values))
 
     async def _remove(self, row_id: str) -> None:
-        async with self._store.write() as connection:
-            await connection.execute(delete(self._table).where(self._table.c.id == row_id))
+        await self._store.run(delete(self._table).where(self._table.c.id == row_id))
 
     async def _remove_owned(self, who: Principal, row_id: str) -> None:
         """Members remove their own; what the org shares, an administrator removes."""
@@ -154,8 +151,7 @@ def changes(patch: msgspec.Struct) -> dict[str, Any]:
 
 
 async def read_one(store: Store, query: Select[Any], kind: type[S]) -> S | None:
-    async with store.read() as connection:
-        row = (await connection.execute(query)).first()
+    row = await store.first(query)
     return None if row is None else msgspec.convert(row, kind, from_attributes=True)
 
 

@@ -151,8 +151,7 @@ class Audit:
                 raise InvalidRequest("cursor is not one that a list returned")
             query = query.where(audit.c.seq < int(cursor))
         query = query.order_by(audit.c.seq.desc()).limit(paging.limit + 1)
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self._store.all(query)
         items = [_entry(row) for row in rows[: paging.limit]]
         return Page(items, str(items[-1].seq) if len(rows) > paging.limit else None)
 

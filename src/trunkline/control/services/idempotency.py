@@ -59,9 +59,7 @@ class Reports:
     async def purge(self) -> int:
         """Forgets names that no machine will use again; returns how many."""
         oldest = self._clock() - int(limits.REPORT_IDS_KEPT_S * 1000)
-        async with self._store.write() as connection:
-            gone = await connection.execute(delete(reports).where(reports.c.created_at <= oldest))
-        return gone.rowcount
+        return await self._store.run(delete(reports).where(reports.c.created_at <= oldest))
 
 
 class Results:
@@ -115,11 +113,7 @@ class Results:
 
     async def purge(self) -> int:
         """Forgets what nobody asked for in time; returns how many."""
-        async with self._store.write() as connection:
-            gone = await connection.execute(
-                delete(results).where(results.c.finished_at <= self._oldest())
-            )
-        return gone.rowcount
+        return await self._store.run(delete(results).where(results.c.finished_at <= self._oldest()))
 
     def _oldest(self) -> int:
         return self._clock() - int(limits.RESUME_WINDOW_S * 1000)

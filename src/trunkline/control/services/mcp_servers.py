@@ -127,8 +127,7 @@ class McpServers(Rows[McpServer]):
             .order_by(mcp_servers.c.name, mcp_servers.c.user_id.is_(None))
             .limit(2 * limits.MCP_SERVERS_MAX)
         )
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self._store.all(query)
         wanted = None if names is None else set(names)
         index: dict[str, dict[str, Any]] = {}
         for row in rows:  # a user's own comes before the org's of the same name
@@ -145,8 +144,7 @@ class McpServers(Rows[McpServer]):
             .order_by(mcp_servers.c.user_id.is_(None))
             .limit(1)
         )
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).first()
+        row = await self._store.first(query)
         if row is None:
             raise NotFound("mcp server", name)
         if row.type != "remote":

@@ -108,22 +108,16 @@ class Skills(Rows[Skill]):
     ) -> dict[str, Any]:
         """The result of `get_skill_package`: every file of one version."""
         skill = await self._version(org_id, skill_id, version or LATEST)
-        async with self._store.read() as connection:
-            size = select(func.sum(func.length(skill_files.c.content))).where(
-                skill_files.c.skill == skill.id
+        of_skill = skill_files.c.skill == skill.id
+        size = select(func.sum(func.length(skill_files.c.content))).where(of_skill)
+        total = await self._store.scalar(size) or 0
+        if total > WIRE_BYTES_MAX:
+            raise TooLarge(
+                f"skill {skill_id!r} has {total} bytes; a machine can be sent {WIRE_BYTES_MAX}",
+                code="SKILL_TOO_LARGE",
             )
-            total = (await connection.execute(size)).scalar() or 0
-            if total > WIRE_BYTES_MAX:
-                raise TooLarge(
-                    f"skill {skill_id!r} has {total} bytes; a machine can be sent {WIRE_BYTES_MAX}",
-                    code="SKILL_TOO_LARGE",
-                )
-            query = (
-                select(skill_files.c.path, skill_files.c.content)
-                .where(skill_files.c.skill == skill.id)
-                .order_by(skill_files.c.path)
-            )
-            rows = (await connection.execute(query)).all()
+        query = select(skill_files.c.path, skill_files.c.content).where(of_skill)
+        rows = await self._store.all(query.order_by(skill_files.c.path))
         files = await asyncio.to_thread(lambda: [wire_file(row.path, row.content) for row in rows])
         return {
             "package": {
@@ -149,8 +143,7 @@ class Skills(Rows[Skill]):
             wanted = list(names)[: limits.SKILL_INDEX_MAX]
             query = query.where(or_(ranked.c.skill_id.in_(wanted), ranked.c.name.in_(wanted)))
         query = query.order_by(ranked.c.skill_id).limit(limits.SKILL_INDEX_MAX)
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self._store.all(query)
         return [msgspec.convert(row, Skill, from_attributes=True).index_entry() for row in rows]
 
     async def get(self, who: Principal, row_id: str, version: str | None = None) -> Skill:
@@ -162,8 +155,7 @@ class Skills(Rows[Skill]):
     async def files_of(self, skill: Skill) -> list[str]:
         """The paths of its files."""
         query = select(skill_files.c.path).where(skill_files.c.skill == skill.id)
-        async with self._store.read() as connection:
-            return sorted(await connection.scalars(query))
+        return sorted(await self._store.scalars(query))
 
     async def remove(self, who: Principal, name: str) -> None:
         """Removes one version, by record id, or every version, by skill id."""
@@ -172,8 +164,7 @@ class Skills(Rows[Skill]):
         which = skills.c.id == skill.id
         if name != skill.id:
             which = and_(skills.c.org_id == skill.org_id, skills.c.skill_id == skill.skill_id)
-        async with self._store.write() as connection:
-            await connection.execute(delete(skills).where(which))
+        await self._store.run(delete(skills).where(which))
 
     async def _version(self, org_id: str, skill_id: str, version: str) -> Skill:
         checked_text(skill_id, "skill_id", limits.NAME_CHARS_MAX)

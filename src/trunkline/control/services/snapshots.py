@@ -50,6 +50,5 @@ class Snapshots:
             .order_by(snapshots.c.created_at.desc())
             .limit(1)
         )
-        async with self._store.read() as connection:
-            data: dict[str, Any] | None = (await connection.execute(query)).scalar()
+        data: dict[str, Any] | None = await self._store.scalar(query)
         return data

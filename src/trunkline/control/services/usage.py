@@ -112,8 +112,7 @@ class Usage:
             query = query.where(usage.c.created_at >= since)
         if until is not None:
             query = query.where(usage.c.created_at < until)
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self._store.all(query)
         return [
             UsageSum(_shown(group_by, group), calls, int(tokens_in), int(tokens_out), latency_ms)
             for group, calls, tokens_in, tokens_out, latency_ms in rows

@@ -4,14 +4,14 @@ Everything that reads or writes records goes through `Store.read` and `Store.wri
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
 import msgspec
-from sqlalchemy import event, text
+from sqlalchemy import Delete, Executable, Insert, Row, Select, Update, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -20,6 +20,8 @@ from trunkline.control.errors import Unavailable
 from trunkline.control.store.migrate import upgrade
 
 _REPORT_S = 2.0
+
+AnyRow = Row[*tuple[Any, ...]]
 
 
 def sqlite_url(path: Path) -> str:
@@ -135,6 +137,29 @@ class Store:
     async def read(self) -> AsyncIterator[AsyncConnection]:
         async with self.engine.connect() as connection:
             yield connection
+
+    async def all(self, query: Executable) -> Sequence[AnyRow]:
+        async with self.read() as connection:
+            return (await connection.execute(query)).all()
+
+    async def first(self, query: Executable) -> AnyRow | None:
+        async with self.read() as connection:
+            return (await connection.execute(query)).first()
+
+    async def scalars(self, query: Select[Any]) -> Sequence[Any]:
+        """The first column of every row."""
+        async with self.read() as connection:
+            return (await connection.scalars(query)).all()
+
+    async def scalar(self, query: Select[Any]) -> Any:
+        """The first column of the first row; None without one."""
+        async with self.read() as connection:
+            return await connection.scalar(query)
+
+    async def run(self, statement: Insert | Update | Delete) -> int:
+        """One change in a transaction of its own; how many rows it changed."""
+        async with self.write() as connection:
+            return (await connection.execute(statement)).rowcount
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
