@@ -28,7 +28,7 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\Z")
 
 
 class Requires(msgspec.Struct, frozen=True):
-    """What a machine must have before the skill is offered there (document 004 §8)."""
+    """What a machine must have before the skill is offered there."""
 
     binaries: list[str] = []
     env_vars: list[str] = []

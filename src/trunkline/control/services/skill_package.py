@@ -33,7 +33,7 @@ _REFERENCE_FOLDERS = ("references/", "reference/")
 
 
 class FileInventory(msgspec.Struct, frozen=True):
-    """What `start_session` says about a skill's files (document 000 §5.2)."""
+    """What `start_session` says about a skill's files."""
 
     has_skill_md: bool
     has_scripts: bool
