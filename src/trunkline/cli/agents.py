@@ -11,7 +11,7 @@ import typer
 from trunkline.cli.machines import id_of_machine
 from trunkline.cli.output import CommandFailed, Json
 from trunkline.cli.records import Records
-from trunkline.cli.remote import given, group, taken
+from trunkline.cli.remote import collect, given, group
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -97,7 +97,7 @@ async def _group(client: "Client", person: Members = None) -> Json:
 
 async def _ids(client: "Client", persons: list[str]) -> list[str]:
     """Names become ids; what is no name is taken for an id."""
-    known = {one["name"]: one["id"] for one in await taken(client.each("persons"), 0)}
+    known = {one["name"]: one["id"] for one in await collect(client.each("persons"), 0)}
     return [known.get(one, one) for one in persons]
 
 

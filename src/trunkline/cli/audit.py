@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli.output import CommandFailed, Record, Rows
-from trunkline.cli.remote import Limit, group, remote, taken
+from trunkline.cli.remote import Limit, collect, group, remote
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -16,7 +16,7 @@ app = group("audit", "The audit log.")
 @remote(app, "list", example="trunkline audit list --limit 20")
 async def list_entries(client: "Client", limit: Limit = 50) -> Rows:
     """Print the audit log, newest first."""
-    found = await taken(client.each("audit"), limit)
+    found = await collect(client.each("audit"), limit)
     entries = [{**entry, "happened_at": entry.get("at")} for entry in found]
     return Rows(entries, ("seq", "happened_at", "user_id", "session_id", "event", "details"))
 

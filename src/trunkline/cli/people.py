@@ -7,7 +7,7 @@ import typer
 
 from trunkline.cli.output import CommandFailed, Done, Json, Record, Rows
 from trunkline.cli.records import Records
-from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.cli.remote import Limit, collect, given, group, remote
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -122,7 +122,7 @@ async def create_token(
 @remote(tokens, "list", example="trunkline token list --user ID")
 async def list_tokens(client: "Client", user: User = None, limit: Limit = 50) -> Rows:
     """List a user's tokens, without their secrets."""
-    found = await taken(client.each("users", await user_of(client, user), "tokens"), limit)
+    found = await collect(client.each("users", await user_of(client, user), "tokens"), limit)
     return Rows(found, ("id", "kind", "label", "created_at", "expires_at"))
 
 

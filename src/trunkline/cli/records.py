@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from trunkline.cli.output import Done, Json, Record, Rows
-from trunkline.cli.remote import Command, Limit, given, remote, taken
+from trunkline.cli.remote import Command, Limit, collect, given, remote
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -41,7 +41,7 @@ class Records(NamedTuple):
 
     def can_list(self) -> None:
         async def command(client: "Client", limit: Limit = 50) -> Rows:
-            found = await taken(client.each(self._path), limit)
+            found = await collect(client.each(self._path), limit)
             return Rows([self.view(one) for one in found], self.columns)
 
         self._add("list", command, f"List {self.title or self.noun}s.", self.list_example)

@@ -72,10 +72,10 @@ def call(
     data: str | None,
     work: "Callable[[Client], Awaitable[T]]",
 ) -> T:
-    """Runs a coroutine with a client of the place that is meant; failures become one line."""
+    """Runs a coroutine with a client of that server; failures become one line."""
     from trunkline.client import Client
 
-    where = find(url, token, data, os.environ)
+    where = find_server(url, token, data, os.environ)
 
     async def run() -> T:
         async with Client(where.url, where.token) as client:
@@ -85,22 +85,24 @@ def call(
         return asyncio.run(run())
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A server and who we are to it."""
+class ServerAccess(msgspec.Struct, frozen=True):
+    """A server's address and the token to use there."""
 
     url: str
     token: str | None
 
     def __repr__(self) -> str:
-        return f"Place(url={self.url!r})"
+        return f"ServerAccess(url={self.url!r})"
 
 
 class _ServerFile(msgspec.Struct):
     url: str
 
 
-def find(url: str | None, token: str | None, data: str | None, env: Mapping[str, str]) -> Place:
-    """The place that the flags, the environment and the data folder name."""
+def find_server(
+    url: str | None, token: str | None, data: str | None, env: Mapping[str, str]
+) -> ServerAccess:
+    """The server that the flags, the environment and the data folder name."""
     folder = data_folder(data, env)
     running = _running(folder)
     usual = f"http://127.0.0.1:{env.get('TRUNKLINE_PORT') or _DEFAULT_PORT}"
@@ -111,7 +113,7 @@ def find(url: str | None, token: str | None, data: str | None, env: Mapping[str,
     # The folder's token is for the folder's server alone: no other address gets to see it.
     if secret is None and chosen == running:
         secret = _read(folder / "admin-token")
-    return Place(chosen, secret)
+    return ServerAccess(chosen, secret)
 
 
 def data_folder(data: str | None, env: Mapping[str, str]) -> Path:
@@ -158,7 +160,7 @@ def failures() -> Iterator[None]:
         raise CommandFailed(one_line(str(error))) from error
 
 
-async def taken(items: AsyncIterator[Json], limit: int) -> list[Json]:
+async def collect(items: AsyncIterator[Json], limit: int) -> list[Json]:
     """The first of them; 0 means all."""
     found: list[Json] = []
     async for item in items:

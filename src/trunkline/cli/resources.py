@@ -10,7 +10,7 @@ import typer
 
 from trunkline import limits
 from trunkline.cli.output import CommandFailed, Done, Record, Rows
-from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.cli.remote import Limit, collect, given, group, remote
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -23,7 +23,7 @@ memories = group("memory", "Long-term memories.")
 @remote(skills, "list", example="trunkline skill list")
 async def list_skills(client: "Client", limit: Limit = 50) -> Rows:
     """List skills, each version a line."""
-    found = await taken(client.each("skills"), limit)
+    found = await collect(client.each("skills"), limit)
     return Rows(found, ("id", "skill_id", "version", "source", "description"))
 
 
@@ -56,7 +56,7 @@ async def delete_skill(client: "Client", skill_id: str) -> Done:
 @remote(skills, "submitted", example="trunkline skill submitted")
 async def submitted(client: "Client", limit: Limit = 50) -> Rows:
     """List the skills that agents have submitted."""
-    found = await taken(client.each("evolutions"), limit)
+    found = await collect(client.each("evolutions"), limit)
     return Rows(found, ("id", "name", "quality_score", "state", "description"))
 
 
@@ -104,7 +104,7 @@ def _zipped(folder: Path) -> bytes:
 @remote(mcp, "list", example="trunkline mcp list")
 async def list_servers(client: "Client", limit: Limit = 50) -> Rows:
     """List MCP servers."""
-    found = await taken(client.each("mcp-servers"), limit)
+    found = await collect(client.each("mcp-servers"), limit)
     return Rows(found, ("id", "name", "type", "url", "command", "timeout_s"))
 
 
@@ -164,7 +164,7 @@ def _header(text: str) -> tuple[str, str]:
 @remote(memories, "list", example="trunkline memory list")
 async def list_memories(client: "Client", limit: Limit = 50) -> Rows:
     """List memories, newest first."""
-    found = await taken(client.each("memories"), limit)
+    found = await collect(client.each("memories"), limit)
     return Rows(found, ("id", "content", "created_at"))
 
 

@@ -27,9 +27,9 @@ _JUNK = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", ".git"})
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:]")
 # bz2 and LZMA decompress a whole block at once, whatever size is asked for.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_REFERENCE_FOLDERS = ("references/", "reference/")
 
 Read = Callable[[int], bytes]
-_REFERENCE_FOLDERS = ("references/", "reference/")
 
 
 class FileInventory(msgspec.Struct, frozen=True):
