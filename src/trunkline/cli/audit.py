@@ -24,11 +24,11 @@ async def list_entries(client: "Client", limit: Limit = 50) -> Rows:
 @remote(app, "verify", example="trunkline audit verify")
 async def verify(client: "Client") -> Record:
     """Check the whole chain; fails and names the first broken link."""
-    answer = await client.get("audit", "verify")
-    if not answer["ok"]:
-        broken = answer.get("first_broken") or {}
+    found = await client.get("audit", "verify")
+    if not found["ok"]:
+        broken = found.get("first_broken") or {}
         raise CommandFailed(f"broken at entry {broken.get('seq')}: {broken.get('reason')}")
-    return Record(answer)
+    return Record(found)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -42,5 +42,5 @@ async def usage(
     until: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
 ) -> Rows:
     """Sum up what models were used."""
-    answer = await client.get("usage", group_by=by, since=since, until=until)
-    return Rows(answer["items"], ("key", "calls", "tokens_in", "tokens_out", "latency_ms_avg"))
+    found = await client.get("usage", group_by=by, since=since, until=until)
+    return Rows(found["items"], ("key", "calls", "tokens_in", "tokens_out", "latency_ms_avg"))

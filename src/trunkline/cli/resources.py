@@ -185,8 +185,8 @@ async def search_memory(
     top_k: Annotated[int, typer.Option(min=1, max=20, help="How many.")] = 5,
 ) -> Rows:
     """Search by meaning and by words."""
-    answer = await client.get("memories", "search", q=query, top_k=top_k)
-    return Rows(answer["results"], ("score", "content"))
+    found = await client.get("memories", "search", q=query, top_k=top_k)
+    return Rows(found["results"], ("score", "content"))
 
 
 @remote(memories, "delete", example="trunkline memory delete ID")
