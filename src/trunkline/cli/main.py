@@ -14,20 +14,14 @@ from trunkline.cli import (
     audit,
     chat,
     doctor,
-    groups,
     machines,
-    mcp,
-    memory,
     node,
-    orgs,
+    people,
+    resources,
     serve,
     sessions,
-    skills,
-    tokens,
-    usage,
-    users,
 )
-from trunkline.cli.errors import CommandFailed
+from trunkline.cli.output import CommandFailed
 
 app = typer.Typer(
     name="trunkline",
@@ -64,11 +58,22 @@ def _root(
 serve.add_to(app)
 node.add_to(app)
 chat.add_to(app)
-for _group in (agents, audit, machines, mcp, memory, orgs, sessions, skills, tokens, users):
-    app.add_typer(_group.app)
-app.add_typer(groups.persons)
-app.add_typer(groups.groups)
-usage.add_to(app)
+for _group in (
+    agents.agents,
+    audit.app,
+    machines.app,
+    resources.mcp,
+    resources.memories,
+    people.orgs,
+    sessions.app,
+    resources.skills,
+    people.tokens,
+    people.users,
+    agents.persons,
+    agents.groups,
+):
+    app.add_typer(_group)
+audit.add_to(app)
 doctor.add_to(app)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from trunkline.cli.errors import CommandFailed
+from trunkline.cli.output import CommandFailed
 
 Wire = Annotated[
     str | None,

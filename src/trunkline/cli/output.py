@@ -17,6 +17,10 @@ from trunkline.log_form import one_line
 Json = dict[str, Any]
 
 
+class CommandFailed(Exception):
+    """Ends a command with exit code 1; its text is the one line on stderr that says what to do."""
+
+
 class Rows(msgspec.Struct):
     """A list of records and the columns that a person wants to see of them."""
 

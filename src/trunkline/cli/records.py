@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from trunkline.cli.output import Done, Json, Record, Rows
-from trunkline.cli.remote import Command, Limit, given, remote, taken
+from trunkline.cli.remote import Command, Limit, collect, given, remote
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -35,13 +35,16 @@ class Records(NamedTuple):
     columns: tuple[str, ...]
     view: Callable[[Json], Json] = _as_it_is
     """How one of them is shown."""
+    title: str = ""
+    """What help calls one of them, where that is not the noun."""
+    list_example: str = ""
 
     def can_list(self) -> None:
         async def command(client: "Client", limit: Limit = 50) -> Rows:
-            found = await taken(client.each(self._path), limit)
+            found = await collect(client.each(self._path), limit)
             return Rows([self.view(one) for one in found], self.columns)
 
-        self._add("list", command, f"List {self._path}.")
+        self._add("list", command, f"List {self.title or self.noun}s.", self.list_example)
 
     def can_create(self, body: Body, example: str, text: str = "Make {}.") -> None:
         async def command(client: "Client", name: str, **options: Any) -> Record:
@@ -87,7 +90,9 @@ class Records(NamedTuple):
             for one in signature.parameters.values()
         ]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        command.__doc__ = text.format(f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}")
+        title = self.title or self.noun
+        article = "an" if title[0] in "aeio" else "a"  # a user
+        command.__doc__ = text.format(f"{article} {title}")
         words = f"trunkline {self.noun} {name} {example}"
         remote(self.app, name, example=words.rstrip())(command)
 

@@ -1,21 +1,23 @@
 """Commands that talk to a server: what they share, so that each is only its own request.
 
 `@remote(app, "list", example="…")` gives a command the flags --url, --token, --data and --json,
-a connected client as its first argument, and prints what it returns.
+a connected client as its first argument, and prints what it returns. Of the places that say which
+server and which token, a flag wins over the environment, the environment over the data folder,
+where a running server leaves its address (`server.json`) and the admin token (`admin-token`).
 """
 
 import asyncio
 import inspect
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import msgspec
 import typer
 
-from trunkline.cli import place
-from trunkline.cli.errors import CommandFailed
-from trunkline.cli.output import Json, Shown, show
+from trunkline.cli.output import CommandFailed, Json, Shown, show
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ Data = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="How many at most; 0 for all.")]
+
+_DEFAULT_PORT = "8080"
 
 T = TypeVar("T")
 Command = Callable[..., Awaitable[Shown]]
@@ -68,10 +72,10 @@ def call(
     data: str | None,
     work: "Callable[[Client], Awaitable[T]]",
 ) -> T:
-    """Runs a coroutine with a client of the place that is meant; failures become one line."""
+    """Runs a coroutine with a client of that server; failures become one line."""
     from trunkline.client import Client
 
-    where = place.find(url, token, data, os.environ)
+    where = find_server(url, token, data, os.environ)
 
     async def run() -> T:
         async with Client(where.url, where.token) as client:
@@ -79,6 +83,63 @@ def call(
 
     with failures():
         return asyncio.run(run())
+
+
+class ServerAccess(msgspec.Struct, frozen=True):
+    """A server's address and the token to use there."""
+
+    url: str
+    token: str | None
+
+    def __repr__(self) -> str:
+        return f"ServerAccess(url={self.url!r})"
+
+
+class _ServerFile(msgspec.Struct):
+    url: str
+
+
+def find_server(
+    url: str | None, token: str | None, data: str | None, env: Mapping[str, str]
+) -> ServerAccess:
+    """The server that the flags, the environment and the data folder name."""
+    folder = data_folder(data, env)
+    running = _running(folder)
+    usual = f"http://127.0.0.1:{env.get('TRUNKLINE_PORT') or _DEFAULT_PORT}"
+    chosen = (url or env.get("TRUNKLINE_URL") or running or usual).rstrip("/")
+    if not chosen.startswith(("http://", "https://")):
+        raise CommandFailed(f"{chosen!r} is no http address")
+    secret = token or env.get("TRUNKLINE_TOKEN") or env.get("TRUNKLINE_ADMIN_TOKEN")
+    # The folder's token is for the folder's server alone: no other address gets to see it.
+    if secret is None and chosen == running:
+        secret = _read(folder / "admin-token")
+    return ServerAccess(chosen, secret)
+
+
+def data_folder(data: str | None, env: Mapping[str, str]) -> Path:
+    """Where the server of this user keeps its files, by the rule of the settings."""
+    from trunkline.control.settings import Settings
+
+    return Settings(data=data or env.get("TRUNKLINE_DATA", "")).data_dir
+
+
+def _running(folder: Path) -> str | None:
+    text = _read(folder / "server.json")
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=_ServerFile).url.rstrip("/")
+    except msgspec.DecodeError as error:
+        raise CommandFailed(f"{folder / 'server.json'} is damaged: {error}") from error
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip() or None
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandFailed(f"cannot read {path}: {error}") from error
 
 
 @contextmanager
@@ -99,7 +160,7 @@ def failures() -> Iterator[None]:
         raise CommandFailed(one_line(str(error))) from error
 
 
-async def taken(items: AsyncIterator[Json], limit: int) -> list[Json]:
+async def collect(items: AsyncIterator[Json], limit: int) -> list[Json]:
     """The first of them; 0 means all."""
     found: list[Json] = []
     async for item in items:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trunkline.cli.errors import CommandFailed
+from trunkline.cli.output import CommandFailed
 
 if TYPE_CHECKING:
     from trunkline.control.server import ServerInfo

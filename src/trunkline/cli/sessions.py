@@ -7,7 +7,7 @@ import typer
 
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import Done, Record, Rows
-from trunkline.cli.remote import Limit, given, group, remote, taken
+from trunkline.cli.remote import Limit, collect, given, group, remote
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -22,7 +22,7 @@ async def list_sessions(
     limit: Limit = 50,
 ) -> Rows:
     """List sessions, newest first."""
-    found = await taken(client.each("sessions", status=status), limit)
+    found = await collect(client.each("sessions", status=status), limit)
     return Rows(found, ("id", "title", "status", "runtime_type", "machine_id", "updated_at"))
 
 
@@ -100,7 +100,7 @@ async def approvals(
     limit: Limit = 50,
 ) -> Rows:
     """List the questions that wait for a person, over all sessions."""
-    found = await taken(client.each("approvals", session_id=session), limit)
+    found = await collect(client.each("approvals", session_id=session), limit)
     return Rows(found, ("id", "session_id", "request", "created_at"))
 
 

@@ -1,19 +1,19 @@
 """A session's events as a person reads them in a terminal. Text in, text out, no I/O.
 
-Persons of a group are shown under their names, each answer whole. Whatever a model or a tool wrote
-is shown with its control characters escaped.
+Persons of a group answer side by side: shown piece by piece, their words would run into each other,
+so each answer is shown whole, under its person's name. Whatever a model or a tool wrote is shown
+with its control characters escaped.
 """
 
 import json
 from typing import Any
 
-from trunkline.cli.persons import Persons, speaker
 from trunkline.client import Event
 from trunkline.log_form import one_line
 
 _SHORT_CHARS = 300
 _STEPS = frozenset(
-    # What a person said before them stands above them.
+    # What a person said before one of these is shown above it.
     ("tool_call_start", "skill_call_start", "mcp_call_start", "approval_request")
 )
 
@@ -25,6 +25,45 @@ def printable(text: str) -> str:
     )
 
 
+class _Persons:
+    """What persons have said and is not shown yet, by person and turn."""
+
+    def __init__(self) -> None:
+        self._unshown: dict[tuple[str, str], tuple[str, list[str]]] = {}
+        self._turns: set[str] = set()
+        """Open turns in which at least one of them has spoken."""
+
+    def said(self, data: dict[str, Any], text: str) -> None:
+        self._turns.add(_turn(data))
+        _, pieces = self._unshown.setdefault(_key(data), (speaker(data), []))
+        pieces.append(text)
+
+    def so_far(self, data: dict[str, Any]) -> str:
+        """What the person of this event said and is not shown yet; then it counts as shown."""
+        _, pieces = self._unshown.get(_key(data), ("", []))
+        text = "".join(pieces)
+        pieces.clear()
+        return text
+
+    def done(self, data: dict[str, Any], answer: str) -> str:
+        """The rest of what the person of this event said: the answer, if it was not in pieces."""
+        if answer:
+            self._turns.add(_turn(data))
+        if _key(data) not in self._unshown:
+            return answer
+        _, pieces = self._unshown.pop(_key(data))
+        return "".join(pieces)
+
+    def turn_over(self, data: dict[str, Any]) -> tuple[bool, list[tuple[str, str]]]:
+        """Whether anybody was heard in the turn that this event ends, and what some of them, by
+        name, had said without coming to an end."""
+        turn = _turn(data)
+        was_heard = turn in self._turns
+        self._turns.discard(turn)
+        left = [key for key in self._unshown if key[1] == turn]
+        return was_heard, [(name, "".join(pieces)) for name, pieces in map(self._unshown.pop, left)]
+
+
 class Transcript:
     """Turns events into pieces of text; knows whether the cursor is at the start of a line."""
 
@@ -32,7 +71,7 @@ class Transcript:
         self._colours = colours
         self._at_start = True
         self._said_text = False
-        self._persons = Persons()
+        self._persons = _Persons()
 
     def render(self, event: Event) -> str:
         """What to print for that event; empty for what a person need not see."""
@@ -144,6 +183,23 @@ class Transcript:
             return ""
         self._at_start = True
         return "\n"
+
+
+def speaker(data: dict[str, Any]) -> str:
+    """The name of the person that an event is of; empty for an event of the session itself."""
+    person = data.get("person")
+    if not isinstance(person, dict):
+        return ""
+    return one_line(str(person.get("name") or person.get("id") or "?"))
+
+
+def _key(data: dict[str, Any]) -> tuple[str, str]:
+    person = data.get("person")
+    return str(person.get("id") if isinstance(person, dict) else None), _turn(data)
+
+
+def _turn(data: dict[str, Any]) -> str:
+    return str(data.get("turn_id"))
 
 
 def _status(data: dict[str, Any]) -> str:

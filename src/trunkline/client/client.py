@@ -1,20 +1,126 @@
-"""The client: one server seen with one token."""
+"""The client: one server seen with one token. Records, and sessions to talk to and follow."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 from types import TracebackType
 from typing import Any
+from uuid import uuid4
 
-from trunkline.client.http import Http
-from trunkline.client.models import Json, Page
-from trunkline.client.sessions import Sessions
+from trunkline.client.errors import ApiError, Unreachable
+from trunkline.client.http import TIMEOUT_S, Http
+from trunkline.client.models import AcceptedMessage, Approval, Event, Json, Page, Session
+from trunkline.client.stream import WAITS_S, Sleep, Stream, logged
+
+
+class Sessions:
+    """The session routes of the API."""
+
+    def __init__(self, http: Http, sleep: Sleep) -> None:
+        self._http = http
+        self._sleep = sleep
+
+    async def create(self, **choices: Any) -> Session:
+        """`agent_id`, `machine_id`, `runtime_type`, `title`, …; None leaves it to the server."""
+        body = {name: value for name, value in choices.items() if value is not None}
+        return await self._http.fetch(Session, "POST", "sessions", body=body)
+
+    async def get(self, session_id: str) -> Session:
+        return await self._http.fetch(Session, "GET", "sessions", session_id)
+
+    async def page(
+        self, *, limit: int | None = None, cursor: str | None = None, status: str | None = None
+    ) -> Page[Session]:
+        query = {"limit": limit, "cursor": cursor, "status": status}
+        return await self._http.fetch(Page[Session], "GET", "sessions", query=query)
+
+    async def close(self, session_id: str) -> None:
+        await self._http.call("DELETE", "sessions", session_id)
+
+    async def send(
+        self,
+        session_id: str,
+        message: str,
+        *,
+        metadata: Json | None = None,
+        client_message_id: str | None = None,
+    ) -> str:
+        """The id of the turn. A message whose response was lost is sent again for some seconds,
+        which has no effect with the same `client_message_id`."""
+        body: Json = {"message": message, "client_message_id": client_message_id or str(uuid4())}
+        if metadata is not None:
+            body["metadata"] = metadata
+        path = ("sessions", session_id, "messages")
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._http.timeout_s  # for all attempts together
+        waits = iter(WAITS_S)
+        while True:
+            try:
+                accepted = await self._http.fetch(
+                    AcceptedMessage, "POST", *path, body=body, timeout_s=deadline - clock()
+                )
+                return accepted.turn_id
+            except (Unreachable, ApiError) as error:
+                is_open = isinstance(error, Unreachable) or error.is_of_gateway
+                wait_s = next(waits, None)
+                if not is_open or wait_s is None or clock() + wait_s >= deadline:
+                    raise
+            await self._sleep(wait_s)
+
+    async def cancel(self, session_id: str, reason: str | None = None) -> None:
+        body = {} if reason is None else {"reason": reason}
+        await self._http.call("POST", "sessions", session_id, "cancel", body=body)
+
+    async def configure(self, session_id: str, **changes: Any) -> None:
+        await self._http.call("PATCH", "sessions", session_id, "config", body=changes)
+
+    def events(self, session_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
+        """The log up to now, page by page."""
+        return logged(self._http, session_id, after)
+
+    async def snapshot(self, session_id: str) -> Json:
+        """The full state, as a reader needs it after `resync`."""
+        return await self._http.fetch(Json, "GET", "sessions", session_id, "snapshot")
+
+    def stream(self, session_id: str, after: int = 0) -> Stream:
+        """The log from there on, live; goes on by itself when the connection breaks."""
+        return Stream(self._http, session_id, after=after, sleep=self._sleep)
+
+    async def approvals(self, session_id: str | None = None) -> list[Approval]:
+        """What waits for an answer."""
+        found: list[Approval] = []
+        cursor: str | None = None
+        while True:
+            query = {"session_id": session_id, "cursor": cursor}
+            page = await self._http.fetch(Page[Approval], "GET", "approvals", query=query)
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    async def answer(
+        self, approval_id: str, confirmed: bool, answer: Any = None, session_id: str | None = None
+    ) -> Approval:
+        """By the approval's id, or, with its session, by the id that the machine gave it."""
+        body = {"confirmed": confirmed, "answer": answer, "session_id": session_id}
+        return await self._http.fetch(Approval, "POST", "approvals", approval_id, body=body)
 
 
 class Client:
-    """`async with Client(url, token) as client:`. Records are plain JSON objects."""
+    """`async with Client(url, token) as client:`. Records are plain JSON objects.
 
-    def __init__(self, url: str, token: str | None = None) -> None:
-        self.http = Http(url, token)
-        self.sessions = Sessions(self.http)
+    `timeout_s` bounds a call with all its attempts; `sleep` waits between them.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.http = Http(url, token, timeout_s)
+        self.sessions = Sessions(self.http, sleep)
 
     async def __aenter__(self) -> "Client":
         return self

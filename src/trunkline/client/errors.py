@@ -7,7 +7,7 @@ ClientError
 """
 
 BAD_GATEWAY = "BAD_GATEWAY"
-"""The code of a failure that is not told in this API's words: a proxy may have made it."""
+"""The code of an error response that is not of this API: a proxy may have made it."""
 
 
 class ClientError(Exception):
@@ -15,7 +15,7 @@ class ClientError(Exception):
 
 
 class ApiError(ClientError):
-    """An answer `{"error": {"code", "message"}}` with its HTTP status."""
+    """A response `{"error": {"code", "message"}}` with its HTTP status."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class ApiError(ClientError):
 
     @property
     def is_of_gateway(self) -> bool:
-        """Whether the server itself may not have said it: what became of the request is open."""
+        """Whether a proxy may have said it: what became of the request is unknown."""
         return self.code == BAD_GATEWAY
 
 

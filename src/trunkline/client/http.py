@@ -1,4 +1,4 @@
-"""Requests to the REST API: addresses, the bearer token, answers and errors.
+"""Requests to the REST API: addresses, the bearer token, responses and errors.
 
 Redirects are not followed, so that the token goes nowhere but to the address that was given.
 """
@@ -12,20 +12,22 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from trunkline import limits
 from trunkline.client.errors import BAD_GATEWAY, ApiError, Unreachable
 from trunkline.client.models import refusal
 
 T = TypeVar("T")
 
 _PREFIX = "/api/v1"
+TIMEOUT_S = 70.0
+"""A little more than the server's own limit for a request."""
 
 
 class Http:
     """One server, one token, one pool of connections."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str, token: str | None, timeout_s: float) -> None:
         self.url = url.rstrip("/")
+        self.timeout_s = timeout_s
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._session: aiohttp.ClientSession | None = None
 
@@ -52,12 +54,13 @@ class Http:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         upload: bytes | None = None,
-        timeout_s: float = limits.CLIENT_TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> bytes:
-        """The body of a successful answer; ApiError or Unreachable otherwise."""
+        """The body of a successful response; ApiError or Unreachable otherwise."""
         data, kind = upload, "application/zip"
         if body is not None:
             data, kind = msgspec.json.encode(body), "application/json"
+        wait_s = self.timeout_s if timeout_s is None else timeout_s
         headers = {} if data is None else {"Content-Type": kind}
         params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         try:
@@ -67,15 +70,15 @@ class Http:
                 params=params,
                 data=data,
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=max(timeout_s, 0.001)),  # 0 would be for ever
+                timeout=aiohttp.ClientTimeout(total=max(wait_s, 0.001)),  # 0 would be for ever
                 allow_redirects=False,
-            ) as answer:
-                return await checked(answer)
+            ) as response:
+                return await checked(response)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise Unreachable(f"{self.url} does not answer: {reason(error)}") from error
 
     async def fetch(self, kind: type[T], method: str, *path: str, **options: Any) -> T:
-        """`call`, with the answer as a value of that type."""
+        """`call`, with the response as a value of that type."""
         raw = await self.call(method, *path, **options)
         try:
             return msgspec.json.decode(raw, type=kind)
@@ -83,17 +86,19 @@ class Http:
             raise Unreachable(f"{self.url} is no Trunkline server: {error}") from error
 
 
-async def checked(answer: aiohttp.ClientResponse) -> bytes:
-    """The body; ApiError when the answer is an error, Unreachable when it is no API's."""
-    raw = await answer.read()
-    if answer.status < 300:
+async def checked(response: aiohttp.ClientResponse) -> bytes:
+    """The body; ApiError when the response is an error, Unreachable when it is not of this API."""
+    raw = await response.read()
+    if response.status < 300:
         return raw
     found = refusal(raw)
     if found is None:
-        if answer.status >= 500:
-            raise ApiError(answer.status, BAD_GATEWAY, f"the server answered {answer.status}")
-        raise Unreachable(f"{answer.url.origin()} answered {answer.status}, and not as Trunkline")
-    raise ApiError(answer.status, *found)
+        if response.status >= 500:
+            raise ApiError(response.status, BAD_GATEWAY, f"the server answered {response.status}")
+        raise Unreachable(
+            f"{response.url.origin()} answered {response.status}, and not as Trunkline"
+        )
+    raise ApiError(response.status, *found)
 
 
 def reason(error: Exception) -> str:

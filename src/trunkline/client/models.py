@@ -59,7 +59,7 @@ RESYNC = Event(None, {"type": "resync"})
 
 
 class LoggedEvent(msgspec.Struct):
-    """An event as the log's pages hold it; what is no object came from a careless machine."""
+    """An event as the log's pages hold it; what is no object is kept as `raw`."""
 
     id: int
     event: Any
@@ -92,7 +92,7 @@ class _Refusal(msgspec.Struct):
 
 
 def refusal(body: bytes) -> tuple[str, str] | None:
-    """Code and message of an error answer; None when it is none of this API."""
+    """Code and message of an error response; None when it is not of this API."""
     try:
         error = msgspec.json.decode(body, type=_Refusal).error
     except (msgspec.DecodeError, UnicodeDecodeError):

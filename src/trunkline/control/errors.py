@@ -6,7 +6,7 @@
     ├── Forbidden             403 FORBIDDEN            known, but not allowed to do this
     ├── NotFound              404 <KIND>_NOT_FOUND     no such record, or not yours
     ├── Conflict              409 CONFLICT             exists already, or was decided already
-    ├── TooLarge              413 TOO_LARGE            over a bound of limits.py
+    ├── TooLarge              413 TOO_LARGE            over a bound
     ├── LimitReached          429 LIMIT_REACHED        a queue or quota is full; try again later
     ├── Unavailable           503 UNAVAILABLE          a part that is needed is not there
     └── Timeout               504 TIMEOUT              a part did not answer within its limit

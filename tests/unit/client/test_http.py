@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from trunkline import limits
-from trunkline.client import ApiError, Client, ClientError, Unreachable, sessions
+from trunkline.client import ApiError, Client, ClientError, Unreachable
 
 
 class Server:
@@ -123,32 +122,29 @@ async def test_a_message_carries_its_own_id_and_returns_its_turn(server: Server)
     assert json.loads(server.seen[0][2]) == {"message": "hi", "client_message_id": "m-1"}
 
 
-@pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "WAITS_S", (0.0, 0.0, 0.0))
+async def no_wait(_seconds: float) -> None:
+    """Between attempts, for whoever is in a hurry."""
 
 
-@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("status", [200, 502, 503, 504])
 async def test_a_message_that_a_proxy_answers_goes_again_under_the_same_id(
     server: Server, status: int
 ) -> None:
     server.answers.append(web.Response(body=b"<html>", status=status))
     server.answer({"turn_id": "t-1"}, 202)
-    async with Client(server.url) as client:
+    async with Client(server.url, sleep=no_wait) as client:
         assert await client.sessions.send("s", "hi") == "t-1"
     first, second = (json.loads(body) for _, _, body, _ in server.seen)
     assert first == second
     assert first["client_message_id"]
 
 
-@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b"\xff"])
 async def test_a_message_that_is_never_answered_by_trunkline_is_one_clear_error(
     server: Server, body: bytes
 ) -> None:
-    server.answers += [web.Response(body=body) for _ in range(4)]
-    async with Client(server.url) as client:
+    server.answers += [web.Response(body=body) for _ in range(7)]
+    async with Client(server.url, sleep=no_wait) as client:
         with pytest.raises(Unreachable, match="no Trunkline server"):
             await client.sessions.send("s", "hi")
     assert not server.answers
@@ -166,11 +162,10 @@ async def test_a_message_that_the_server_refuses_is_not_repeated(
 
 
 async def test_one_deadline_holds_for_all_attempts_of_a_message(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: Server,
 ) -> None:
-    monkeypatch.setattr(limits, "CLIENT_TIMEOUT_S", 0.2)
     server.is_silent = True
-    async with Client(server.url) as client:
+    async with Client(server.url, timeout_s=0.2) as client:
         with pytest.raises(Unreachable, match="does not answer"):
             await client.sessions.send("s", "hi")
     assert len(server.seen) == 1

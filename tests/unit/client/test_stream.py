@@ -81,8 +81,8 @@ class Pauses:
 async def read(server: Server, count: int, after: int = 0) -> tuple[list[Event], Pauses]:
     pauses = Pauses()
     found: list[Event] = []
-    async with asyncio.timeout(30), Client(server.url, "tl_test") as client:
-        stream = aiter(client.sessions.stream("s-1", after, sleep=pauses))
+    async with asyncio.timeout(30), Client(server.url, "tl_test", sleep=pauses) as client:
+        stream = aiter(client.sessions.stream("s-1", after))
         async for event in stream:
             found.append(event)
             if len(found) == count:
@@ -134,8 +134,8 @@ async def test_a_log_that_is_readable_again_is_read_from_where_it_was_left(serve
         server.log_fails_after = None
 
     async with (
-        Client(server.url, "tl_test") as client,
-        aclosing(aiter(client.sessions.stream("s-1", sleep=repair))) as stream,
+        Client(server.url, "tl_test", sleep=repair) as client,
+        aclosing(aiter(client.sessions.stream("s-1"))) as stream,
     ):
         async for event in stream:
             found.append(event)

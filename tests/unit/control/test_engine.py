@@ -14,8 +14,7 @@ from alembic.util import CommandError
 from sqlalchemy import text
 
 from tests.support.eventually import eventually
-from trunkline.control.store.connect import connect
-from trunkline.control.store.engine import Store, sqlite_url
+from trunkline.control.store.engine import Store, connect, sqlite_url
 
 
 def _is_open(path: Path) -> bool:

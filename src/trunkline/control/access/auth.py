@@ -57,7 +57,7 @@ class Principal(msgspec.Struct, frozen=True):
 
 
 class VmClaims(msgspec.Struct, frozen=True):
-    """What a VM's token says. Both spellings occur in the field; both are signed."""
+    """What a VM's token says."""
 
     user_id: str
     org_id: str
@@ -83,12 +83,9 @@ class Auth:
         self._admin_hash = digest(admin_token) if admin_token else None
         self._admin: Principal | None = None
         self._clock = clock
-        self._known: dict[str, Principal] = {}
-        self._forgotten = 0
-        """Counts the times that what was known stopped to count."""
+        self._cached: dict[str, Principal] = {}
+        self._cache_clears = 0
         self._on_revoke: list[Callable[[str], None]] = []
-
-    # --- People -------------------------------------------------------------------------------
 
     def set_first_user(self, principal: Principal) -> None:
         """The user as whom the fixed admin token acts."""
@@ -106,11 +103,11 @@ class Auth:
         hashed = digest(secret)
         if self._admin is not None and self._admin_hash and same(hashed, self._admin_hash):
             return self._admin
-        known = self._known.get(hashed)
+        known = self._cached.get(hashed)
         if known is None:
             known = await self._look_up(hashed)
         if known.has_expired(self._clock()):
-            self._known.pop(hashed, None)
+            self._cached.pop(hashed, None)
             raise Unauthorized("the token has expired")
         return known
 
@@ -121,18 +118,17 @@ class Auth:
             .join(users, users.c.id == tokens.c.user_id)
             .where(and_(tokens.c.hash == hashed, tokens.c.kind.in_(("bearer", "cookie"))))
         )
-        forgotten = -1
-        while forgotten != self._forgotten:  # else it may have been revoked while it was read
-            forgotten = self._forgotten
-            async with self._store.read() as connection:
-                row = (await connection.execute(query)).first()
+        clears = -1
+        while clears != self._cache_clears:  # else it may have been revoked while it was read
+            clears = self._cache_clears
+            row = await self._store.first(query)
         if row is None:
             raise Unauthorized("the token is not known")
         token_id, expires_at, user_id, org_id, role = row
-        if len(self._known) > 10_000:
-            self._known.clear()
+        if len(self._cached) > 10_000:
+            self._cached.clear()
         known = Principal(user_id, org_id, role, token_id, expires_at)
-        self._known[hashed] = known
+        self._cached[hashed] = known
         return known
 
     def is_first_user(self, user_id: str) -> bool:
@@ -140,10 +136,10 @@ class Auth:
         return self._admin is not None and self._admin.user_id == user_id
 
     def forget(self, token_ids: Iterable[str] = ()) -> None:
-        """A user's role or org has changed: nothing remembered counts, and what these tokens
-        have connected is cut, to come back with the rights of today."""
-        self._known.clear()
-        self._forgotten += 1
+        """Clears the cache, as a user's role or org has changed, and cuts what these tokens have
+        connected: it comes back with its present rights."""
+        self._cached.clear()
+        self._cache_clears += 1
         for token_id in token_ids:
             for cut in self._on_revoke:
                 cut(token_id)
@@ -162,49 +158,36 @@ class Auth:
             "created_at": self._clock(),
             "expires_at": None if life_s is None else self._clock() + int(life_s * 1000),
         }
-        async with self._store.write() as connection:
-            await connection.execute(insert(schema.tokens).values(row))
+        await self._store.run(insert(schema.tokens).values(row))
         return secret, token_id
 
     async def revoke(self, token_id: str) -> None:
-        async with self._store.write() as connection:
-            gone = await connection.execute(
-                delete(schema.tokens).where(schema.tokens.c.id == token_id)
-            )
-        if not gone.rowcount:
+        if not await self._store.run(delete(schema.tokens).where(schema.tokens.c.id == token_id)):
             raise NotFound("token", token_id)
         self.forget([token_id])
 
     def on_revoke(self, cut: Callable[[str], None]) -> None:
-        """Registers who has to end the connections of a revoked token."""
+        """Registers a function that ends the connections of a revoked token, given its id."""
         self._on_revoke.append(cut)
 
     async def redeem_login(self, secret: str) -> str:
         """Turns the one-time secret of a login link into a cookie's value."""
         tokens = schema.tokens
+        fitting = and_(
+            tokens.c.hash == digest(secret),
+            tokens.c.kind == "login",
+            tokens.c.expires_at > self._clock(),
+        )
         async with self._store.write() as connection:
-            row = (
-                await connection.execute(
-                    delete(tokens)
-                    .where(
-                        and_(
-                            tokens.c.hash == digest(secret),
-                            tokens.c.kind == "login",
-                            tokens.c.expires_at > self._clock(),
-                        )
-                    )
-                    .returning(tokens.c.user_id)
-                )
-            ).first()
-        if row is None:
+            used = delete(tokens).where(fitting).returning(tokens.c.user_id)
+            user_id = (await connection.execute(used)).scalar()
+        if user_id is None:
             raise Unauthorized("this login link was used already or has expired")
-        cookie, _ = await self.issue(row[0], "cookie", life_s=limits.COOKIE_LIFE_S)
+        cookie, _ = await self.issue(user_id, "cookie", life_s=limits.COOKIE_LIFE_S)
         return cookie
 
-    # --- Execution planes ---------------------------------------------------------------------
-
     def issue_vm_token(self, user_id: str, org_id: str, vm_id: str) -> str:
-        """The JWT that a VM sends in its first frame (document 000 §9)."""
+        """The JWT that a VM sends in its first frame: docs/protocols/semibot.md#auth."""
         return self._signed(user_id, org_id, vm_id)[0]
 
     def renew_vm_token(self, claims: VmClaims) -> tuple[str, VmClaims]:
@@ -218,6 +201,7 @@ class Auth:
         payload = {
             "iss": _ISSUER,
             "aud": _AUDIENCE,
+            # VMs read either spelling, so the token carries both.
             "userId": user_id,
             "orgId": org_id,
             **msgspec.structs.asdict(claims),
@@ -256,26 +240,18 @@ class Auth:
             "machine_id": machine_id,
             "expires_at": expires_at,
         }
-        async with self._store.write() as connection:
-            await connection.execute(insert(schema.tickets).values(row))
+        await self._store.run(insert(schema.tickets).values(row))
         return ticket, expires_at
 
     async def redeem_ticket(self, ticket: str, user_id: str, machine_id: str) -> None:
-        """Spends a ticket. Of many who try at once, the database lets one through."""
+        """Uses a ticket up. Of several attempts at once, one succeeds."""
         tickets, now = schema.tickets, self._clock()
-        async with self._store.write() as connection:
-            spent = await connection.execute(
-                update(tickets)
-                .where(
-                    and_(
-                        tickets.c.hash == digest(ticket),
-                        tickets.c.user_id == user_id,
-                        tickets.c.machine_id == machine_id,
-                        tickets.c.used_at.is_(None),
-                        tickets.c.expires_at > now,
-                    )
-                )
-                .values(used_at=now)
-            )
-        if spent.rowcount != 1:
+        fitting = and_(
+            tickets.c.hash == digest(ticket),
+            tickets.c.user_id == user_id,
+            tickets.c.machine_id == machine_id,
+            tickets.c.used_at.is_(None),
+            tickets.c.expires_at > now,
+        )
+        if await self._store.run(update(tickets).where(fitting).values(used_at=now)) != 1:
             raise Unauthorized("the ticket was used already, has expired, or is another user's")

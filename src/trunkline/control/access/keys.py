@@ -27,14 +27,14 @@ _NONCE_BYTES = 12
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret that only has to be recognised."""
+    """The hash that is stored of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def write_private(path: Path, content: str | bytes) -> None:
-    """Whole or not at all, only for this user's eyes, and on disk when this returns."""
+    """Writes a file atomically, readable by this user only, and on disk when this returns."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Written beside and moved, so that a start that is killed leaves no half of a key.
+    # Written beside it and renamed: a process killed meanwhile leaves no half of a key.
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -44,7 +44,7 @@ def write_private(path: Path, content: str | bytes) -> None:
     draft.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name is part of the folder, which is written apart
+        os.fsync(folder)  # the name is part of the folder, which is synced separately
     finally:
         os.close(folder)
 

@@ -43,7 +43,7 @@ class ModelAccess:
 
 
 def from_environment(env: Mapping[str, str]) -> list[Revealed]:
-    """What `OPENAI_API_KEY`, `OPENAI_BASE_URL` and their like say. An address needs no key."""
+    """The keys and addresses in `OPENAI_API_KEY`, `OPENAI_BASE_URL` and the like."""
     found = []
     for provider in PROVIDERS:
         api_key = env.get(f"{provider.upper()}_API_KEY", "").strip()

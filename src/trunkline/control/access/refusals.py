@@ -57,7 +57,7 @@ class Refusals:
             self._tasks.spawn(self._append(who, wire, "many", ""), "refusals")
 
     def _counted(self, user_id: str) -> int:
-        """Which one of the user's this is in the present minute."""
+        """How many the user has had in the present minute, with this one."""
         minute = self._clock() // 60_000
         if minute != self._minute:
             self._minute, self._counts = minute, Counter()
@@ -81,6 +81,5 @@ class Refusals:
     async def _exists(self, kind: str, name: str) -> bool:
         table, columns = _TABLES[kind]
         wanted = or_(*(table.c[column] == name for column in columns))
-        async with self._store.read() as connection:
-            found = await connection.scalar(select(table.c[columns[0]]).where(wanted).limit(1))
+        found = await self._store.scalar(select(table.c[columns[0]]).where(wanted).limit(1))
         return found is not None or (kind == "machine" and await self._exists("device", name))

@@ -42,12 +42,12 @@ _FIELDS: Final[dict[str, Json]] = {
 }
 """Fields that are not here may have any value: agents or clients fill them."""
 
-_ANSWER = "requestId?, clientMessageId?"
+_ECHOED = "requestId?, clientMessageId?"
 _SAID = "conversationId?, text?, prompt?, attachments?, clientMessageId?, requestId?, workDir?"
 _OPENING = "agentId?, provider?, workDir?, options?, providerOptions?, disallowedTools?, title?"
 _READY = (
     "conversationId, agentId?, provider?, workDir?, capabilities?, history?, hasMore?, "
-    "lastEventId?, isProcessing?, " + _ANSWER
+    "lastEventId?, isProcessing?, " + _ECHOED
 )
 _GROUP_CHAT = "groupId?, sessionId?, conversationId?, text?, mentions?, attachments?"
 _AGENTS_OWN = ("An agent's own: its fields are between it and its clients.", "conversationId?")
@@ -55,57 +55,57 @@ _CLIENTS_WORDS = "`send_message`, as deployed software calls it."
 _WHOSE = "conversationId"
 
 _OF_WEB: Final[dict[str, tuple[str, str]]] = {
-    "client_hello": ("What the client can do.", "plaintextOk?, positions?, " + _ANSWER),
-    "ping": ("Asks for `pong`.", _ANSWER),
-    "list_agents": ("Asks for the machines of this person.", _ANSWER),
-    "get_agents": ("`list_agents`, as deployed clients call it.", _ANSWER),
-    "select_agent": ("Later messages without `agentId` mean it.", "agentId, silent?, " + _ANSWER),
-    "create_conversation": ("Opens a conversation.", _OPENING + ", conversationId?, " + _ANSWER),
+    "client_hello": ("What the client can do.", "plaintextOk?, positions?, " + _ECHOED),
+    "ping": ("Asks for `pong`.", _ECHOED),
+    "list_agents": ("Asks for the machines of this person.", _ECHOED),
+    "get_agents": ("`list_agents`, as deployed clients call it.", _ECHOED),
+    "select_agent": ("Later messages without `agentId` mean it.", "agentId, silent?, " + _ECHOED),
+    "create_conversation": ("Opens a conversation.", _OPENING + ", conversationId?, " + _ECHOED),
     "resume_conversation": (
         "Takes a conversation up again: its history, or what came after `lastEventId`.",
-        "conversationId?, sessionId?, agentId?, lastEventId?, " + _ANSWER,
+        "conversationId?, sessionId?, agentId?, lastEventId?, " + _ECHOED,
     ),
-    "delete_conversation": ("Ends a conversation.", "conversationId?, " + _ANSWER),
+    "delete_conversation": ("Ends a conversation.", "conversationId?, " + _ECHOED),
     "send_message": ("A person's message; opens a turn.", _SAID),
     "chat": (_CLIENTS_WORDS, _SAID),
     "execute": (_CLIENTS_WORDS, _SAID),
     "yeaft_session_chat": ("A message to a group.", _GROUP_CHAT),
-    "cancel_execution": ("Stops the turn.", "conversationId?, " + _ANSWER),
+    "cancel_execution": ("Stops the turn.", "conversationId?, " + _ECHOED),
     "ask_user_answer": ("Answers a question.", "requestId, conversationId?, answer?, answers?"),
     "yeaft_ask_user_answer": (
         "`ask_user_answer`, under another name.",
         "requestId, conversationId?, answer?, answers?",
     ),
-    "list_conversations": ("Asks for conversations.", "agentId?, " + _ANSWER),
+    "list_conversations": ("Asks for conversations.", "agentId?, " + _ECHOED),
     "get_conversations": ("`list_conversations`, as deployed clients call it.", "agentId?"),
     "list_history_sessions": ("Asks for sessions of the past.", "agentId?, provider?, workDir?"),
     "list_folders": ("Asks for the folders of sessions.", "agentId?, provider?, workDir?"),
-    "select_conversation": ("Follows a conversation.", "conversationId?, " + _ANSWER),
+    "select_conversation": ("Follows a conversation.", "conversationId?, " + _ECHOED),
     "sync_messages": (
         "Asks for a page of history.",
-        "conversationId?, limit?, turns?, beforeId?, afterMessageId?, " + _ANSWER,
+        "conversationId?, limit?, turns?, beforeId?, afterMessageId?, " + _ECHOED,
     ),
-    "refresh_conversation": ("Asks whether a turn runs.", "conversationId?, " + _ANSWER),
-    "ping_session": ("Asks whether a session lives.", "conversationId?, " + _ANSWER),
-    "update_conversation_settings": ("Changes settings.", "conversationId?, title?, " + _ANSWER),
+    "refresh_conversation": ("Asks whether a turn runs.", "conversationId?, " + _ECHOED),
+    "ping_session": ("Asks whether a session lives.", "conversationId?, " + _ECHOED),
+    "update_conversation_settings": ("Changes settings.", "conversationId?, title?, " + _ECHOED),
 }
 _TO_WEB: Final[dict[str, tuple[str, str]]] = {
     "auth_result": (
         "Whether the client is let in.",
         "success, error?, sessionKey?, acceptPlaintext?, role?, userId?",
     ),
-    "client_hello_ack": ("Answers `client_hello`.", "plaintextOk, " + _ANSWER),
-    "pong": ("Answers `ping`.", _ANSWER),
-    "agents_list": ("The machines of this person.", "agents, " + _ANSWER),
-    "agent_list": ("`agents_list`, as deployed clients know it.", "agents, " + _ANSWER),
+    "client_hello_ack": ("Answers `client_hello`.", "plaintextOk, " + _ECHOED),
+    "pong": ("Answers `ping`.", _ECHOED),
+    "agents_list": ("The machines of this person.", "agents, " + _ECHOED),
+    "agent_list": ("`agents_list`, as deployed clients know it.", "agents, " + _ECHOED),
     "agent_selected": (
         "Answers `select_agent`.",
-        "agentId, agentName, workDir?, capabilities?, conversations?, slashCommands?, " + _ANSWER,
+        "agentId, agentName, workDir?, capabilities?, conversations?, slashCommands?, " + _ECHOED,
     ),
     "agent_status": ("A machine is in another state.", "agentId?, conversationId?, state?"),
     "conversation_pinned": (
         "A new conversation, and the machine that it is on.",
-        "conversationId, agentId?, clientConversationId?, " + _ANSWER,
+        "conversationId, agentId?, clientConversationId?, " + _ECHOED,
     ),
     "session_ready": ("A conversation can be talked to.", _READY + ", sessionId?, modelInfo?"),
     "conversation_created": ("`session_ready` of a new one, to deployed clients.", _READY),
@@ -113,16 +113,16 @@ _TO_WEB: Final[dict[str, tuple[str, str]]] = {
         "`session_ready` of one that was there, to deployed clients.",
         _READY + ", dbMessages?, hasMoreMessages?",
     ),
-    "conversation_list": ("Conversations.", "conversations, agentId?, " + _ANSWER),
-    "conversation_selected": ("Answers `select_conversation`.", "conversationId, " + _ANSWER),
+    "conversation_list": ("Conversations.", "conversations, agentId?, " + _ECHOED),
+    "conversation_selected": ("Answers `select_conversation`.", "conversationId, " + _ECHOED),
     "conversation_refresh": (
         "Answers `refresh_conversation`.",
-        "conversationId, isProcessing, " + _ANSWER,
+        "conversationId, isProcessing, " + _ECHOED,
     ),
     "pong_session": ("Whether a session lives.", "conversationId, status, isProcessing"),
     "sync_messages_result": (
         "A page of history.",
-        "conversationId, messages, hasMore, total, lastEventId, mode, afterMessageId?, " + _ANSWER,
+        "conversationId, messages, hasMore, total, lastEventId, mode, afterMessageId?, " + _ECHOED,
     ),
     "history_sessions_list": ("Sessions of the past.", "sessions?, provider?, workDir?"),
     "folders_list": ("Folders of sessions.", "folders?, provider?, workDir?"),
@@ -143,12 +143,12 @@ _TO_WEB: Final[dict[str, tuple[str, str]]] = {
     ),
     "turn_completed": ("A turn has ended; to deployed clients.", _WHOSE),
     "execution_cancelled": ("A turn was cancelled; to deployed clients.", _WHOSE),
-    "conversation_closed": ("A conversation has ended.", "conversationId, reason?, " + _ANSWER),
+    "conversation_closed": ("A conversation has ended.", "conversationId, reason?, " + _ECHOED),
     "conversation_deleted": ("The same, to deployed clients.", _WHOSE),
     "session_id_update": ("What an agent calls a conversation's session.", _WHOSE),
     "error": (
         "A message could not be served.",
-        "message, code?, conversationId?, request?, " + _ANSWER,
+        "message, code?, conversationId?, request?, " + _ECHOED,
     ),
     **dict.fromkeys(("crew_output", "llm_config", "mcp_servers_list"), _AGENTS_OWN),
     "yeaft_settings": _AGENTS_OWN,
@@ -215,4 +215,4 @@ TO_AGENTS: Final[dict[str, Shape]] = {
         )
     },
 }
-"""What clients say that the hub does not know passes to agents as it came, besides these."""
+"""Besides these, what clients say that the control plane does not know passes to agents unread."""

@@ -17,8 +17,8 @@ from aiohttp import web
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.api import inputs
-from trunkline.control.api.answers import json_response
-from trunkline.control.api.needs import Core
+from trunkline.control.api.responses import json_response
+from trunkline.control.core import Core
 from trunkline.control.door.credentials import credentials_of
 from trunkline.control.errors import NotFound, Unauthorized
 
@@ -50,7 +50,7 @@ class Route:
     """A struct's type, or `dict[str, Any]`; None without a body."""
     default_body: msgspec.Struct | None
     """What an absent body means; None when the body is required."""
-    answer: Any
+    returns: Any
 
     @property
     def path_params(self) -> list[str]:
@@ -135,7 +135,7 @@ def _read(
         query=hints.get("query"),
         body=hints.get("body"),
         default_body=default if isinstance(default, msgspec.Struct) else None,
-        answer=hints["return"],
+        returns=hints["return"],
     )
 
 
@@ -145,6 +145,15 @@ async def identify(core: Core, request: web.Request) -> Principal:
     if secret is None:
         raise Unauthorized("this needs an Authorization: Bearer header or a login")
     return await core.auth.identify(secret)
+
+
+def base_url(core: Core, request: web.Request) -> str:
+    """Where this server is, as the one who asks sees it, without a slash at the end. The door has
+    checked the `Host` that it may come from."""
+    if core.settings.public_url:
+        return core.settings.public_url
+    host = request.headers.get("Host") or f"{core.settings.host}:{core.settings.port}"
+    return f"{request.scheme}://{host}"
 
 
 def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
@@ -164,13 +173,13 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
         if "upload" in route.takes:
             given["upload"] = await inputs.read_upload(request)
         try:
-            answer = await route.handler(**{name: given[name] for name in route.takes})
+            result = await route.handler(**{name: given[name] for name in route.takes})
         except NotFound as error:
             if not route.is_open:
                 core.refusals.note(given["who"], "rest", error)
             raise
-        if isinstance(answer, web.StreamResponse):
-            return answer
-        return json_response(answer, route.status)
+        if isinstance(result, web.StreamResponse):
+            return result
+        return json_response(result, route.status)
 
     return handle

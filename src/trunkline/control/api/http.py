@@ -1,13 +1,67 @@
-"""The HTTP server behind the door: aiohttp with our routes, for everything that is no stream."""
+"""The HTTP server behind the door: aiohttp with every route, for what is no stream.
+
+Every request passes one gate: its host and origin are checked, whatever goes wrong becomes an
+response, and pages of allowed origins may read what comes back.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from trunkline import limits
-from trunkline.control.api.app import build_app
-from trunkline.control.api.needs import Core
+from trunkline.control.api import asyncapi, openapi, operator
+from trunkline.control.api.framework import Route, bind
+from trunkline.control.api.responses import handle_errors
+from trunkline.control.api.routes import ALL
+from trunkline.control.core import Core
+from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+ROUTES: list[Route] = [*ALL, *operator.routes.items]
+
+# A link that is fetched ahead by a mail or chat program with HEAD must not be used up by it.
+_NO_HEAD = frozenset({"/login", "/api/v1/sessions/{session_id}/stream"})
+
+
+def build_app(core: Core) -> web.Application:
+    """The application. `core` may still be starting: nothing of it is used before a request."""
+    app = web.Application(middlewares=[_gate(core)], client_max_size=limits.UPLOAD_BYTES_MAX)
+    app[operator.OPENAPI] = openapi.describe(ROUTES)
+    app[operator.ASYNCAPI] = asyncapi.describe()
+    for route in ROUTES:
+        if route.method == "GET":
+            app.router.add_get(route.path, bind(route, core), allow_head=route.path not in _NO_HEAD)
+        else:
+            app.router.add_route(route.method, route.path, bind(route, core))
+    return app
+
+
+def _gate(core: Core) -> Middleware:
+    async def check(request: web.Request, handler: _Handler) -> web.StreamResponse:
+        settings = core.settings
+        host, origin = request.headers.get("Host"), request.headers.get("Origin")
+        check_host(host, settings)
+        check_origin(origin, host, settings)
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return await core.take_back(request)  # over a connection that served HTTP before
+        if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+            return web.Response(status=204, headers=preflight_headers(origin, settings))
+        response = await handle_errors(request, handler)
+        if not response.prepared:
+            response.headers.update(cors_headers(origin, settings))
+        return response
+
+    @web.middleware
+    async def gate(request: web.Request, handler: _Handler) -> web.StreamResponse:
+        response = await handle_errors(request, lambda request: check(request, handler))
+        if not response.prepared:
+            response.headers["Server"] = "trunkline"
+        return response
+
+    return gate
 
 
 class HttpServer:

@@ -19,6 +19,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
 
 _CHUNK_BYTES = 64 * 1024
+_BODY_TIMEOUT_S = 60.0  # for all of it to arrive
 # Cheap signs that a body may hold what the databases cannot; only then it is walked.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 
@@ -84,7 +85,7 @@ async def _read_bounded(request: web.Request, bytes_max: int) -> bytes:
         raise _too_large(bytes_max)
     body = bytearray()
     try:
-        async with asyncio.timeout(limits.BODY_TIMEOUT_S):
+        async with asyncio.timeout(_BODY_TIMEOUT_S):
             async for chunk in request.content.iter_chunked(_CHUNK_BYTES):
                 body += chunk
                 if len(body) > bytes_max:
@@ -101,7 +102,7 @@ async def _read_form(request: web.Request) -> bytes:
     if (request.content_length or 0) > 2 * limits.UPLOAD_BYTES_MAX:
         raise _too_large(limits.UPLOAD_BYTES_MAX)
     try:
-        async with asyncio.timeout(limits.BODY_TIMEOUT_S):
+        async with asyncio.timeout(_BODY_TIMEOUT_S):
             form = await request.multipart()
             while (part := await form.next()) is not None:
                 if isinstance(part, BodyPartReader) and part.filename is not None:

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from trunkline import __version__
 from trunkline.control.access.auth import COOKIE
-from trunkline.control.api.answers import ErrorAnswer
 from trunkline.control.api.framework import Route
+from trunkline.control.api.responses import ErrorAnswer
 
 Json = dict[str, Any]
 
@@ -67,14 +67,14 @@ def _kinds(routes: Sequence[Route]) -> list[Any]:
     kinds: list[Any] = [ErrorAnswer]
     for route in routes:
         wanted = [route.query, route.body]
-        if _has_json_answer(route):
-            wanted.append(route.answer)
+        if _returns_json(route):
+            wanted.append(route.returns)
         kinds.extend(kind for kind in wanted if kind is not None)
     return kinds
 
 
-def _has_json_answer(route: Route) -> bool:
-    kind = route.answer
+def _returns_json(route: Route) -> bool:
+    kind = route.returns
     is_response = isinstance(kind, type) and issubclass(kind, web.StreamResponse)
     return kind is not type(None) and not is_response
 
@@ -144,9 +144,9 @@ def _description(schema: Json) -> str:
 
 def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
     good: Json = {"description": _REASONS.get(route.status, "Done")}
-    if _has_json_answer(route):
-        good["content"] = {"application/json": {"schema": ref_of[id(route.answer)]}}
-    elif route.answer is not type(None) and route.status < 300:
+    if _returns_json(route):
+        good["content"] = {"application/json": {"schema": ref_of[id(route.returns)]}}
+    elif route.returns is not type(None) and route.status < 300:
         good["content"] = _text(route.media)
     failures = {
         "400": route.query is not None or route.body is not None or bool(route.path_params),
@@ -156,11 +156,11 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
         "413": route.body is not None or "upload" in route.takes,
         "default": True,
     }
-    answers = {str(route.status): good}
-    answers |= {status: _ERROR_REF for status, happens in failures.items() if happens}
+    responses = {str(route.status): good}
+    responses |= {status: _ERROR_REF for status, happens in failures.items() if happens}
     if route.refusal:
-        answers["401"] = {"description": "A page says why", "content": _text(route.refusal)}
-    return answers
+        responses["401"] = {"description": "A page says why", "content": _text(route.refusal)}
+    return responses
 
 
 def _text(media: str) -> Json:

@@ -15,12 +15,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from trunkline import limits
 from trunkline.control.access.auth import COOKIE
 from trunkline.control.api import pages
-from trunkline.control.api.answers import page_response
 from trunkline.control.api.framework import Routes, identify
-from trunkline.control.api.needs import Core
+from trunkline.control.api.responses import page_response
+from trunkline.control.core import Core
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+_READY_TIMEOUT_S = 2.0  # a database that takes longer is not ready
 
 routes = Routes("operator", prefix="")
 
@@ -45,7 +47,7 @@ async def check_ready(core: Core) -> Health:
     if core.log.is_stalled:
         raise Unavailable("the session log cannot be written", code="NOT_READY")
     try:
-        async with asyncio.timeout(limits.READY_TIMEOUT_S):
+        async with asyncio.timeout(_READY_TIMEOUT_S):
             await core.store.ping()
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         _log.error("not ready", error=repr(error))
@@ -80,8 +82,8 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
         cookie = await core.auth.redeem_login(query.code)
     except Unauthorized:
         return page_response(pages.login_failed(pages.language_of(request.headers)), 401)
-    answer = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
-    answer.set_cookie(
+    response = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
+    response.set_cookie(
         COOKIE,
         cookie,
         path="/",
@@ -90,7 +92,7 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
         samesite="Strict",
         secure=(core.settings.public_url or "").startswith("https://"),
     )
-    return answer
+    return response
 
 
 @routes.get("/", is_open=True, media="text/html")

@@ -11,9 +11,9 @@ import msgspec
 from aiohttp import web
 
 from trunkline import limits
+from trunkline.control.door.closing import close_gracefully
 from trunkline.control.door.dispatch import path_of
 from trunkline.control.door.head import Head, parse_head
-from trunkline.control.door.linger import close_politely
 from trunkline.control.door.origin import check_host, check_origin
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.settings import Settings
@@ -77,18 +77,18 @@ class Door:
         protocol.data_received(raw)
 
     async def take_back(self, request: web.Request) -> web.StreamResponse:
-        """A kept-alive connection asks for a stream or a WebSocket: back to the door with it."""
+        """Takes a kept-alive HTTP connection that asks for a stream or a WebSocket."""
         transport, protocol = request.transport, request.protocol
         if transport is None:
             raise ConnectionResetError("the client is gone")
         lines = [f"{request.method} {request.raw_path} HTTP/1.1".encode()]
         lines += [name + b": " + value for name, value in request.raw_headers]
-        # What came behind an upgrade request is not parsed, but kept by aiohttp.
+        # aiohttp keeps, unparsed, what came behind an upgrade request.
         head = parse_head(b"\r\n".join(lines) + b"\r\n\r\n" + protocol._message_tail)
         assert head is not None
         if not head.is_websocket and not any(edge.matches(head) for edge in self._streams):
             raise NotFound("path", head.path)  # given back to HTTP, it would come here again
-        # aiohttp is to believe that the client has left: it closes and writes nothing any more.
+        # Told that the client has left, aiohttp closes nothing and writes nothing any more.
         protocol.transport = None
         protocol.connection_lost(None)
         transport.resume_reading()
@@ -97,7 +97,7 @@ class Door:
 
 
 class Visitor(asyncio.Protocol):
-    """A connection that has not yet said what it wants."""
+    """A connection whose first request has not arrived whole yet."""
 
     __slots__ = ("_bytes", "_deadline", "_door", "_transport")
 
@@ -166,4 +166,4 @@ def _answer(transport: asyncio.Transport, status: int, code: str, message: str) 
         f"{challenge}Connection: close\r\n\r\n"
     )
     transport.write(head.encode() + body)
-    close_politely(transport)
+    close_gracefully(transport)

@@ -53,7 +53,7 @@ def is_allowed_origin(origin: str, settings: Settings) -> bool:
 
 
 def cors_headers(origin: str | None, settings: Settings) -> dict[str, str]:
-    """What lets a page of an allowed origin read our answer. Empty for everyone else.
+    """What lets a page of an allowed origin read our response. Empty for everyone else.
 
     Credentials are not allowed: such a page brings a bearer token, never the cookie.
     """
@@ -63,7 +63,7 @@ def cors_headers(origin: str | None, settings: Settings) -> dict[str, str]:
 
 
 def preflight_headers(origin: str | None, settings: Settings) -> dict[str, str]:
-    """The answer to `OPTIONS` with `Access-Control-Request-Method`."""
+    """The response to `OPTIONS` with `Access-Control-Request-Method`."""
     headers = cors_headers(origin, settings)
     if headers:
         headers |= {
@@ -102,7 +102,7 @@ def _is_same_origin(origin: str, host: str) -> bool:
 
 
 def _split_host(host: str) -> tuple[str, int | None]:
-    """Name and port of a `Host` header; a header that is neither is the name of nothing."""
+    """Name and port of a `Host` header; empty when it is malformed."""
     try:
         parts = urlsplit(f"//{host.strip().lower()}")
         if parts.path or parts.query or parts.fragment or parts.username is not None:

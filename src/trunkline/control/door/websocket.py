@@ -1,4 +1,4 @@
-"""Hands a connection to picows, which speaks RFC 6455 on it, and ends it politely.
+"""Hands a connection to picows, which speaks RFC 6455 on it, and closes it gracefully.
 
 picows parses and unmasks frames; an edge's listener gets each as a callback, with no coroutine.
 """
@@ -22,8 +22,8 @@ from picows import (
 from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
 from trunkline import limits
+from trunkline.control.door.closing import close_gracefully
 from trunkline.control.door.head import Head
-from trunkline.control.door.linger import close_politely
 
 _log = structlog.get_logger(__name__)
 _logger = logging.getLogger("picows")
@@ -71,9 +71,9 @@ def adopt(
         _READ_BUFFER_BYTES,
     )
     transport.set_protocol(protocol)
-    protocol.connection_made(_Polite(transport))
+    protocol.connection_made(_Graceful(transport))
     view = memoryview(head.raw)
-    while view and transport.get_protocol() is protocol:  # it has left when it refused
+    while view and transport.get_protocol() is protocol:  # it is replaced when it refused
         view = _feed(cast(_Buffered, protocol), view)
 
 
@@ -95,7 +95,7 @@ def _feed(protocol: _Buffered, view: memoryview) -> memoryview:
     return view[some:]
 
 
-class _Polite:
+class _Graceful:
     """The transport as picows gets it: its `close` lets the peer read our close frame first."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -109,11 +109,11 @@ class _Polite:
         self._transport.write(b"".join(parts))
 
     def close(self) -> None:
-        close_politely(self._transport)
+        close_gracefully(self._transport)
 
 
 class _Watch(logging.LoggerAdapter[logging.Logger]):
-    """picows' logger, and the one place where it says that it gives a connection up.
+    """picows' logger: the only place where it says that it closes a connection by itself.
 
     It closes on its own when a frame breaks RFC 6455, but goes on parsing for a moment, and would
     call each mistake that it finds there an error: any peer could fill the log with those. An
@@ -144,7 +144,7 @@ class _Watch(logging.LoggerAdapter[logging.Logger]):
 
 
 def send_close(transport: WSTransport, code: int, reason: str) -> None:
-    """Says why, then ends the connection; a peer that does not answer is cut."""
+    """Sends a close frame and closes; a peer that does not respond is cut."""
     # picows has names for the standard codes only; the number travels as it is.
     transport.send_close(cast(WSCloseCode, code), reason.encode()[:120])
     transport.disconnect()

@@ -15,9 +15,8 @@ from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, Not
 from trunkline.control.groups.persons import Person, PersonName, checked_name
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id
-from trunkline.control.records.page import Page, Paging, columns, visible
+from trunkline.control.records.page import Page, Paging, columns, fetch_page, visible
 from trunkline.control.records.users import Users
-from trunkline.control.services.paging import fetch_page
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

@@ -5,11 +5,9 @@ What a session takes from its agent is decided where sessions are made, not here
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import and_, delete, insert, select, update
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import (
     AgentApp,
@@ -23,20 +21,10 @@ from trunkline.control.records.fields import (
     Temperature,
     Text,
 )
-from trunkline.control.records.page import (
-    Page,
-    Paging,
-    changes,
-    columns,
-    read_one,
-    read_page,
-    visible,
-)
+from trunkline.control.records.page import Rows, changes
 from trunkline.control.records.users import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
-
-_agents = schema.agents
 
 
 class Agent(msgspec.Struct, kw_only=True):
@@ -105,51 +93,25 @@ class AgentPatch(msgspec.Struct, kw_only=True):
     agent_app: AgentApp | UnsetType | None = UNSET
 
 
-class Agents:
+class Agents(Rows[Agent]):
     """The records of agents."""
 
     def __init__(self, store: Store, users: Users, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, schema.agents, Agent, "agent")
         self._users = users
         self._clock = clock
 
     async def create(self, who: Principal, new: NewAgent) -> Agent:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
-        agent = Agent(id=new_id(), created_at=self._clock(), **values)
-        async with self._store.write() as connection:
-            await connection.execute(insert(_agents).values(msgspec.structs.asdict(agent)))
-        return agent
-
-    async def get(self, who: Principal, agent_id: str) -> Agent:
-        query = select(*columns(_agents, Agent)).where(
-            and_(
-                _agents.c.id == agent_id,
-                visible(who, _agents.c.org_id, _agents.c.user_id, shared=False),
-            )
-        )
-        agent = await read_one(self._store, query, Agent)
-        if agent is None:
-            raise NotFound("agent", agent_id)
-        return agent
-
-    async def page(self, who: Principal, paging: Paging) -> Page[Agent]:
-        query = select(*columns(_agents, Agent)).where(
-            visible(who, _agents.c.org_id, _agents.c.user_id, shared=False)
-        )
-        return await read_page(self._store, query, _agents.c.id, paging, Agent)
+        return await self._add(Agent(id=new_id(), created_at=self._clock(), **values))
 
     async def change(self, who: Principal, agent_id: str, patch: AgentPatch) -> Agent:
         await self.get(who, agent_id)
-        if values := changes(patch):
-            async with self._store.write() as connection:
-                await connection.execute(
-                    update(_agents).where(_agents.c.id == agent_id).values(values)
-                )
+        await self._change(agent_id, changes(patch))
         return await self.get(who, agent_id)
 
     async def remove(self, who: Principal, agent_id: str) -> None:
         """Sessions made with it keep the configuration that they started with."""
         await self.get(who, agent_id)
-        async with self._store.write() as connection:
-            await connection.execute(delete(_agents).where(_agents.c.id == agent_id))
+        await self._remove(agent_id)

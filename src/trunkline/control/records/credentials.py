@@ -1,4 +1,4 @@
-"""A user's keys for model providers, encrypted at rest. No list and no answer ever shows one.
+"""A user's keys for model providers, encrypted at rest. No list and no response ever shows one.
 
 `reveal` opens them for the one purpose they have: the `init` message to that user's machines.
 """
@@ -11,7 +11,6 @@ import structlog
 from cryptography.exceptions import InvalidTag
 from sqlalchemy import ColumnElement, and_, delete, insert, select
 
-from trunkline import limits
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
@@ -23,6 +22,7 @@ from trunkline.control.store.engine import Store
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 _credentials = schema.credentials
+PER_USER_MAX = 50
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 
 
@@ -64,7 +64,7 @@ class Credentials:
         self._clock = clock
         self._lent: dict[str, list[Revealed]] = {}
         self.on_change: Callable[[str], None] = lambda _user_id: None
-        """Told whose keys are others now."""
+        """Called with the id of the user whose keys changed."""
 
     def lend(self, user_id: str, keys: list[Revealed]) -> None:
         """Keys that are not stored here, for providers of which the user has none."""
@@ -91,10 +91,8 @@ class Credentials:
             kept = await connection.execute(
                 select(_credentials.c.id).where(_credentials.c.user_id == user_id)
             )
-            if len(kept.all()) > limits.CREDENTIALS_PER_USER_MAX:
-                raise LimitReached(
-                    f"a user has at most {limits.CREDENTIALS_PER_USER_MAX} credentials"
-                )
+            if len(kept.all()) > PER_USER_MAX:
+                raise LimitReached(f"a user has at most {PER_USER_MAX} credentials")
         self.on_change(user_id)
         return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
 
@@ -112,9 +110,7 @@ class Credentials:
         return await read_page(self._store, query, _credentials.c.id, paging, Credential)
 
     async def remove(self, user_id: str, provider: str) -> None:
-        async with self._store.write() as connection:
-            gone = await connection.execute(delete(_credentials).where(_is(user_id, provider)))
-        if not gone.rowcount:
+        if not await self._store.run(delete(_credentials).where(_is(user_id, provider))):
             raise NotFound("credential", provider)
         self.on_change(user_id)
 
@@ -125,10 +121,8 @@ class Credentials:
             .where(_credentials.c.user_id == user_id)
             .order_by(_credentials.c.provider)
         )
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
         revealed = []
-        for provider, sealed, base_url in rows:
+        for provider, sealed, base_url in await self._store.all(query):
             try:
                 api_key = self._keys.unseal(sealed, _context(user_id, provider))
             except InvalidTag:

@@ -1,13 +1,17 @@
-"""The types of record fields, each with its bound. Every record module builds on these.
+"""The types of record fields, each with its bound, and checks of what machines say.
 
-A value that does not fit is refused where it is decoded, with the path of the field.
+A request's value that does not fit its type is refused where it is decoded, with the path of the
+field. Services check what comes to them in other ways before they write it.
 """
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
+from trunkline.control.ids import is_id
 
 Role = Literal["member", "org_admin", "admin"]
 RuntimeType = Literal["semigraph", "openclaw", "claude-code", "acp"]
@@ -21,7 +25,7 @@ Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
 Names = Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)]
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 MaxTokens = Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)]
-LifeSeconds = Annotated[int, Meta(ge=1, le=limits.TOKEN_LIFE_S_MAX)]
+LifeSeconds = Annotated[int, Meta(ge=1, le=10 * 365 * 24 * 3600)]
 ApiKey = Annotated[str, Meta(min_length=1, max_length=limits.API_KEY_CHARS_MAX, pattern=r"^\S+$")]
 BaseUrl = Annotated[
     str, Meta(max_length=limits.URL_CHARS_MAX, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
@@ -35,3 +39,37 @@ _RANKS: dict[str, int] = {"member": 0, "org_admin": 1, "admin": 2}
 def rank(role: str) -> int:
     """How much a role may do; a role that is not known may do nothing."""
     return _RANKS.get(role, -1)
+
+
+def checked_text(value: str, field: str, chars_max: int, *, empty: bool = False) -> str:
+    """The text, if it is short enough and every database can hold it."""
+    if not value.strip() and not empty:
+        raise InvalidRequest(f"{field} must not be empty")
+    if len(value) > chars_max:
+        raise TooLarge(f"{field} has {len(value)} characters; at most {chars_max} are allowed")
+    # PostgreSQL stores no NUL in text, and half of a surrogate pair has no UTF-8 form.
+    if "\x00" in value:
+        raise InvalidRequest(f"{field} must not contain a NUL character")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(f"{field} is not valid Unicode") from error
+    return value
+
+
+def checked_object(value: Json, field: str, bytes_max: int) -> Json:
+    """The object, if it is plain JSON within its bound."""
+    try:
+        size = len(msgspec.json.encode(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{field} is not plain JSON: {error}") from error
+    if size > bytes_max:
+        raise TooLarge(f"{field} has {size} bytes; at most {bytes_max} are allowed")
+    return value
+
+
+def checked_id(kind: str, value: str) -> str:
+    """A record id; what does not even look like one is not found, and asked of no database."""
+    if not is_id(value):
+        raise NotFound(kind, value)
+    return value

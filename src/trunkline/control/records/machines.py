@@ -4,14 +4,12 @@ Reading only. Scheduling and ending them is `vms`' work; what is live right now,
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
-from sqlalchemy import Select, and_, select
+from sqlalchemy import and_, select
 
 from trunkline.control.access.auth import Principal
-from trunkline.control.errors import NotFound
-from trunkline.control.records.page import Page, Paging, columns, read_one, read_page, visible
+from trunkline.control.records.page import Page, Paging, Rows, columns
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -34,27 +32,30 @@ class MachineRecord(msgspec.Struct, kw_only=True):
     created_at: int
 
 
-class MachineRecords:
+class MachineRecords(Rows[MachineRecord]):
     """The stored machines that a person may see."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def get(self, who: Principal, machine_id: str) -> MachineRecord:
-        query = _select(who).where(_machines.c.id == machine_id)
-        machine = await read_one(self._store, query, MachineRecord)
-        if machine is None:
-            raise NotFound("machine", machine_id)
-        return machine
+        source = select(*columns(_machines, MachineRecord), _users.c.org_id).join(
+            _users, _users.c.id == _machines.c.user_id
+        )
+        super().__init__(
+            store,
+            _machines,
+            MachineRecord,
+            "machine",
+            org_id=_users.c.org_id,
+            user_id=_users.c.id,
+            source=source,
+        )
 
     async def page(
         self, who: Principal, paging: Paging, *, terminated: bool = False
     ) -> Page[MachineRecord]:
         """Those given up by their owner only when asked for."""
-        query = _select(who)
-        if not terminated:
-            query = query.where(_machines.c.state != "terminated")
-        return await read_page(self._store, query, _machines.c.id, paging, MachineRecord)
+        if terminated:
+            return await super().page(who, paging)
+        return await self._page(paging, self._seen_by(who), _machines.c.state != "terminated")
 
     async def sessions_of(self, machine_ids: Sequence[str]) -> dict[str, list[str]]:
         """The open sessions that are pinned to each of these machines."""
@@ -65,9 +66,8 @@ class MachineRecords:
             .order_by(sessions.c.id)
         )
         found: dict[str, list[str]] = {}
-        async with self._store.read() as connection:
-            for machine_id, session_id in await connection.execute(query):
-                found.setdefault(machine_id, []).append(session_id)
+        for machine_id, session_id in await self._store.all(query):
+            found.setdefault(machine_id, []).append(session_id)
         return found
 
     async def ids_of(self, *, user_id: str | None = None, org_id: str | None = None) -> list[str]:
@@ -78,13 +78,4 @@ class MachineRecords:
             .join(_users, _users.c.id == _machines.c.user_id)
             .where(and_(owner, _machines.c.state != "terminated"))
         )
-        async with self._store.read() as connection:
-            return list((await connection.execute(query)).scalars())
-
-
-def _select(who: Principal) -> Select[Any]:
-    return (
-        select(*columns(_machines, MachineRecord), _users.c.org_id)
-        .join(_users, _users.c.id == _machines.c.user_id)
-        .where(visible(who, _users.c.org_id, _users.c.id, shared=False))
-    )
+        return list(await self._store.scalars(query))

@@ -5,27 +5,17 @@ Admins make and remove them; an org's own admins may change it; its members may 
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy import select
 
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, Forbidden, NotFound
+from trunkline.control.errors import Conflict, Forbidden
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Name, RuntimeType
-from trunkline.control.records.page import (
-    Page,
-    Paging,
-    changes,
-    columns,
-    read_one,
-    read_page,
-    visible_org,
-)
+from trunkline.control.records.page import Rows, changes
 from trunkline.control.records.tokens import revoke_all
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
-
-_orgs = schema.orgs
 
 
 class Org(msgspec.Struct, kw_only=True):
@@ -54,41 +44,24 @@ class OrgPatch(msgspec.Struct, kw_only=True):
     auto_approve_evolutions: bool | UnsetType = UNSET
 
 
-class Orgs:
+class Orgs(Rows[Org]):
     """The records of organisations."""
 
     def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, schema.orgs, Org, "org", org_id=schema.orgs.c.id)
         self._auth = auth
         self._clock = clock
 
     async def create(self, who: Principal, new: NewOrg) -> Org:
         if not who.is_admin:
             raise Forbidden("only an admin may make organisations")
-        org = Org(id=new_id(), created_at=self._clock(), **msgspec.structs.asdict(new))
-        async with self._store.write() as connection:
-            await connection.execute(insert(_orgs).values(msgspec.structs.asdict(org)))
-        return org
-
-    async def get(self, who: Principal, org_id: str) -> Org:
-        query = select(*columns(_orgs, Org)).where(
-            and_(_orgs.c.id == org_id, visible_org(who, _orgs.c.id))
-        )
-        org = await read_one(self._store, query, Org)
-        if org is None:
-            raise NotFound("org", org_id)
-        return org
-
-    async def page(self, who: Principal, paging: Paging) -> Page[Org]:
-        query = select(*columns(_orgs, Org)).where(visible_org(who, _orgs.c.id))
-        return await read_page(self._store, query, _orgs.c.id, paging, Org)
+        values = msgspec.structs.asdict(new)
+        return await self._add(Org(id=new_id(), created_at=self._clock(), **values))
 
     async def change(self, who: Principal, org_id: str, patch: OrgPatch) -> Org:
         await self.get(who, org_id)
         who.require_org_admin()
-        if values := changes(patch):
-            async with self._store.write() as connection:
-                await connection.execute(update(_orgs).where(_orgs.c.id == org_id).values(values))
+        await self._change(org_id, changes(patch))
         return await self.get(who, org_id)
 
     async def check_removable(self, who: Principal, org_id: str) -> None:
@@ -104,14 +77,12 @@ class Orgs:
 
     async def _is_first_users(self, org_id: str) -> bool:
         users = schema.users
-        async with self._store.read() as connection:
-            ids = await connection.scalars(select(users.c.id).where(users.c.org_id == org_id))
-            return any(self._auth.is_first_user(user_id) for user_id in ids)
+        ids = await self._store.scalars(select(users.c.id).where(users.c.org_id == org_id))
+        return any(self._auth.is_first_user(user_id) for user_id in ids)
 
     async def remove(self, who: Principal, org_id: str) -> None:
         """Removes the org, its people and all their records, and cuts what they had connected."""
         await self.check_removable(who, org_id)
         await revoke_all(self._store, self._auth, schema.users.c.org_id == org_id)
-        async with self._store.write() as connection:
-            await connection.execute(delete(_orgs).where(_orgs.c.id == org_id))
+        await self._remove(org_id)
         self._auth.forget()

@@ -1,38 +1,45 @@
-"""Reading records: one, a page of them, and what a patch changes.
+"""Records as rows of tables: one, a page of them, added, changed, removed.
 
-Pages and visibility are those of `services.paging`; this adds the turning of rows into structs.
+`Rows` is the base of every kind of record. A page runs from new to old: ids grow with time, and
+the last id of a page is the cursor of the next.
 """
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Row, Select, Table, true
+from msgspec import UNSET, Meta
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Insert,
+    Row,
+    Select,
+    Table,
+    and_,
+    delete,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.services.paging import Page, fetch_page, visible
+from trunkline.control.errors import InvalidRequest, NotFound
+from trunkline.control.records.fields import checked_id
 from trunkline.control.store.engine import Store
 
-__all__ = [
-    "Page",
-    "Paging",
-    "changes",
-    "columns",
-    "read_one",
-    "read_page",
-    "visible",
-    "visible_org",
-]
-
+T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 Limit = Annotated[
-    int,
-    msgspec.Meta(ge=1, le=limits.PAGE_MAX, description="How many items a page holds at most."),
+    int, Meta(ge=1, le=limits.PAGE_MAX, description="How many items a page holds at most.")
 ]
 Cursor = Annotated[
     str,
-    msgspec.Meta(
+    Meta(
         max_length=limits.ID_CHARS_MAX,
         description="`next_cursor` of the page before; without it, the first page.",
     ),
@@ -46,24 +53,90 @@ class Paging(msgspec.Struct, kw_only=True):
     cursor: Cursor | None = None
 
 
-def visible_org(who: Principal, org_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """An organisation is seen by everyone in it."""
-    return true() if who.is_admin else org_id == who.org_id
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """Some of the records, and where the next ones begin (null at the end)."""
+
+    items: list[T]
+    next_cursor: str | None = None
 
 
-async def read_page(
-    store: Store, query: Select[Any], key: ColumnElement[str], paging: Paging, kind: type[S]
-) -> Page[S]:
-    """One page of a query that selects the column `id`, newest first."""
-    async with store.read() as connection:
-        rows, more = await fetch_page(connection, query, key, paging.limit, paging.cursor)
-    return Page([_struct(row, kind) for row in rows], rows[-1].id if more else None)
+class Rows(Generic[S]):
+    """The rows of one table as structs, each seen by those who may.
 
+    `noun` names one of them in errors. `org_id` and `user_id` are the columns that say whose a row
+    is, by default the table's own; without any `user_id`, everyone of the org sees it. `shared`:
+    rows without a user belong to the whole org. `source` selects more than the table's own columns.
+    """
 
-async def read_one(store: Store, query: Select[Any], kind: type[S]) -> S | None:
-    async with store.read() as connection:
-        row = (await connection.execute(query)).first()
-    return None if row is None else _struct(row, kind)
+    def __init__(
+        self,
+        store: Store,
+        table: Table,
+        kind: type[S],
+        noun: str,
+        *,
+        org_id: ColumnElement[str] | None = None,
+        user_id: ColumnElement[str] | None = None,
+        shared: bool = False,
+        source: Select[Any] | None = None,
+    ) -> None:
+        self._store = store
+        self._table = table
+        self._kind = kind
+        self._noun = noun
+        self._org_id = table.c.org_id if org_id is None else org_id
+        self._user_id = table.c.get("user_id") if user_id is None else user_id
+        self._shared = shared
+        names = {"id", *kind.__struct_fields__}
+        own = select(*(column for column in table.c if column.name in names))
+        self._query = own if source is None else source
+
+    async def get(self, who: Principal, row_id: str) -> S:
+        """The row, if that person may see it."""
+        checked_id(self._noun, row_id)
+        found = await self._find(self._table.c.id == row_id, self._seen_by(who))
+        if found is None:
+            raise NotFound(self._noun, row_id)
+        return found
+
+    async def page(self, who: Principal, paging: Paging) -> Page[S]:
+        """Those that the person may see."""
+        return await self._page(paging, self._seen_by(who))
+
+    def _seen_by(self, who: Principal) -> ColumnElement[bool]:
+        if self._user_id is None:
+            return visible_org(who, self._org_id)
+        return visible(who, self._org_id, self._user_id, shared=self._shared)
+
+    async def _find(self, *where: ColumnElement[bool]) -> S | None:
+        return await read_one(self._store, self._query.where(*where), self._kind)
+
+    async def _page(self, paging: Paging, *where: ColumnElement[bool]) -> Page[S]:
+        query = self._query.where(*where)
+        return await read_page(self._store, query, self._table.c.id, paging, self._kind)
+
+    def _insert(self, record: S, **hidden: Any) -> Insert:
+        """`hidden`: columns that the struct does not show."""
+        return insert(self._table).values({**msgspec.to_builtins(record), **hidden})
+
+    async def _add(self, record: S, **hidden: Any) -> S:
+        await self._store.run(self._insert(record, **hidden))
+        return record
+
+    async def _change(self, row_id: str, values: dict[str, Any]) -> None:
+        if values:
+            row = self._table.c.id == row_id
+            await self._store.run(update(self._table).where(row).values(values))
+
+    async def _remove(self, row_id: str) -> None:
+        await self._store.run(delete(self._table).where(self._table.c.id == row_id))
+
+    async def _remove_owned(self, who: Principal, row_id: str) -> None:
+        """Members remove their own; what the org shares, an administrator removes."""
+        row = await self.get(who, row_id)
+        if getattr(row, "user_id", None) != who.user_id:
+            who.require_org_admin()
+        await self._remove(row_id)
 
 
 def columns(table: Table, kind: type[msgspec.Struct]) -> list[Column[Any]]:
@@ -71,11 +144,62 @@ def columns(table: Table, kind: type[msgspec.Struct]) -> list[Column[Any]]:
     return [table.c[name] for name in kind.__struct_fields__ if name in table.c]
 
 
-def _struct(row: Row[Any], kind: type[S]) -> S:
-    return kind(**{name: getattr(row, name) for name in kind.__struct_fields__})
-
-
 def changes(patch: msgspec.Struct) -> dict[str, Any]:
     """The columns that a patch names: null clears a value, absence leaves it."""
     values = {name: getattr(patch, name) for name in patch.__struct_fields__}
-    return {name: value for name, value in values.items() if value is not msgspec.UNSET}
+    return {name: value for name, value in values.items() if value is not UNSET}
+
+
+async def read_one(store: Store, query: Select[Any], kind: type[S]) -> S | None:
+    row = await store.first(query)
+    return None if row is None else msgspec.convert(row, kind, from_attributes=True)
+
+
+async def read_page(
+    store: Store, query: Select[Any], key: ColumnElement[str], paging: Paging, kind: type[S]
+) -> Page[S]:
+    """One page of a query that selects the column `id`."""
+    async with store.read() as connection:
+        rows, more = await fetch_page(connection, query, key, paging.limit, paging.cursor)
+    items = [msgspec.convert(row, kind, from_attributes=True) for row in rows]
+    return Page(items, rows[-1].id if more else None)
+
+
+async def fetch_page(
+    connection: AsyncConnection,
+    query: Select[Any],
+    key: ColumnElement[Any],
+    limit: int,
+    cursor: str | None,
+) -> tuple[list[Row[Any]], bool]:
+    """One page of a query, newest first, and whether there is more."""
+    if not 1 <= limit <= limits.PAGE_MAX:
+        raise InvalidRequest(f"limit must be between 1 and {limits.PAGE_MAX}")
+    if cursor is not None:
+        if not cursor or len(cursor) > limits.NAME_CHARS_MAX or "\x00" in cursor:
+            raise InvalidRequest("cursor is not one that a list returned")
+        query = query.where(key < cursor)
+    rows = (await connection.execute(query.order_by(key.desc()).limit(limit + 1))).all()
+    return list(rows[:limit]), len(rows) > limit
+
+
+def visible(
+    who: Principal,
+    org_id: ColumnElement[str],
+    user_id: ColumnElement[str],
+    *,
+    shared: bool = True,
+) -> ColumnElement[bool]:
+    """`Principal.may_see` as a condition. `shared`: members also see rows of the whole org."""
+    if who.is_admin:
+        return true()
+    own_org = org_id == who.org_id
+    if who.role == "org_admin":
+        return own_org
+    mine: ColumnElement[bool] = user_id == who.user_id
+    return and_(own_org, or_(mine, user_id.is_(None)) if shared else mine)
+
+
+def visible_org(who: Principal, org_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """What belongs to an organisation is seen by everyone in it."""
+    return true() if who.is_admin else org_id == who.org_id

@@ -3,6 +3,8 @@
 `Auth` owns what a token is worth; this module owns who may handle whose.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 from sqlalchemy import ColumnElement, and_, select
 
@@ -81,8 +83,7 @@ class Tokens:
                 )
             )
         )
-        async with self._store.read() as connection:
-            role = (await connection.execute(query)).scalar()
+        role = await self._store.scalar(query)
         if role is None:
             raise NotFound("token", token_id)
         if rank(role) > rank(who.role):
@@ -94,8 +95,7 @@ class Tokens:
         query = select(_tokens.c.id).where(
             and_(_tokens.c.id == who.token_id, _tokens.c.kind == "cookie")
         )
-        async with self._store.read() as connection:
-            token_id = (await connection.execute(query)).scalar()
+        token_id = await self._store.scalar(query)
         if token_id is not None:
             await self._auth.revoke(token_id)
 
@@ -106,10 +106,9 @@ async def revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) ->
         try:
             await auth.revoke(token_id)
         except NotFound:
-            continue  # revoked by someone else in the meantime, which is as good
+            continue  # revoked by someone else in the meantime
 
 
-async def tokens_of(store: Store, of_users: ColumnElement[bool]) -> list[str]:
+async def tokens_of(store: Store, of_users: ColumnElement[bool]) -> Sequence[str]:
     query = select(_tokens.c.id).join(_users, _users.c.id == _tokens.c.user_id).where(of_users)
-    async with store.read() as connection:
-        return list((await connection.execute(query)).scalars())
+    return await store.scalars(query)

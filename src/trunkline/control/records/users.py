@@ -5,23 +5,14 @@ Nobody can give a role above their own, act on a person above them, or change th
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy import select
 
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, Forbidden, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id, Name, Role, RuntimeType, rank
-from trunkline.control.records.page import (
-    Page,
-    Paging,
-    changes,
-    columns,
-    read_one,
-    read_page,
-    visible,
-    visible_org,
-)
+from trunkline.control.records.page import Rows, changes, visible_org
 from trunkline.control.records.tokens import revoke_all, tokens_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -57,11 +48,11 @@ class UserPatch(msgspec.Struct, kw_only=True):
     default_runtime_type: RuntimeType | UnsetType | None = UNSET
 
 
-class Users:
+class Users(Rows[User]):
     """The records of people."""
 
     def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, _users, User, "user", user_id=_users.c.id)
         self._auth = auth
         self._clock = clock
 
@@ -69,30 +60,14 @@ class Users:
         who.require_org_admin()
         org_id = new.org_id or who.org_id
         _check_role(who, new.role)
-        query = select(schema.orgs.c.id).where(
-            and_(schema.orgs.c.id == org_id, visible_org(who, schema.orgs.c.id))
-        )
-        user = User(
-            id=new_id(),
-            org_id=org_id,
-            name=new.name,
-            role=new.role,
-            default_runtime_type=new.default_runtime_type,
-            created_at=self._clock(),
-        )
+        values = msgspec.structs.asdict(new) | {"org_id": org_id}
+        user = User(id=new_id(), created_at=self._clock(), **values)
+        orgs = schema.orgs
+        query = select(orgs.c.id).where(orgs.c.id == org_id, visible_org(who, orgs.c.id))
         async with self._store.write() as connection:
             if (await connection.execute(query)).first() is None:
                 raise NotFound("org", org_id)
-            await connection.execute(insert(_users).values(msgspec.structs.asdict(user)))
-        return user
-
-    async def get(self, who: Principal, user_id: str) -> User:
-        query = select(*columns(_users, User)).where(
-            and_(_users.c.id == user_id, visible(who, _users.c.org_id, _users.c.id, shared=False))
-        )
-        user = await read_one(self._store, query, User)
-        if user is None:
-            raise NotFound("user", user_id)
+            await connection.execute(self._insert(user))
         return user
 
     async def get_managed(self, who: Principal, user_id: str) -> User:
@@ -102,12 +77,6 @@ class Users:
             raise Forbidden(f"that user is {user.role}, which is above your own role")
         return user
 
-    async def page(self, who: Principal, paging: Paging) -> Page[User]:
-        query = select(*columns(_users, User)).where(
-            visible(who, _users.c.org_id, _users.c.id, shared=False)
-        )
-        return await read_page(self._store, query, _users.c.id, paging, User)
-
     async def change(self, who: Principal, user_id: str, patch: UserPatch) -> User:
         user = await self.get_managed(who, user_id)
         if patch.role is not UNSET and patch.role != user.role:
@@ -116,10 +85,7 @@ class Users:
                 raise Conflict("you cannot change your own role")
             _check_role(who, patch.role)
         if values := changes(patch):
-            async with self._store.write() as connection:
-                await connection.execute(
-                    update(_users).where(_users.c.id == user_id).values(values)
-                )
+            await self._change(user_id, values)
             self._auth.forget(await tokens_of(self._store, _users.c.id == user_id))
         return await self.get(who, user_id)
 
@@ -135,8 +101,7 @@ class Users:
         """Removes the user with all records, and cuts what their tokens had connected."""
         await self.check_removable(who, user_id)
         await revoke_all(self._store, self._auth, _users.c.id == user_id)
-        async with self._store.write() as connection:
-            await connection.execute(delete(_users).where(_users.c.id == user_id))
+        await self._remove(user_id)
         self._auth.forget()
 
 

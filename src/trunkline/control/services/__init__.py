@@ -3,7 +3,72 @@
 Services know the store and each other, never a socket: the VM edge and the REST API call them.
 """
 
-from trunkline.control.services.methods import Caller, Methods
-from trunkline.control.services.services import Services
+import asyncio
+import importlib
+from typing import TYPE_CHECKING
 
-__all__ = ["Caller", "Methods", "Services"]
+from trunkline.control.access.keys import Keys
+from trunkline.control.clock import Clock, now_ms
+from trunkline.control.services.audit import Audit
+from trunkline.control.services.config import Config
+from trunkline.control.services.embeddings import Embeddings
+from trunkline.control.services.evolutions import Evolutions
+from trunkline.control.services.idempotency import Reports, Results
+from trunkline.control.services.mcp_servers import McpServers
+from trunkline.control.services.memories import Memories
+from trunkline.control.services.methods import Methods
+from trunkline.control.services.skills import Skills
+from trunkline.control.services.snapshots import Snapshots
+from trunkline.control.services.usage import Usage
+from trunkline.control.settings import Settings
+from trunkline.control.store.engine import Store
+
+if TYPE_CHECKING:
+    from trunkline.control.services.mcp_pool import McpPool
+
+
+class Services:
+    """All of them, over one store."""
+
+    def __init__(self, store: Store, keys: Keys, settings: Settings, clock: Clock = now_ms) -> None:
+        self._allowed_hosts = settings.mcp_allowed_hosts
+        self._mcp_pool: McpPool | None = None
+        self._loading = asyncio.Lock()
+        self.audit = Audit(store, keys, clock)
+        self.config = Config(store)
+        self.mcp_servers = McpServers(store, keys, clock)
+        self.memories = Memories(store, clock, Embeddings())
+        self.reports = Reports(store, clock)
+        self.results = Results(store, clock)
+        self.skills = Skills(store, clock)
+        self.evolutions = Evolutions(store, clock, self.skills)
+        self.snapshots = Snapshots(store, clock)
+        self.usage = Usage(store, clock)
+        self.methods = Methods(
+            skills=self.skills,
+            memories=self.memories,
+            mcp_pool=self.mcp_pool,
+            usage=self.usage,
+            audit=self.audit,
+            evolutions=self.evolutions,
+            snapshots=self.snapshots,
+            config=self.config,
+            reports=self.reports,
+        )
+
+    async def mcp_pool(self) -> "McpPool":
+        """Connections to remote MCP servers, once somebody needs them."""
+        async with self._loading:
+            if self._mcp_pool is None:
+                name = "trunkline.control.services.mcp_pool"
+                await asyncio.to_thread(importlib.import_module, name)
+                from trunkline.control.services.guarded_http import AddressGuard
+                from trunkline.control.services.mcp_pool import McpPool
+
+                self._mcp_pool = McpPool(self.mcp_servers, AddressGuard(self._allowed_hosts))
+        return self._mcp_pool
+
+    async def close(self) -> None:
+        """Ends what is connected; the store belongs to whoever opened it."""
+        if self._mcp_pool is not None:
+            await self._mcp_pool.close()

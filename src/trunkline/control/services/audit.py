@@ -6,6 +6,7 @@ someone who has the database but not the control plane's key.
 """
 
 import hashlib
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -17,13 +18,14 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
-from trunkline.control.errors import InvalidRequest, Unavailable
-from trunkline.control.services.checks import canonical, checked_text
-from trunkline.control.services.paging import Page, checked_limit, visible
-from trunkline.control.services.reports import Once, always
+from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
+from trunkline.control.records.fields import checked_text
+from trunkline.control.records.page import Page, Paging, visible
+from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import audit, audit_head
 
+DETAILS_BYTES_MAX = 64 * 1024
 _GENESIS = "0" * 64
 _HEAD_CONTEXT = "audit:head"
 
@@ -62,8 +64,11 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 class Audit:
-    def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
+    """`chunk_rows`: how many entries are verified at a time."""
+
+    def __init__(self, store: Store, keys: Keys, clock: Clock, *, chunk_rows: int = 1_000) -> None:
         self._store = store
+        self._chunk_rows = chunk_rows
         self._keys = keys
         self._clock = clock
 
@@ -84,7 +89,7 @@ class Audit:
             "user_id": user_id,
             "session_id": session_id,
             "event": checked_text(event, "event", limits.NAME_CHARS_MAX),
-            "details": canonical(details or {}, "details", limits.AUDIT_DETAILS_BYTES_MAX),
+            "details": _canonical(details or {}, "details", DETAILS_BYTES_MAX),
         }
         async with self._store.write() as connection:
             await once(connection)
@@ -98,7 +103,7 @@ class Audit:
         ).first()
         last = self._open(head.sealed) if head is not None else None
         if last is None:
-            # Going on would seal over what was done to the log.
+            # A new sealed head would hide what was done to the log.
             raise Unavailable("the audit log was tampered with; verify it", code="AUDIT_BROKEN")
         entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
         entry["hash"] = _hash(entry)
@@ -124,13 +129,13 @@ class Audit:
         last = _Head(0, _GENESIS)
         async with self._store.read() as connection:
             while True:
-                async for entry in _entries(connection, last.seq):
+                async for entry in _entries(connection, last.seq, self._chunk_rows):
                     reason = _problem(last, entry)
                     if reason is not None:
                         broken = BrokenLink(last.seq + 1, reason)
                         return Verification(False, last.seq, broken, last.hash)
                     last = _Head(entry.seq, entry.hash)
-                # Read after the entries, with which it is committed: it is never behind them.
+                # Read after the entries: it is committed with them, so it is never behind them.
                 row = (await connection.execute(select(audit_head))).first()
                 head = self._open(row.sealed) if row is not None else None
                 if head is None or head.seq <= last.seq or not await _has(connection, last.seq + 1):
@@ -138,34 +143,30 @@ class Audit:
         end = _end_problem(last, head)
         return Verification(end is None, last.seq, end, last.hash)
 
-    async def list(
-        self, principal: Principal, limit: int | None = None, cursor: str | None = None
-    ) -> Page[AuditEntry]:
+    async def page(self, who: Principal, paging: Paging) -> Page[AuditEntry]:
         """Newest first. Members see what they did, org admins their org, admins all."""
-        count = checked_limit(limit)
-        query = select(audit).where(
-            visible(principal, audit.c.org_id, audit.c.user_id, shared=False)
-        )
-        if cursor is not None:
+        query = select(audit).where(visible(who, audit.c.org_id, audit.c.user_id, shared=False))
+        if (cursor := paging.cursor) is not None:
             if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
                 raise InvalidRequest("cursor is not one that a list returned")
             query = query.where(audit.c.seq < int(cursor))
-        query = query.order_by(audit.c.seq.desc()).limit(count + 1)
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
-        items = [_entry(row) for row in rows[:count]]
-        return Page(items, str(items[-1].seq) if len(rows) > count else None)
+        query = query.order_by(audit.c.seq.desc()).limit(paging.limit + 1)
+        rows = await self._store.all(query)
+        items = [_entry(row) for row in rows[: paging.limit]]
+        return Page(items, str(items[-1].seq) if len(rows) > paging.limit else None)
 
 
-async def _entries(connection: AsyncConnection, after: int) -> AsyncIterator[Row[Any]]:
+async def _entries(
+    connection: AsyncConnection, after: int, chunk_rows: int
+) -> AsyncIterator[Row[Any]]:
     # From the very beginning at first: an entry numbered 0 or below is not ours.
     where = audit.c.seq > after if after else true()
     while True:
         query = select(audit).where(where).order_by(audit.c.seq)
-        rows = (await connection.execute(query.limit(limits.AUDIT_VERIFY_CHUNK_ROWS))).all()
+        rows = (await connection.execute(query.limit(chunk_rows))).all()
         for row in rows:
             yield row
-        if len(rows) < limits.AUDIT_VERIFY_CHUNK_ROWS:
+        if len(rows) < chunk_rows:
             return
         where = audit.c.seq > rows[-1].seq
 
@@ -201,8 +202,22 @@ _HASHED = ("seq", "at", "org_id", "user_id", "session_id", "event", "details")
 
 
 def _hash(entry: dict[str, Any]) -> str:
-    fields = canonical({name: entry[name] for name in _HASHED}, "entry", limits.FRAME_BYTES_MAX)
+    fields = _canonical({name: entry[name] for name in _HASHED}, "entry", limits.FRAME_BYTES_MAX)
     return hashlib.sha256((entry["prev_hash"] + fields).encode()).hexdigest()
+
+
+def _canonical(value: Any, field: str, bytes_max: int) -> str:
+    """The one JSON text of a value: sorted keys, no spaces. Bounded."""
+    try:
+        text = json.dumps(
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        )
+        size = len(text.encode())  # also refuses half of a surrogate pair
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{field} is not plain JSON: {error}") from error
+    if size > bytes_max:
+        raise TooLarge(f"{field} has {size} bytes; at most {bytes_max} are allowed")
+    return text
 
 
 def _entry(row: Row[Any]) -> AuditEntry:

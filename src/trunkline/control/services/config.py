@@ -5,10 +5,10 @@ A machine may ask for agents of its user's org and for its user's own sessions, 
 
 from typing import Any
 
-from sqlalchemy import RowMapping, select
+from sqlalchemy import Row, select
 
 from trunkline.control.errors import NotFound
-from trunkline.control.services.checks import checked_id
+from trunkline.control.records.fields import checked_id
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import agents, sessions
 
@@ -16,7 +16,10 @@ DEFAULT_RUNTIME = "semigraph"
 
 
 def runtime_type(session: str | None, agent: str | None, user: str | None, org: str | None) -> str:
-    """The first that is set: session, agent, user, org, then `semigraph` (document 004 §4.9)."""
+    """The first that is set: session, agent, user, org, then `semigraph`.
+
+    See docs/protocols/execution.md#choosing-the-runtime.
+    """
     return session or agent or user or org or DEFAULT_RUNTIME
 
 
@@ -25,7 +28,7 @@ class Config:
         self._store = store
 
     async def get_config(self, user_id: str, session_id: str, agent_id: str) -> dict[str, Any]:
-        """The answer to `get_config`: the user's own agents, and those that the session uses."""
+        """The result of `get_config`: the user's own agents, and those that the session uses."""
         checked_id("agent", agent_id)
         query = select(agents).where(agents.c.id == agent_id)
         used = (
@@ -33,37 +36,33 @@ class Config:
             .join(sessions, sessions.c.agent_id == agents.c.id)
             .where(sessions.c.id == session_id)
         )
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).mappings().first()
-            main = (await connection.execute(used)).first()
+        row, main = await self._store.first(query), await self._store.first(used)
         in_use = () if main is None else (main.id, *(main.sub_agents or ()))
-        if row is None or (row["user_id"] != user_id and agent_id not in in_use):
+        if row is None or (row.user_id != user_id and agent_id not in in_use):
             raise NotFound("agent", agent_id)
         return {"config": _plain(row)}
 
     async def get_session(self, user_id: str, session_id: str) -> dict[str, Any]:
-        """The answer to `get_session`: the record, and the agent with the session's own choices."""
+        """The result of `get_session`: the record, and the agent with the session's own choices."""
         checked_id("session", session_id)
         query = select(sessions).where(sessions.c.id == session_id, sessions.c.user_id == user_id)
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).mappings().first()
+        row = await self._store.first(query)
         if row is None:
             raise NotFound("session", session_id)
-        agent = row["agent_config"]
-        if row["agent_id"] is not None:
-            agent = {**await self._agent(row["org_id"], row["agent_id"]), **agent}
+        agent = row.agent_config
+        if row.agent_id is not None:
+            agent = {**await self._agent(row.org_id, row.agent_id), **agent}
         return {"session": _plain(row), "agent": agent}
 
     async def _agent(self, org_id: str, agent_id: str) -> dict[str, Any]:
         checked_id("agent", agent_id)
         query = select(agents).where(agents.c.id == agent_id, agents.c.org_id == org_id)
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).mappings().first()
+        row = await self._store.first(query)
         if row is None:
             raise NotFound("agent", agent_id)
         return _plain(row)
 
 
-def _plain(row: RowMapping) -> dict[str, Any]:
+def _plain(row: Row[Any]) -> dict[str, Any]:
     """A record without what is not set."""
-    return {name: value for name, value in row.items() if value is not None}
+    return {name: value for name, value in row._asdict().items() if value is not None}

@@ -4,23 +4,22 @@ An org may let good ones in by themselves, but never over a skill that came from
 """
 
 import asyncio
-from typing import Any
 
 import msgspec
 import structlog
-from sqlalchemy import Row, and_, func, insert, select, update
+from sqlalchemy import and_, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, NotFound
+from trunkline.control.errors import Conflict, InvalidRequest, LimitReached
 from trunkline.control.ids import new_id
+from trunkline.control.records.fields import checked_text
+from trunkline.control.records.page import Page, Paging, Rows
 from trunkline.control.services import skill_package
-from trunkline.control.services.checks import checked_id, checked_text
-from trunkline.control.services.paging import Page, fetch_page, visible
-from trunkline.control.services.reports import Once, always
+from trunkline.control.services.idempotency import Once, always
 from trunkline.control.services.skill_package import SkillPackage
 from trunkline.control.services.skills import Skill, Skills
 from trunkline.control.store.engine import Store
@@ -28,6 +27,7 @@ from trunkline.control.store.schema import evolutions, orgs, skills
 
 _log = structlog.get_logger()
 _SOURCE = "evolution"
+_AUTO_SCORE_MIN = 0.8
 
 
 class EvolutionInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +55,16 @@ class Evolution(msgspec.Struct, frozen=True):
     created_at: int
 
 
-class Evolutions:
-    def __init__(self, store: Store, clock: Clock, skill_records: Skills) -> None:
-        self._store = store
+class Evolutions(Rows[Evolution]):
+    """`pending_max`: how many of one org may wait for a decision."""
+
+    def __init__(
+        self, store: Store, clock: Clock, skill_records: Skills, *, pending_max: int = 1000
+    ) -> None:
+        super().__init__(store, evolutions, Evolution, "evolution", shared=True)
         self._clock = clock
         self._skills = skill_records
+        self._pending_max = pending_max
 
     async def submit(
         self,
@@ -88,7 +93,7 @@ class Evolutions:
         async with self._store.write() as connection:
             await once(connection)
             await self._check_room(connection, org_id)
-            await connection.execute(insert(evolutions).values(msgspec.structs.asdict(evolution)))
+            await connection.execute(self._insert(evolution))
             if not await self._may_enter(connection, org_id, given.quality_score, package):
                 return evolution
         return await self._decide(evolution, package, by=None)
@@ -97,14 +102,14 @@ class Evolutions:
         waiting = select(func.count()).where(
             evolutions.c.org_id == org_id, evolutions.c.state == "pending"
         )
-        if ((await connection.execute(waiting)).scalar() or 0) >= limits.EVOLUTIONS_PENDING_MAX:
+        if ((await connection.execute(waiting)).scalar() or 0) >= self._pending_max:
             raise LimitReached("too many evolutions wait for a decision")
 
     async def _may_enter(
         self, connection: AsyncConnection, org_id: str, score: float, package: SkillPackage
     ) -> bool:
         """Whether the org lets this one in without a person."""
-        if score < limits.EVOLUTION_AUTO_SCORE_MIN:
+        if score < _AUTO_SCORE_MIN:
             return False
         org = select(orgs.c.auto_approve_evolutions).where(orgs.c.id == org_id)
         if not (await connection.execute(org)).scalar():
@@ -116,19 +121,19 @@ class Evolutions:
         )
         return (await connection.execute(foreign.limit(1))).first() is None
 
-    async def approve(self, principal: Principal, evolution_id: str) -> Evolution:
+    async def approve(self, who: Principal, evolution_id: str) -> Evolution:
         """Makes it a skill. Whoever decides first decides."""
-        evolution = await self._owned(principal, evolution_id)
+        evolution = await self._owned(who, evolution_id)
         package = await asyncio.to_thread(_package, evolution)
-        return await self._decide(evolution, package, by=principal.user_id)
+        return await self._decide(evolution, package, by=who.user_id)
 
-    async def reject(self, principal: Principal, evolution_id: str) -> Evolution:
-        evolution = await self._owned(principal, evolution_id)
-        return await self._decide(evolution, None, by=principal.user_id)
+    async def reject(self, who: Principal, evolution_id: str) -> Evolution:
+        evolution = await self._owned(who, evolution_id)
+        return await self._decide(evolution, None, by=who.user_id)
 
-    async def _owned(self, principal: Principal, evolution_id: str) -> Evolution:
-        principal.require_org_admin()
-        return await self.get(principal, evolution_id)
+    async def _owned(self, who: Principal, evolution_id: str) -> Evolution:
+        who.require_org_admin()
+        return await self.get(who, evolution_id)
 
     async def _decide(
         self, evolution: Evolution, package: SkillPackage | None, by: str | None
@@ -165,34 +170,13 @@ class Evolutions:
             # Another version was added in the very same moment; the decision is undone with it.
             raise Conflict("the skill was changed at the same time; try again") from error
 
-    async def get(self, principal: Principal, evolution_id: str) -> Evolution:
-        query = select(evolutions).where(
-            evolutions.c.id == checked_id("evolution", evolution_id),
-            visible(principal, evolutions.c.org_id, evolutions.c.user_id),
-        )
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).first()
-        if row is None:
-            raise NotFound("evolution", evolution_id)
-        return _evolution(row)
-
-    async def list(
-        self,
-        principal: Principal,
-        limit: int | None = None,
-        cursor: str | None = None,
-        state: str | None = None,
+    async def page(
+        self, who: Principal, paging: Paging, state: str | None = None
     ) -> Page[Evolution]:
-        query = select(evolutions).where(
-            visible(principal, evolutions.c.org_id, evolutions.c.user_id)
-        )
-        if state is not None:
-            if state not in ("pending", "approved", "rejected"):
-                raise InvalidRequest("state must be pending, approved or rejected")
-            query = query.where(evolutions.c.state == state)
-        async with self._store.read() as connection:
-            rows, more = await fetch_page(connection, query, evolutions.c.id, limit, cursor)
-        return Page([_evolution(row) for row in rows], rows[-1].id if more else None)
+        """Of one state, or of all."""
+        if state is None:
+            return await super().page(who, paging)
+        return await self._page(paging, self._seen_by(who), evolutions.c.state == state)
 
 
 def _package(given: EvolutionInput | Evolution) -> SkillPackage:
@@ -203,7 +187,3 @@ def _package(given: EvolutionInput | Evolution) -> SkillPackage:
     if not 0 <= given.quality_score <= 1:
         raise InvalidRequest("quality_score must be between 0 and 1")
     return skill_package.from_skill_md(given.skill_md, given.name, given.description)
-
-
-def _evolution(row: Row[Any]) -> Evolution:
-    return Evolution(**row._asdict())

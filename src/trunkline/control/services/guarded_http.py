@@ -1,19 +1,109 @@
-"""HTTP for requests that a user's records cause: guarded addresses, bounded answers.
+"""HTTP for requests that a user's records cause: public or allowed addresses, bounded responses.
 
-Built on httpcore's public pool, so that it cannot fail open. Proxies of the environment are not
-used: behind one, the connected address would say nothing.
+The check happens where the connection is made, on the address that is connected to: a name that
+changes its mind between check and connection, or a redirect, meets the same check again. Built on
+httpcore's public pool, so that it cannot fail open. Proxies of the environment are not used: behind
+one, the connected address would say nothing.
 """
 
+import asyncio
+import ipaddress
+import socket
 import ssl
 import typing
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import httpcore2
 import httpx2
+from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 
-from trunkline.control.services.ssrf import AddressGuard, GuardedBackend, Resolve, resolve
+from trunkline.addresses import is_public
+from trunkline.control.errors import Forbidden
+from trunkline.control.settings import hosts_and_networks
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+
+class AddressRefused(Forbidden):
+    code = "MCP_ADDRESS_REFUSED"
+
+
+class AddressGuard:
+    """`allowed`: host names, addresses and networks, comma-separated, that may be private."""
+
+    def __init__(self, allowed: str) -> None:
+        self._hosts, self._networks = hosts_and_networks(allowed)
+
+    def allows(self, host: str, address: str) -> bool:
+        """Whether a connection for `host` may go to that address."""
+        if host.lower().rstrip(".") in self._hosts:
+            return True
+        try:
+            parsed = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return False
+        return is_public(parsed) or any(parsed in network for network in self._networks)
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The system's answer for a name, as numeric addresses."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class GuardedBackend(AsyncNetworkBackend):
+    """Resolves a name once and connects to one of the very addresses that were checked."""
+
+    def __init__(self, guard: AddressGuard, resolver: Resolve = resolve) -> None:
+        self._guard = guard
+        self._resolve = resolver
+        self._inner = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the backend's interface
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> AsyncNetworkStream:
+        try:
+            addresses = await asyncio.wait_for(self._resolve(host, port), timeout)
+        except TimeoutError as error:
+            raise httpcore2.ConnectTimeout(f"no address for {host!r} in time") from error
+        except (OSError, UnicodeError) as error:
+            raise httpcore2.ConnectError(f"no address for {host!r}: {error}") from error
+        fine = [address for address in addresses if self._guard.allows(host, address)]
+        if not fine:
+            raise AddressRefused(
+                f"{host!r} is at an address that is not public; an operator can allow it with "
+                "the setting mcp_allowed_hosts"
+            )
+        failure: httpcore2.ConnectError | None = None
+        for address in fine:
+            try:
+                return await self._inner.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except httpcore2.ConnectError as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the backend's interface
+        socket_options: Iterable[Any] | None = None,
+    ) -> AsyncNetworkStream:
+        raise AddressRefused("a Unix socket is not a public address")
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
 
 
 @cache
@@ -53,21 +143,21 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             extensions=request.extensions,
         )
         with _httpx_errors():
-            answer = await self._pool.handle_async_request(sent)
-        headers = httpx2.Headers(answer.headers)
+            response = await self._pool.handle_async_request(sent)
+        headers = httpx2.Headers(response.headers)
         coding = headers.get("content-encoding", "").strip().lower()
         if coding not in ("", "identity"):
-            await answer.aclose()
+            await response.aclose()
             # Nobody asked for it, and a small compressed body may have any size unpacked.
             raise httpx2.RemoteProtocolError(f"the server compressed its answer ({coding[:40]!r})")
         is_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
-        assert isinstance(answer.stream, typing.AsyncIterable)
+        assert isinstance(response.stream, typing.AsyncIterable)
         bound = None if is_stream else self._body_bytes_max
         return httpx2.Response(
-            status_code=answer.status,
-            headers=answer.headers,
-            stream=_BoundedStream(answer.stream, answer.aclose, bound),
-            extensions=answer.extensions,
+            status_code=response.status,
+            headers=response.headers,
+            stream=_BoundedStream(response.stream, response.aclose, bound),
+            extensions=response.extensions,
         )
 
     async def aclose(self) -> None:

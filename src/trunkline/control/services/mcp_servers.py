@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import httpx2
 import msgspec
-from sqlalchemy import Row, and_, delete, insert, or_, select
+from sqlalchemy import Row, and_, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from trunkline import limits
@@ -19,11 +19,12 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
-from trunkline.control.services.checks import checked_id, checked_text
-from trunkline.control.services.paging import Page, fetch_page, visible
+from trunkline.control.records.fields import checked_text
+from trunkline.control.records.page import Rows
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import mcp_servers
 
+HEADERS_MAX = 32
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}\Z")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}\Z")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*\Z")
@@ -76,19 +77,16 @@ class _Secrets(msgspec.Struct, frozen=True):
     headers: dict[str, str]
 
 
-_COLUMNS = [mcp_servers.c[name] for name in McpServer.__struct_fields__]
-
-
-class McpServers:
+class McpServers(Rows[McpServer]):
     def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, mcp_servers, McpServer, "mcp server", shared=True)
         self._keys = keys
         self._clock = clock
-        self._on_delete: list[Callable[[str], None]] = []
+        self._on_remove: list[Callable[[str], None]] = []
 
-    def on_delete(self, forget: Callable[[str], None]) -> None:
-        """Registers who has to let go of a server when its record is gone."""
-        self._on_delete.append(forget)
+    def on_remove(self, forget: Callable[[str], None]) -> None:
+        """Registers a function that is called with the id of a removed server."""
+        self._on_remove.append(forget)
 
     async def add(self, org_id: str, user_id: str | None, given: McpServerInput) -> McpServer:
         """`user_id` None: for the whole org."""
@@ -105,44 +103,31 @@ class McpServers:
             timeout_s=given.timeout_s,
             created_at=self._clock(),
         )
-        row = msgspec.to_builtins(server)
+        sealed = None
         if given.url:
             secrets = msgspec.json.encode(_Secrets(given.url, given.headers)).decode()
-            row["sealed"] = self._keys.seal(secrets, _context(server.id))
+            sealed = self._keys.seal(secrets, _context(server.id))
         try:
-            async with self._store.write() as connection:
-                await connection.execute(insert(mcp_servers).values(row))
+            return await self._add(server, sealed=sealed)
         except IntegrityError as error:
             raise Conflict(f"there is an MCP server {given.name!r} already") from error
-        return server
 
-    async def delete(self, principal: Principal, server_id: str) -> None:
-        query = select(*_COLUMNS).where(
-            mcp_servers.c.id == checked_id("mcp server", server_id),
-            visible(principal, mcp_servers.c.org_id, mcp_servers.c.user_id),
-        )
-        async with self._store.write() as connection:
-            row = (await connection.execute(query)).first()
-            if row is None:
-                raise NotFound("mcp server", server_id)
-            if row.user_id != principal.user_id:
-                principal.require_org_admin()
-            await connection.execute(delete(mcp_servers).where(mcp_servers.c.id == server_id))
-        for forget in self._on_delete:
+    async def remove(self, who: Principal, server_id: str) -> None:
+        await self._remove_owned(who, server_id)
+        for forget in self._on_remove:
             forget(server_id)
 
     async def index_for(
         self, org_id: str, user_id: str, names: Iterable[str] | None = None
     ) -> list[dict[str, Any]]:
-        """The `mcp_servers` of `start_session` (document 000 §5.2); `names` chooses some."""
+        """The `mcp_servers` of `start_session`; `names` chooses some."""
         query = (
             select(mcp_servers)
             .where(_reachable(org_id, user_id))
             .order_by(mcp_servers.c.name, mcp_servers.c.user_id.is_(None))
             .limit(2 * limits.MCP_SERVERS_MAX)
         )
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self._store.all(query)
         wanted = None if names is None else set(names)
         index: dict[str, dict[str, Any]] = {}
         for row in rows:  # a user's own comes before the org's of the same name
@@ -159,8 +144,7 @@ class McpServers:
             .order_by(mcp_servers.c.user_id.is_(None))
             .limit(1)
         )
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).first()
+        row = await self._store.first(query)
         if row is None:
             raise NotFound("mcp server", name)
         if row.type != "remote":
@@ -170,16 +154,6 @@ class McpServers:
         opened = self._keys.unseal(row.sealed, _context(row.id))
         secrets = msgspec.json.decode(opened, type=_Secrets)
         return Endpoint(row.id, row.name, secrets.url, secrets.headers, row.timeout_s)
-
-    async def list(
-        self, principal: Principal, limit: int | None = None, cursor: str | None = None
-    ) -> Page[McpServer]:
-        query = select(*_COLUMNS).where(
-            visible(principal, mcp_servers.c.org_id, mcp_servers.c.user_id)
-        )
-        async with self._store.read() as connection:
-            rows, more = await fetch_page(connection, query, mcp_servers.c.id, limit, cursor)
-        return Page([_server(row) for row in rows], rows[-1].id if more else None)
 
 
 def _reachable(org_id: str, user_id: str) -> Any:
@@ -191,10 +165,6 @@ def _index_entry(row: Row[Any]) -> dict[str, Any]:
     if row.type == "remote":
         return {"name": row.name, "type": "remote"}
     return {"name": row.name, "type": "local", "command": row.command, "args": row.args}
-
-
-def _server(row: Row[Any]) -> McpServer:
-    return McpServer(**row._asdict())
 
 
 def _context(server_id: str) -> str:
@@ -234,8 +204,8 @@ def _check_remote(given: McpServerInput) -> None:
         raise InvalidRequest("url must begin with http:// or https:// and name a host")
     if url.userinfo:
         raise InvalidRequest("url must not carry a password; put it into headers")
-    if len(given.headers) > limits.MCP_HEADERS_MAX:
-        raise InvalidRequest(f"headers must be at most {limits.MCP_HEADERS_MAX}")
+    if len(given.headers) > HEADERS_MAX:
+        raise InvalidRequest(f"headers must be at most {HEADERS_MAX}")
     for name, value in given.headers.items():
         if not _HEADER_NAME.match(name) or _OWN_HEADERS.match(name.lower()):
             raise InvalidRequest(f"headers: {name[:100]!r} cannot be set")

@@ -8,19 +8,17 @@ import secrets
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import select
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import NotFound
 from trunkline.control.ids import new_id
+from trunkline.control.records.fields import checked_object, checked_text
+from trunkline.control.records.page import Rows
 from trunkline.control.services import memory_search
-from trunkline.control.services.checks import checked_id, checked_object, checked_text
 from trunkline.control.services.embeddings import Embeddings
-from trunkline.control.services.memory_terms import terms_of
-from trunkline.control.services.paging import Page, fetch_page, visible
-from trunkline.control.services.reports import Once, always
+from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import memories
 
@@ -44,12 +42,9 @@ class MemoryHit(msgspec.Struct, frozen=True):
     metadata: dict[str, Any]
 
 
-_COLUMNS = [memories.c[name] for name in Memory.__struct_fields__]
-
-
-class Memories:
+class Memories(Rows[Memory]):
     def __init__(self, store: Store, clock: Clock, embeddings: Embeddings) -> None:
-        self._store = store
+        super().__init__(store, memories, Memory, "memory", shared=True)
         self._clock = clock
         self._embeddings = embeddings
 
@@ -70,26 +65,23 @@ class Memories:
             created_at=self._clock(),
         )
         vectors = await self._embeddings.encode([content])
-        row = {
-            **msgspec.structs.asdict(memory),
-            "embedding": None if vectors is None else vectors[0].tobytes(),
-            "fts_rowid": secrets.randbits(63),
-        }
+        embedding = None if vectors is None else vectors[0].tobytes()
+        row = self._insert(memory, embedding=embedding, fts_rowid=secrets.randbits(63))
         async with self._store.write() as connection:
             await once(connection)
-            await connection.execute(insert(memories).values(row))
+            await connection.execute(row)
         return memory
 
     async def search(
         self, org_id: str, user_id: str | None, query: str, top_k: int | None = None
     ) -> list[MemoryHit]:
-        """The best matches, best first. More than the bound are asked for: the bound is given."""
+        """The best matches, best first. A larger `top_k` than the bound is cut to it."""
         checked_text(query, "query", limits.MEMORY_QUERY_CHARS_MAX, empty=True)
         count = limits.MEMORY_TOP_K_DEFAULT if top_k is None else top_k
         count = min(count, limits.MEMORY_TOP_K_MAX)
         if count < 1 or not query.strip():
             return []
-        where, terms = memory_search.scope(org_id, user_id), terms_of(query)
+        where, terms = memory_search.scope(org_id, user_id), memory_search.terms_of(query)
         vectors = await self._embeddings.encode([query])
         async with self._store.read() as connection:
             rankings = [
@@ -109,28 +101,5 @@ class Memories:
             if memory_id in rows
         ]
 
-    async def list(
-        self, principal: Principal, limit: int | None = None, cursor: str | None = None
-    ) -> Page[Memory]:
-        query = select(*_COLUMNS).where(visible(principal, memories.c.org_id, memories.c.user_id))
-        async with self._store.read() as connection:
-            rows, more = await fetch_page(connection, query, memories.c.id, limit, cursor)
-        return Page([_memory(row) for row in rows], rows[-1].id if more else None)
-
-    async def delete(self, principal: Principal, memory_id: str) -> None:
-        """Members remove their own; what the org shares, an administrator removes."""
-        query = select(*_COLUMNS).where(
-            memories.c.id == checked_id("memory", memory_id),
-            visible(principal, memories.c.org_id, memories.c.user_id),
-        )
-        async with self._store.write() as connection:
-            row = (await connection.execute(query)).first()
-            if row is None:
-                raise NotFound("memory", memory_id)
-            if row.user_id != principal.user_id:
-                principal.require_org_admin()
-            await connection.execute(delete(memories).where(memories.c.id == memory_id))
-
-
-def _memory(row: Row[Any]) -> Memory:
-    return Memory(**row._asdict())
+    async def remove(self, who: Principal, memory_id: str) -> None:
+        await self._remove_owned(who, memory_id)

@@ -7,23 +7,24 @@ errors into `response.error`. docs/protocols/semibot-methods.md lists the parame
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import structlog
 
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest, Timeout, TrunklineError
-from trunkline.control.services import method_params as params
 from trunkline.control.services.audit import Audit
 from trunkline.control.services.config import Config
 from trunkline.control.services.evolutions import EvolutionInput, Evolutions
-from trunkline.control.services.mcp import Mcp
+from trunkline.control.services.idempotency import Once, Repeated, Reports
 from trunkline.control.services.memories import Memories
-from trunkline.control.services.reports import Once, Repeated, Reports
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage, UsageReport
+
+if TYPE_CHECKING:
+    from trunkline.control.services.mcp_pool import McpPool
 
 _log = structlog.get_logger()
 P = TypeVar("P")
@@ -38,6 +39,59 @@ class Caller(msgspec.Struct, frozen=True):
     session_id: str
 
 
+class _SkillPackage(msgspec.Struct, frozen=True):
+    skill_id: str
+    version: str | None = None
+
+
+class _MemorySearch(msgspec.Struct, frozen=True):
+    query: str
+    top_k: int | None = None
+
+
+class _McpCall(msgspec.Struct, frozen=True):
+    server: str
+    tool: str
+    arguments: dict[str, Any] | None = None
+
+
+class _Agent(msgspec.Struct, frozen=True):
+    agent_id: str
+
+
+class _Session(msgspec.Struct, frozen=True):
+    """Without an id: the session that asks."""
+
+    session_id: str | None = None
+
+
+class _McpTools(msgspec.Struct, frozen=True):
+    server: str
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """What every report may have: the machine's own name for it, so that it counts once."""
+
+    report_id: str | None = None
+
+
+class _AuditLog(msgspec.Struct, frozen=True):
+    event: str
+    details: dict[str, Any] | None = None
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    checkpoint: dict[str, Any] | None = None
+    short_term_memory: dict[str, Any] | None = None
+    conversation_state: dict[str, Any] | None = None
+    file_manifest: dict[str, Any] | None = None
+
+
+class _MemoryWrite(msgspec.Struct, frozen=True):
+    content: str
+    metadata: dict[str, Any] | None = None
+
+
 Method = Callable[[Caller, dict[str, Any]], Awaitable[Any]]
 Report = Callable[[Caller, dict[str, Any], Once], Awaitable[None]]
 
@@ -45,14 +99,14 @@ _ACCEPTED = {"accepted": True}
 
 
 class Methods:
-    """`refused` counts notifications that were dropped, by method; `unknown` for foreign names."""
+    """`refused` counts dropped notifications by method, `unknown` for names that are no method."""
 
     def __init__(
         self,
         *,
         skills: Skills,
         memories: Memories,
-        mcp: Mcp,
+        mcp_pool: "Callable[[], Awaitable[McpPool]]",
         usage: Usage,
         audit: Audit,
         evolutions: Evolutions,
@@ -63,7 +117,7 @@ class Methods:
     ) -> None:
         self._skills = skills
         self._memories = memories
-        self._mcp = mcp
+        self._mcp_pool = mcp_pool
         self._usage = usage
         self._audit = audit
         self._evolutions = evolutions
@@ -129,45 +183,43 @@ class Methods:
             self.refused[label] += 1
             _log.exception("notification failed", method=label, **msgspec.structs.asdict(caller))
 
-    # --- Requests -----------------------------------------------------------------------------
-
     async def _get_skill_package(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, params.SkillPackage)
+        wanted = _typed(given, _SkillPackage)
         return await self._skills.get_package(caller.org_id, wanted.skill_id, wanted.version)
 
     async def _memory_search(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, params.MemorySearch)
+        wanted = _typed(given, _MemorySearch)
         hits = await self._memories.search(
             caller.org_id, caller.user_id, wanted.query, wanted.top_k
         )
         return {"results": msgspec.to_builtins(hits)}
 
     async def _mcp_call(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, params.McpCall)
-        result = await self._mcp.call(
+        wanted = _typed(given, _McpCall)
+        pool = await self._mcp_pool()
+        result = await pool.call(
             caller.org_id, caller.user_id, wanted.server, wanted.tool, wanted.arguments or {}
         )
         return {"result": result}
 
     async def _mcp_tools(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, params.McpTools)
-        return {"tools": await self._mcp.tools(caller.org_id, caller.user_id, wanted.server)}
+        wanted = _typed(given, _McpTools)
+        pool = await self._mcp_pool()
+        return {"tools": await pool.tools(caller.org_id, caller.user_id, wanted.server)}
 
     async def _get_config(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, params.Agent).agent_id
+        wanted = _typed(given, _Agent).agent_id
         return await self._config.get_config(caller.user_id, caller.session_id, wanted)
 
     async def _get_session(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, params.Session).session_id or caller.session_id
+        wanted = _typed(given, _Session).session_id or caller.session_id
         return await self._config.get_session(caller.user_id, wanted)
-
-    # --- Reports ------------------------------------------------------------------------------
 
     def _once(self, report: Report) -> Method:
         """A report that may come again under the same name, and counts once."""
 
         async def taken(caller: Caller, given: dict[str, Any]) -> Any:
-            once = self._reports.once(caller.session_id, _typed(given, params.Report).report_id)
+            once = self._reports.once(caller.session_id, _typed(given, _Named).report_id)
             said = {name: value for name, value in given.items() if name != "report_id"}
             try:
                 await report(caller, said, once)
@@ -186,7 +238,7 @@ class Methods:
         await self._usage.record(caller.org_id, caller.user_id, caller.session_id, report, once)
 
     async def _audit_log(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
-        entry = _typed(given, params.AuditLog)
+        entry = _typed(given, _AuditLog)
         await self._audit.append(
             entry.event,
             {**(entry.details or {}), "machine_id": caller.machine_id},
@@ -197,7 +249,7 @@ class Methods:
         )
 
     async def _evolution_submit(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
-        # Document 004 §7.3 wraps the fields in `candidate`, document 000 §4.4 does not.
+        # Both forms occur: with the fields in `candidate`, and without it.
         inner = given.get("candidate")
         evolution = _typed(inner if isinstance(inner, dict) else given, EvolutionInput)
         await self._evolutions.submit(
@@ -205,11 +257,11 @@ class Methods:
         )
 
     async def _snapshot_sync(self, caller: Caller, given: dict[str, Any]) -> None:
-        _typed(given, params.Snapshot)
+        _typed(given, _Snapshot)
         await self._snapshots.sync(caller.session_id, given)
 
     async def _memory_write(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
-        memory = _typed(given, params.MemoryWrite)
+        memory = _typed(given, _MemoryWrite)
         metadata = {**(memory.metadata or {}), "session_id": caller.session_id}
         await self._memories.add(caller.org_id, caller.user_id, memory.content, metadata, once)
 

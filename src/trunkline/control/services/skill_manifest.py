@@ -14,19 +14,21 @@ import msgspec
 import yaml
 
 from trunkline import limits
-from trunkline.control.services.skill_files import refused
+from trunkline.control.errors import InvalidRequest
 
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEY = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)\Z")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,59}\Z")
 # Names under which publishers nest their requirements inside `metadata`.
 _PUBLISHERS = ("openclaw", "clawdbot", "clawdis", "clawhub", "semibot", "trunkline")
+_FRONTMATTER_CHARS_MAX = 16 * 1024  # YAML is read by slow code
+_FRONTMATTER_BRACKETS_MAX = 500  # nesting is where it is slowest
 _SLUG_CHARS_MAX = 60  # at most 240 bytes of UTF-8: fits every file system
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\Z")
 
 
 class Requires(msgspec.Struct, frozen=True):
-    """What a machine must have before the skill is offered there (document 004 §8)."""
+    """What a machine must have before the skill is offered there."""
 
     binaries: list[str] = []
     env_vars: list[str] = []
@@ -37,6 +39,10 @@ class Manifest(msgspec.Struct, frozen=True):
     description: str
     version: str | None
     requires: Requires
+
+
+def refused(reason: str) -> InvalidRequest:
+    return InvalidRequest(f"the skill package is refused: {reason}", code="SKILL_INVALID")
 
 
 def parse(skill_md: bytes) -> Manifest:
@@ -66,7 +72,7 @@ def frontmatter(text: str) -> dict[str, Any] | None:
     if found is None:
         return None
     block = found.group(1)
-    if len(block) > limits.SKILL_FRONTMATTER_BYTES_MAX:
+    if len(block) > _FRONTMATTER_CHARS_MAX:
         raise refused("SKILL.md's frontmatter is too long")
     loaded = _load(block)
     return loaded if isinstance(loaded, dict) else _loose(block)
@@ -99,7 +105,7 @@ def _text(content: bytes) -> str:
 
 def _load(text: str) -> Any:
     """YAML, or None. Besides YAMLError, PyYAML lets errors of dates, numbers and depth through."""
-    if text.count("[") + text.count("{") > limits.SKILL_FRONTMATTER_BRACKETS_MAX:
+    if text.count("[") + text.count("{") > _FRONTMATTER_BRACKETS_MAX:
         return None
     try:
         return yaml.safe_load(text)

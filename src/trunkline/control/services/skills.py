@@ -6,11 +6,10 @@ The VM edge calls `get_package` and `index_for`, REST the rest. A package enters
 import asyncio
 import datetime
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, and_, delete, func, insert, or_, select
+from sqlalchemy import and_, delete, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,15 +18,16 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, NotFound, TooLarge
 from trunkline.control.ids import new_id
+from trunkline.control.records.fields import checked_text
+from trunkline.control.records.page import Rows, read_one
 from trunkline.control.services import skill_package
-from trunkline.control.services.checks import checked_text
-from trunkline.control.services.paging import Page, fetch_page
 from trunkline.control.services.skill_manifest import Requires
 from trunkline.control.services.skill_package import FileInventory, SkillPackage, wire_file
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import skill_files, skills
 
 LATEST = "latest"
+WIRE_BYTES_MAX = 7 * limits.MIB  # what fits one frame after base64
 
 
 class Skill(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class Skill(msgspec.Struct, frozen=True):
     created_at: int
 
     def index_entry(self) -> dict[str, Any]:
-        """Its entry in `start_session.skill_index` (document 000 §5.2)."""
+        """Its entry in the `skill_index` of `start_session`."""
         return {
             "id": self.skill_id,
             "name": self.name,
@@ -57,22 +57,13 @@ class Skill(msgspec.Struct, frozen=True):
         }
 
 
-class Skills:
+class Skills(Rows[Skill]):
     def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, skills, Skill, "skill")
         self._clock = clock
 
     async def import_zip(self, org_id: str, data: bytes, source: str = "upload") -> Skill:
         package = await asyncio.to_thread(skill_package.read_zip, data)
-        return await self._import(org_id, package, source)
-
-    async def import_folder(self, org_id: str, folder: Path, source: str = "upload") -> Skill:
-        """From this host's disk, for skills that come with an installation. The command line
-        packs a folder itself and uploads the zip: the server need not see that disk."""
-        package = await asyncio.to_thread(skill_package.read_folder, folder)
-        return await self._import(org_id, package, source)
-
-    async def _import(self, org_id: str, package: SkillPackage, source: str) -> Skill:
         try:
             async with self._store.write() as connection:
                 return await self.insert(connection, org_id, package, source)
@@ -91,7 +82,7 @@ class Skills:
             and_(skills.c.org_id == org_id, skills.c.skill_id == package.skill_id)
         )
         last = (await connection.execute(newest)).scalar()
-        at = max(self._clock(), (last or 0) + 1)  # strictly later, so that `latest` has one answer
+        at = max(self._clock(), (last or 0) + 1)  # strictly later, so that `latest` is one version
         skill = Skill(
             id=new_id(),
             org_id=org_id,
@@ -104,7 +95,7 @@ class Skills:
             requires=package.manifest.requires,
             created_at=at,
         )
-        await connection.execute(insert(skills).values(msgspec.to_builtins(skill)))
+        await connection.execute(self._insert(skill))
         rows = [
             {"skill": skill.id, "path": path, "content": content}
             for path, content in package.files.items()
@@ -115,25 +106,18 @@ class Skills:
     async def get_package(
         self, org_id: str, skill_id: str, version: str | None = None
     ) -> dict[str, Any]:
-        """The answer to `get_skill_package`: every file of one version."""
-        async with self._store.read() as connection:
-            skill = await self._find(connection, org_id, skill_id, version or LATEST)
-            size = select(func.sum(func.length(skill_files.c.content))).where(
-                skill_files.c.skill == skill.id
+        """The result of `get_skill_package`: every file of one version."""
+        skill = await self._version(org_id, skill_id, version or LATEST)
+        of_skill = skill_files.c.skill == skill.id
+        size = select(func.sum(func.length(skill_files.c.content))).where(of_skill)
+        total = await self._store.scalar(size) or 0
+        if total > WIRE_BYTES_MAX:
+            raise TooLarge(
+                f"skill {skill_id!r} has {total} bytes; a machine can be sent {WIRE_BYTES_MAX}",
+                code="SKILL_TOO_LARGE",
             )
-            total = (await connection.execute(size)).scalar() or 0
-            if total > limits.SKILL_WIRE_BYTES_MAX:
-                raise TooLarge(
-                    f"skill {skill_id!r} has {total} bytes; "
-                    f"a machine can be sent {limits.SKILL_WIRE_BYTES_MAX}",
-                    code="SKILL_TOO_LARGE",
-                )
-            query = (
-                select(skill_files.c.path, skill_files.c.content)
-                .where(skill_files.c.skill == skill.id)
-                .order_by(skill_files.c.path)
-            )
-            rows = (await connection.execute(query)).all()
+        query = select(skill_files.c.path, skill_files.c.content).where(of_skill)
+        rows = await self._store.all(query.order_by(skill_files.c.path))
         files = await asyncio.to_thread(lambda: [wire_file(row.path, row.content) for row in rows])
         return {
             "package": {
@@ -159,72 +143,43 @@ class Skills:
             wanted = list(names)[: limits.SKILL_INDEX_MAX]
             query = query.where(or_(ranked.c.skill_id.in_(wanted), ranked.c.name.in_(wanted)))
         query = query.order_by(ranked.c.skill_id).limit(limits.SKILL_INDEX_MAX)
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
-        return [_skill(row).index_entry() for row in rows]
+        rows = await self._store.all(query)
+        return [msgspec.convert(row, Skill, from_attributes=True).index_entry() for row in rows]
 
-    async def get(
-        self, principal: Principal, name: str, version: str | None = None
-    ) -> tuple[Skill, list[str]]:
-        """A skill by record id, or by skill id (and version), with the paths of its files."""
-        async with self._store.read() as connection:
-            skill = await self._get(connection, principal, name, version)
-            query = select(skill_files.c.path).where(skill_files.c.skill == skill.id)
-            paths = (await connection.execute(query)).scalars().all()
-        return skill, sorted(paths)
+    async def get(self, who: Principal, row_id: str, version: str | None = None) -> Skill:
+        """By record id, or by skill id (and version)."""
+        checked_text(row_id, "skill", limits.NAME_CHARS_MAX)
+        found = await self._find(skills.c.id == row_id, self._seen_by(who))
+        return found or await self._version(who.org_id, row_id, version or LATEST)
 
-    async def delete(self, principal: Principal, name: str) -> None:
+    async def files_of(self, skill: Skill) -> list[str]:
+        """The paths of its files."""
+        query = select(skill_files.c.path).where(skill_files.c.skill == skill.id)
+        return sorted(await self._store.scalars(query))
+
+    async def remove(self, who: Principal, name: str) -> None:
         """Removes one version, by record id, or every version, by skill id."""
-        principal.require_org_admin()
-        async with self._store.write() as connection:
-            skill = await self._get(connection, principal, name, None)
-            which = skills.c.id == skill.id
-            if name != skill.id:
-                which = and_(skills.c.org_id == skill.org_id, skills.c.skill_id == skill.skill_id)
-            await connection.execute(delete(skills).where(which))
+        who.require_org_admin()
+        skill = await self.get(who, name)
+        which = skills.c.id == skill.id
+        if name != skill.id:
+            which = and_(skills.c.org_id == skill.org_id, skills.c.skill_id == skill.skill_id)
+        await self._store.run(delete(skills).where(which))
 
-    async def list(
-        self, principal: Principal, limit: int | None = None, cursor: str | None = None
-    ) -> Page[Skill]:
-        """Every version that the principal may see, newest first."""
-        query = select(skills)
-        if not principal.is_admin:
-            query = query.where(skills.c.org_id == principal.org_id)
-        async with self._store.read() as connection:
-            rows, more = await fetch_page(connection, query, skills.c.id, limit, cursor)
-        return Page([_skill(row) for row in rows], rows[-1].id if more else None)
-
-    async def _get(
-        self, connection: AsyncConnection, principal: Principal, name: str, version: str | None
-    ) -> Skill:
-        checked_text(name, "skill", limits.NAME_CHARS_MAX)
-        row = (await connection.execute(select(skills).where(skills.c.id == name))).first()
-        if row is None:
-            return await self._find(connection, principal.org_id, name, version or LATEST)
-        if not principal.may_see(org_id=row.org_id, user_id=None):
-            raise NotFound("skill", name)
-        return _skill(row)
-
-    async def _find(
-        self, connection: AsyncConnection, org_id: str, skill_id: str, version: str
-    ) -> Skill:
+    async def _version(self, org_id: str, skill_id: str, version: str) -> Skill:
         checked_text(skill_id, "skill_id", limits.NAME_CHARS_MAX)
         checked_text(version, "version", limits.NAME_CHARS_MAX)
-        where = [skills.c.org_id == org_id, skills.c.skill_id == skill_id]
+        query = self._query.where(skills.c.org_id == org_id, skills.c.skill_id == skill_id)
         if version != LATEST:
-            where.append(skills.c.version == version)
-        query = select(skills).where(*where).order_by(skills.c.created_at.desc()).limit(1)
-        row = (await connection.execute(query)).first()
-        if row is None:
+            query = query.where(skills.c.version == version)
+        newest = query.order_by(skills.c.created_at.desc()).limit(1)
+        found = await read_one(self._store, newest, Skill)
+        if found is None:
             raise NotFound("skill", skill_id if version == LATEST else f"{skill_id}@{version}")
-        return _skill(row)
-
-
-def _skill(row: Row[Any]) -> Skill:
-    return msgspec.convert({name: getattr(row, name) for name in Skill.__struct_fields__}, Skill)
+        return found
 
 
 def _version_of(at_ms: int) -> str:
-    """A version for a package that names none: the time of its import (document 004 §4.7)."""
+    """A version for a package that names none: the time of its import."""
     moment = datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC)
     return f"{moment:%Y%m%d%H%M%S}{at_ms % 1000:03d}"

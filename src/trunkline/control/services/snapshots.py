@@ -10,9 +10,11 @@ from sqlalchemy import delete, func, insert, select
 from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.ids import new_id
-from trunkline.control.services.checks import checked_object
+from trunkline.control.records.fields import checked_object
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import snapshots
+
+KEPT = 3
 
 
 class Snapshots:
@@ -21,7 +23,7 @@ class Snapshots:
         self._clock = clock
 
     async def sync(self, session_id: str, data: dict[str, Any]) -> None:
-        """Keeps a state and lets go of the oldest one beyond the bound."""
+        """Stores a state and deletes the oldest beyond `KEPT`."""
         checked_object(data, "snapshot", limits.SNAPSHOT_BYTES_MAX)
         of_session = snapshots.c.session_id == session_id
         async with self._store.write() as connection:
@@ -35,7 +37,7 @@ class Snapshots:
                 select(snapshots.c.id)
                 .where(of_session)
                 .order_by(snapshots.c.created_at.desc())
-                .limit(limits.SNAPSHOTS_KEPT)
+                .limit(KEPT)
             )
             await connection.execute(
                 delete(snapshots).where(of_session, snapshots.c.id.not_in(kept))
@@ -48,6 +50,5 @@ class Snapshots:
             .order_by(snapshots.c.created_at.desc())
             .limit(1)
         )
-        async with self._store.read() as connection:
-            data: dict[str, Any] | None = (await connection.execute(query)).scalar()
+        data: dict[str, Any] | None = await self._store.scalar(query)
         return data

@@ -14,9 +14,9 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.ids import new_id
-from trunkline.control.services.checks import checked_object, checked_text
-from trunkline.control.services.paging import visible
-from trunkline.control.services.reports import Once, always
+from trunkline.control.records.fields import checked_object, checked_text
+from trunkline.control.records.page import visible
+from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import sessions, usage
 
@@ -82,7 +82,7 @@ class Usage:
 
     async def summary(
         self,
-        principal: Principal,
+        who: Principal,
         group_by: GroupBy = "model",
         since: int | None = None,
         until: int | None = None,
@@ -101,7 +101,7 @@ class Usage:
                 func.avg(usage.c.latency_ms),
             )
             .select_from(usage)
-            .where(visible(principal, usage.c.org_id, usage.c.user_id, shared=False))
+            .where(visible(who, usage.c.org_id, usage.c.user_id, shared=False))
             .group_by(key)
             .order_by(key.desc() if group_by == "day" else total.desc())
             .limit(_GROUPS_MAX)
@@ -112,8 +112,7 @@ class Usage:
             query = query.where(usage.c.created_at >= since)
         if until is not None:
             query = query.where(usage.c.created_at < until)
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self._store.all(query)
         return [
             UsageSum(_shown(group_by, group), calls, int(tokens_in), int(tokens_out), latency_ms)
             for group, calls, tokens_in, tokens_out, latency_ms in rows

@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import Conflict, NotFound
-from trunkline.control.services.paging import visible
+from trunkline.control.records.page import visible
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store

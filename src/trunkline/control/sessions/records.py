@@ -15,8 +15,8 @@ from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
+from trunkline.control.records.page import visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
-from trunkline.control.services.paging import visible
 from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema

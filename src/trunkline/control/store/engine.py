@@ -4,24 +4,56 @@ Everything that reads or writes records goes through `Store.read` and `Store.wri
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
 import msgspec
-from sqlalchemy import event, text
+from sqlalchemy import Delete, Executable, Insert, Row, Select, Update, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from trunkline.control.errors import Unavailable
-from trunkline.control.store.connect import connect
 from trunkline.control.store.migrate import upgrade
+
+_REPORT_S = 2.0
+
+AnyRow = Row[*tuple[Any, ...]]
 
 
 def sqlite_url(path: Path) -> str:
     return f"sqlite+aiosqlite:///{path}"
+
+
+async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
+    """As `aiosqlite.connect`, wholly or not at all.
+
+    aiosqlite has a thread for each connection. Cut off while it opens, that thread would go on by
+    itself, past the end of the task, of the engine and of the event loop that it reports to. So
+    when it is cancelled, this waits for what it began, and closes that.
+    """
+    connection = aiosqlite.connect(*place, **options)
+    connection._thread.daemon = True  # does not keep a process that could not drain in time
+    opening = asyncio.ensure_future(connection)
+    cancelled: asyncio.CancelledError | None = None
+    while not opening.done():
+        try:
+            await asyncio.wait([opening])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if opening.cancelled():
+        # The loop itself is ending, and has cancelled all that runs in it: it stays until the
+        # thread has reported, but not for ever.
+        if connection._thread.is_alive():
+            connection._thread.join(_REPORT_S)
+    elif cancelled is not None and opening.exception() is None:
+        await connection.close()
+    if cancelled is not None:
+        raise cancelled
+    return opening.result()
 
 
 def open_engine(url: str) -> AsyncEngine:
@@ -61,9 +93,9 @@ async def open_migrated(url: str, branch: str) -> AsyncEngine:
 
 
 async def close_engine(engine: AsyncEngine) -> None:
-    """Closes every connection: now, or when whoever still has it gives it back.
+    """Closes every connection: at once, or when its user returns it to the pool.
 
-    A pool that was disposed of would keep what it is given later, and nobody would close that.
+    A disposed pool would keep a connection that is returned later, and never close it.
     """
     event.listen(engine.sync_engine, "checkin", _close)
     await engine.dispose()
@@ -105,6 +137,29 @@ class Store:
     async def read(self) -> AsyncIterator[AsyncConnection]:
         async with self.engine.connect() as connection:
             yield connection
+
+    async def all(self, query: Executable) -> Sequence[AnyRow]:
+        async with self.read() as connection:
+            return (await connection.execute(query)).all()
+
+    async def first(self, query: Executable) -> AnyRow | None:
+        async with self.read() as connection:
+            return (await connection.execute(query)).first()
+
+    async def scalars(self, query: Select[Any]) -> Sequence[Any]:
+        """The first column of every row."""
+        async with self.read() as connection:
+            return (await connection.scalars(query)).all()
+
+    async def scalar(self, query: Select[Any]) -> Any:
+        """The first column of the first row; None without one."""
+        async with self.read() as connection:
+            return await connection.scalar(query)
+
+    async def run(self, statement: Insert | Update | Delete) -> int:
+        """One change in a transaction of its own; how many rows it changed."""
+        async with self.write() as connection:
+            return (await connection.execute(statement)).rowcount
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:

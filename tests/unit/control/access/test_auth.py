@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.people import People
@@ -15,26 +15,32 @@ from trunkline.control.errors import Unauthorized
 from trunkline.control.store.engine import Store
 
 
-async def test_a_token_revoked_while_it_is_looked_up_is_not_remembered(
-    sqlite_store: Store, keys: Keys, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    people = await People.settle(sqlite_store, clock)
-    auth = Auth(sqlite_store, keys, None, clock)
-    secret, token_id = await auth.issue(people.ann.user_id)
-    read, was_read, go_on = sqlite_store.read, asyncio.Event(), asyncio.Event()
+class SlowStore(Store):
+    """Readers have read, but get no further until they may."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        super().__init__(engine)
+        self.was_read, self.may_go_on = asyncio.Event(), asyncio.Event()
 
     @asynccontextmanager
-    async def slow() -> AsyncIterator[AsyncConnection]:
-        async with read() as connection:
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        async with super().read() as connection:
             yield connection
-        was_read.set()
-        await go_on.wait()
+        self.was_read.set()
+        await self.may_go_on.wait()
 
-    monkeypatch.setattr(sqlite_store, "read", slow)
+
+async def test_a_token_revoked_while_it_is_looked_up_is_not_remembered(
+    sqlite_store: Store, keys: Keys, clock: FakeClock
+) -> None:
+    people = await People.settle(sqlite_store, clock)
+    slow = SlowStore(sqlite_store.engine)
+    auth = Auth(slow, keys, None, clock)
+    secret, token_id = await auth.issue(people.ann.user_id)
     looking = asyncio.create_task(auth.identify(secret))
-    await was_read.wait()
+    await slow.was_read.wait()
     await auth.revoke(token_id)
-    go_on.set()
+    slow.may_go_on.set()
     with pytest.raises(Unauthorized):
         await looking
     with pytest.raises(Unauthorized):

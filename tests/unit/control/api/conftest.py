@@ -13,7 +13,7 @@ from aiohttp.web import Application, Request
 from tests.unit.control.people import People
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
-from trunkline.control.api.app import build_app
+from trunkline.control.api.http import build_app
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
 from trunkline.control.log import events

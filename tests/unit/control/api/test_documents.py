@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.control.api.conftest import Api
 from trunkline.control.api import asyncapi, openapi
-from trunkline.control.api.app import ROUTES
+from trunkline.control.api.http import ROUTES
 from trunkline.wire.semibot.messages import DOWNLINK, UPLINK, SseEvent
 
 Json = dict[str, Any]

@@ -15,9 +15,9 @@ from sqlalchemy import insert
 
 from tests.unit.control.api.conftest import Api
 from trunkline import limits
-from trunkline.control.api.answers import answer_errors
 from trunkline.control.api.framework import Routes, bind
-from trunkline.control.api.needs import Core
+from trunkline.control.api.responses import handle_errors
+from trunkline.control.core import Core
 from trunkline.control.errors import LimitReached
 from trunkline.control.store import schema
 
@@ -102,7 +102,7 @@ async def read_upload(upload: bytes) -> Echo:
 async def client(api: Api) -> AsyncIterator[Client]:
     @web.middleware
     async def errors(request: web.Request, handler: Any) -> web.StreamResponse:
-        return await answer_errors(request, handler)
+        return await handle_errors(request, handler)
 
     app = web.Application(middlewares=[errors])
     for route in routes.items:

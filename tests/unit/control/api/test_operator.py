@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from tests.unit.control.api.conftest import ADMIN_TOKEN, Api
 from trunkline.control.access.auth import COOKIE
 from trunkline.control.api import pages
-from trunkline.control.api.app import build_app
+from trunkline.control.api.http import build_app
 from trunkline.control.core import Core
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store

@@ -196,3 +196,10 @@ async def test_unknown_records_are_named_in_the_error(api: Api) -> None:
     for kind in ("user", "agent", "machine", "session", "org", "evolution"):
         status, answer = await api.call(api.people.ada, "GET", f"/{kind}s/{new_id()}")
         assert (status, answer["error"]["code"]) == (404, f"{kind.upper()}_NOT_FOUND")
+
+
+async def test_evolutions_are_listed_by_a_known_state_only(api: Api) -> None:
+    status, _ = await api.call(api.people.orla, "GET", "/evolutions?state=pending")
+    assert status == 200
+    status, answer = await api.call(api.people.orla, "GET", "/evolutions?state=lost")
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")

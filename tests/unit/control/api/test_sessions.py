@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.control.api.conftest import Api
 from trunkline import limits
-from trunkline.control.api.events import read_events
+from trunkline.control.api.routes.sessions import read_events
 from trunkline.control.sessions.records import LoggedEvent
 
 

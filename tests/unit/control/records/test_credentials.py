@@ -4,10 +4,9 @@ import pytest
 from sqlalchemy import select, update
 
 from tests.unit.control.people import People
-from trunkline import limits
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
 from trunkline.control.records import Records
-from trunkline.control.records.credentials import NewCredential, Revealed
+from trunkline.control.records.credentials import PER_USER_MAX, NewCredential, Revealed
 from trunkline.control.records.page import Paging
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -53,12 +52,12 @@ async def test_a_provider_has_a_plain_name(records: Records, people: People, pro
 
 async def test_a_user_has_a_bounded_number_of_keys(records: Records, people: People) -> None:
     user_id = people.ann.user_id
-    for number in range(limits.CREDENTIALS_PER_USER_MAX):
+    for number in range(PER_USER_MAX):
         await records.credentials.put(user_id, f"p{number}", NewCredential(api_key="k"))
     with pytest.raises(LimitReached):
         await records.credentials.put(user_id, "more", NewCredential(api_key="k"))
     await records.credentials.put(user_id, "p0", NewCredential(api_key="changed"))
-    assert len(await records.credentials.reveal(user_id)) == limits.CREDENTIALS_PER_USER_MAX
+    assert len(await records.credentials.reveal(user_id)) == PER_USER_MAX
 
 
 async def test_a_removed_key_is_gone(records: Records, people: People) -> None:

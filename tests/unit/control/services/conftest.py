@@ -11,7 +11,8 @@ from tests.unit.control.conftest import FakeClock
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.ids import new_id
-from trunkline.control.services import Caller, Services
+from trunkline.control.services import Services
+from trunkline.control.services.methods import Caller
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store

@@ -67,12 +67,17 @@ def _tools(seen: RunningServer) -> MCPServer:
 
 @contextlib.asynccontextmanager
 async def running_server(
-    port: int = 0, *, json_response: bool = False, legacy: bool = False
+    port: int = 0,
+    *,
+    json_response: bool = False,
+    legacy: bool = False,
+    tools: Callable[[RunningServer], Any] | None = None,
 ) -> AsyncIterator[RunningServer]:
-    """`legacy`: a server that knows nothing of the 2026 protocol and so keeps sessions."""
+    """`legacy`: a server that knows nothing of the 2026 protocol and so keeps sessions. `tools`
+    makes another MCP server than the usual one."""
     listening = socket.create_server(("127.0.0.1", port))
     seen = RunningServer(listening)
-    app = _tools(seen).streamable_http_app(
+    app = (tools or _tools)(seen).streamable_http_app(
         json_response=json_response,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )

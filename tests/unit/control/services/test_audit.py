@@ -9,12 +9,12 @@ from sqlalchemy import delete, insert, select, update
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
-from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
+from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.audit import Audit, _hash
+from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, _hash
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import audit, audit_head
 
@@ -48,7 +48,7 @@ async def test_an_untouched_log_is_sound(world: World, services: Services) -> No
     await fill(services, world)
     found = await services.audit.verify()
     assert (found.ok, found.entries, found.first_broken) == (True, 5, None)
-    newest = (await services.audit.list(world.root, 1)).items[0]
+    newest = (await services.audit.page(world.root, Paging(limit=1))).items[0]
     assert found.head == newest.hash
 
 
@@ -164,11 +164,11 @@ async def test_entries_added_at_once_form_one_chain(
 
 
 async def test_verifying_while_entries_are_added_finds_nothing_wrong(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+    world: World, services: Services, keys: Keys, clock: FakeClock
 ) -> None:
-    monkeypatch.setattr(limits, "AUDIT_VERIFY_CHUNK_ROWS", 3)
+    reader = Audit(world.store, keys, clock, chunk_rows=3)
     await fill(services, world, 10)
-    checks = asyncio.gather(*(services.audit.verify() for _ in range(10)))
+    checks = asyncio.gather(*(reader.verify() for _ in range(10)))
     await asyncio.gather(*(services.audit.append(f"e{n}") for n in range(20)))
     assert all(outcome.ok for outcome in await checks)
     assert (await services.audit.verify()).entries == 30
@@ -187,7 +187,7 @@ async def test_members_see_their_own_entries_org_admins_their_orgs(
         await services.audit.append("x", org_id=org_id, user_id=user_id)
 
     async def seen(who: Any) -> list[int]:
-        return [entry.seq for entry in (await services.audit.list(who)).items]
+        return [entry.seq for entry in (await services.audit.page(who, Paging())).items]
 
     assert await seen(world.ann) == [1]
     assert await seen(world.olga) == [3, 2, 1]
@@ -199,9 +199,9 @@ async def test_the_list_comes_in_pages_with_details_as_objects(
     world: World, services: Services
 ) -> None:
     await fill(services, world)
-    first = await services.audit.list(world.ann, 2)
-    second = await services.audit.list(world.ann, 2, first.next_cursor)
-    third = await services.audit.list(world.ann, 2, second.next_cursor)
+    first = await services.audit.page(world.ann, Paging(limit=2))
+    second = await services.audit.page(world.ann, Paging(limit=2, cursor=first.next_cursor))
+    third = await services.audit.page(world.ann, Paging(limit=2, cursor=second.next_cursor))
     seen = [entry.seq for page in (first, second, third) for entry in page.items]
     assert seen == [5, 4, 3, 2, 1]
     assert third.next_cursor is None
@@ -211,7 +211,9 @@ async def test_the_list_comes_in_pages_with_details_as_objects(
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1; --", "٣", "9" * 30])
 async def test_a_bad_cursor_is_refused(sqlite_services: Services, cursor: str) -> None:
     with pytest.raises(InvalidRequest):
-        await sqlite_services.audit.list(Principal("u", "o", "admin"), 5, cursor)
+        await sqlite_services.audit.page(
+            Principal("u", "o", "admin"), Paging(limit=5, cursor=cursor)
+        )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +222,7 @@ async def test_a_bad_cursor_is_refused(sqlite_services: Services, cursor: str) -
         ("", {}, InvalidRequest),
         ("x" * 201, {}, TooLarge),
         ("a\x00", {}, InvalidRequest),
-        ("x", {"a": "y" * limits.AUDIT_DETAILS_BYTES_MAX}, TooLarge),
+        ("x", {"a": "y" * DETAILS_BYTES_MAX}, TooLarge),
         ("x", {"a": float("nan")}, InvalidRequest),
         ("x", {"a": "\ud800"}, InvalidRequest),
         ("x", {"a": object()}, InvalidRequest),
@@ -238,5 +240,5 @@ async def test_odd_but_legal_details_survive(world: World, services: Services) -
     odd = {"nul": "\x00", "emoji": "🎉", "big": 2**60, "deep": [[[[]]]], "": None}
     await services.audit.append("x", odd, user_id=world.ann.user_id, org_id=world.org)
     assert (await services.audit.verify()).ok
-    (entry,) = (await services.audit.list(world.ann)).items
+    (entry,) = (await services.audit.page(world.ann, Paging())).items
     assert entry.details == odd

@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.test_skills import skill_zip
 from trunkline import limits
 from trunkline.control.errors import Conflict, Forbidden, LimitReached, NotFound, TrunklineError
+from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.evolutions import Evolution, EvolutionInput
+from trunkline.control.services.evolutions import Evolution, EvolutionInput, Evolutions
 from trunkline.control.store import schema
 
 SKILL_MD = "---\nname: whatever\ndescription: x\nrequires: {bins: [jq]}\n---\nUse jq.\n"
@@ -153,24 +155,21 @@ async def test_what_could_be_no_skill_is_refused_at_once(
     assert caught.value.status in (400, 413)
 
 
-async def test_the_queue_is_bounded(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "EVOLUTIONS_PENDING_MAX", 2)
-    await submit(services, world)
-    second = await submit(services, world)
+async def test_the_queue_is_bounded(world: World, services: Services, clock: FakeClock) -> None:
+    queue = Evolutions(world.store, clock, services.skills, pending_max=2)
+    given = (world.org, world.ann.user_id, world.session, proposal())
+    await queue.submit(*given)
+    second = await queue.submit(*given)
     with pytest.raises(LimitReached):
-        await submit(services, world)
-    await services.evolutions.reject(world.olga, second.id)
-    await submit(services, world)
+        await queue.submit(*given)
+    await queue.reject(world.olga, second.id)
+    await queue.submit(*given)
 
 
 async def test_the_queue_is_listed_by_state(world: World, services: Services) -> None:
     one, two = await submit(services, world), await submit(services, world)
     await services.evolutions.reject(world.olga, one.id)
-    pending = await services.evolutions.list(world.olga, state="pending")
+    pending = await services.evolutions.page(world.olga, Paging(), "pending")
     assert [evolution.id for evolution in pending.items] == [two.id]
-    assert len((await services.evolutions.list(world.ann)).items) == 2
-    assert (await services.evolutions.list(world.bob)).items == []
-    with pytest.raises(TrunklineError):
-        await services.evolutions.list(world.olga, state="lost")
+    assert len((await services.evolutions.page(world.ann, Paging())).items) == 2
+    assert (await services.evolutions.page(world.bob, Paging())).items == []

@@ -13,12 +13,11 @@ from sqlalchemy import update
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.mcp_server import running_server
-from trunkline import limits
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import LimitReached, NotFound, Timeout, TrunklineError
-from trunkline.control.services.mcp_pool import McpPool
+from trunkline.control.services.guarded_http import AddressGuard
+from trunkline.control.services.mcp_pool import McpPool, PoolLimits
 from trunkline.control.services.mcp_servers import McpServerInput, McpServers
-from trunkline.control.services.ssrf import AddressGuard
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -208,10 +207,9 @@ async def test_a_server_that_never_greets_is_a_timeout(world: World, servers: Mc
 
 
 async def test_a_line_that_does_not_come_about_is_given_up_and_tried_anew(
-    world: World, servers: McpServers, monkeypatch: pytest.MonkeyPatch
+    world: World, servers: McpServers
 ) -> None:
-    monkeypatch.setattr(limits, "MCP_CONNECT_TIMEOUT_S", 0.1)
-    pool = McpPool(servers, AddressGuard(LOOPBACK))
+    pool = McpPool(servers, AddressGuard(LOOPBACK), PoolLimits(connect_timeout_s=0.1))
     async with silent_server() as url:
         await remote(servers, world, url)
         for _ in range(2):
@@ -299,12 +297,9 @@ async def test_a_call_that_runs_is_not_made_again_when_another_breaks_the_line(
         await pool.close()
 
 
-async def test_a_result_over_its_bound_is_an_error(
-    world: World, servers: McpServers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "MCP_RESULT_BYTES_MAX", 20_000)
+async def test_a_result_over_its_bound_is_an_error(world: World, servers: McpServers) -> None:
     for legacy in (False, True):
-        pool = McpPool(servers, AddressGuard(LOOPBACK))
+        pool = McpPool(servers, AddressGuard(LOOPBACK), PoolLimits(result_bytes_max=20_000))
         async with running_server(legacy=legacy) as server:
             name = f"legacy-{legacy}"
             await remote(servers, world, server.url, name)
@@ -319,7 +314,7 @@ async def test_a_result_over_its_bound_is_an_error(
 async def test_an_idle_line_is_closed_and_opened_again_when_needed(
     world: World, servers: McpServers
 ) -> None:
-    pool = McpPool(servers, AddressGuard(LOOPBACK), idle_s=0.01)
+    pool = McpPool(servers, AddressGuard(LOOPBACK), PoolLimits(idle_s=0.01))
     async with running_server() as server:
         await remote(servers, world, server.url)
         assert await add(pool, world) == 3
@@ -329,7 +324,7 @@ async def test_an_idle_line_is_closed_and_opened_again_when_needed(
 
 
 async def test_a_line_that_is_in_use_is_not_idle(world: World, servers: McpServers) -> None:
-    pool = McpPool(servers, AddressGuard(LOOPBACK), idle_s=0.0)
+    pool = McpPool(servers, AddressGuard(LOOPBACK), PoolLimits(idle_s=0.0))
     async with running_server() as server:
         await remote(servers, world, server.url)
         call = pool.call(world.org, world.ann.user_id, "tests", "hang", {})
@@ -349,11 +344,10 @@ async def test_a_deleted_record_ends_its_line_and_an_unknown_server_has_its_code
     world: World, servers: McpServers
 ) -> None:
     pool = McpPool(servers, AddressGuard(LOOPBACK))
-    servers.on_delete(pool.forget)
     async with running_server() as server:
         record = await remote(servers, world, server.url)
         assert await add(pool, world) == 3
-        await servers.delete(world.ann, record)
+        await servers.remove(world.ann, record)
         assert pool.size == 0
         with pytest.raises(NotFound) as caught:
             await add(pool, world)
@@ -362,10 +356,9 @@ async def test_a_deleted_record_ends_its_line_and_an_unknown_server_has_its_code
 
 
 async def test_lines_are_bounded_and_the_least_used_one_makes_room(
-    world: World, servers: McpServers, monkeypatch: pytest.MonkeyPatch
+    world: World, servers: McpServers
 ) -> None:
-    monkeypatch.setattr(limits, "MCP_CONNECTIONS_MAX", 2)
-    pool = McpPool(servers, AddressGuard(LOOPBACK))
+    pool = McpPool(servers, AddressGuard(LOOPBACK), PoolLimits(connections_max=2))
     async with running_server() as server:
         for name in ("a", "b", "c"):
             await remote(servers, world, server.url, name)

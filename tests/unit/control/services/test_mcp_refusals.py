@@ -6,9 +6,9 @@ from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, NotFound
+from trunkline.control.services.guarded_http import AddressGuard
 from trunkline.control.services.mcp_pool import McpPool
 from trunkline.control.services.mcp_servers import McpServerInput, McpServers
-from trunkline.control.services.ssrf import AddressGuard
 
 LOOPBACK = "127.0.0.1"
 

@@ -9,8 +9,9 @@ from sqlalchemy import select
 from tests.unit.control.services.conftest import World
 from trunkline import limits
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound, TrunklineError
+from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.mcp_servers import McpServerInput
+from trunkline.control.services.mcp_servers import HEADERS_MAX, McpServerInput
 from trunkline.control.store import schema
 
 URL = "https://mcp.example.com/s/abcdefghijklmnopqrstuvwxyz/mcp?key=s3cret"
@@ -105,7 +106,7 @@ async def test_a_name_is_unique_for_each_owner_also_in_a_race(
         remote(headers={"x": "a\r\nevil: 1"}),
         remote(headers={"x": "ü"}),
         remote(headers={"x": "y" * 8001}),
-        remote(headers={f"x{i}": "y" for i in range(limits.MCP_HEADERS_MAX + 1)}),
+        remote(headers={f"x{i}": "y" for i in range(HEADERS_MAX + 1)}),
         remote(timeout_s=0),
         remote(timeout_s=-1),
         remote(timeout_s=float("nan")),
@@ -129,18 +130,18 @@ async def test_records_are_listed_and_deleted_by_those_who_may(
     servers = services.mcp_servers
     own = await servers.add(world.org, world.ann.user_id, remote())
     shared = await servers.add(world.org, None, local())
-    listed = {server.id for server in (await servers.list(world.ann)).items}
+    listed = {server.id for server in (await servers.page(world.ann, Paging())).items}
     assert listed == {own.id, shared.id}
-    assert (await servers.list(world.bob)).items == []
+    assert (await servers.page(world.bob, Paging())).items == []
     with pytest.raises(NotFound):
-        await servers.delete(world.bob, own.id)
+        await servers.remove(world.bob, own.id)
     with pytest.raises(NotFound):
-        await servers.delete(world.ann, "no-such-id")
+        await servers.remove(world.ann, "no-such-id")
     with pytest.raises(Forbidden):
-        await servers.delete(world.ann, shared.id)
-    await servers.delete(world.olga, shared.id)
-    await servers.delete(world.ann, own.id)
-    assert (await servers.list(world.root)).items == []
+        await servers.remove(world.ann, shared.id)
+    await servers.remove(world.olga, shared.id)
+    await servers.remove(world.ann, own.id)
+    assert (await servers.page(world.root, Paging())).items == []
 
 
 async def test_a_local_server_has_no_endpoint(world: World, services: Services) -> None:

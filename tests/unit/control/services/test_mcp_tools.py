@@ -1,6 +1,7 @@
 """`mcp_tools`: what a remote MCP server offers, over the same lines and bounds as `mcp_call`."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,12 +9,12 @@ from mcp.server.lowlevel import Server as LowLevelServer
 from mcp.server.mcpserver import MCPServer
 from mcp.types import ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations
 
-from tests.unit.control.services import mcp_server
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.mcp_server import RunningServer, running_server
-from trunkline import limits
 from trunkline.control.errors import TrunklineError
 from trunkline.control.services import Services
+from trunkline.control.services.guarded_http import AddressGuard
+from trunkline.control.services.mcp_pool import McpPool, PoolLimits
 from trunkline.control.services.mcp_servers import McpServerInput
 from trunkline.control.store.engine import Store
 
@@ -42,8 +43,8 @@ async def refused(services: Services, world: World, **params: Any) -> TrunklineE
     return caught.value
 
 
-def instead(monkeypatch: pytest.MonkeyPatch, *added: Any) -> None:
-    """Servers started from here on offer `added` instead of the usual tools."""
+def only(*added: Any) -> Callable[[RunningServer], Any]:
+    """A server that offers `added` instead of the usual tools."""
 
     def made(_seen: RunningServer) -> MCPServer:
         server = MCPServer("tests")
@@ -51,18 +52,16 @@ def instead(monkeypatch: pytest.MonkeyPatch, *added: Any) -> None:
             server.tool(**options)(function)
         return server
 
-    monkeypatch.setattr(mcp_server, "_tools", made)
+    return made
 
 
-async def test_every_tool_is_listed_with_its_schema(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_every_tool_is_listed_with_its_schema(world: World, services: Services) -> None:
     def add(a: int, b: int) -> int:
         return a + b
 
     hints = ToolAnnotations(read_only_hint=True)
-    instead(monkeypatch, ({"description": "Adds.", "annotations": hints}, add))
-    async with running_server() as server:
+    offered = only(({"description": "Adds.", "annotations": hints}, add))
+    async with running_server(tools=offered) as server:
         await remote(services, world, server.url)
         (tool,) = await tools(services, world)
         assert tool.keys() == {"name", "description", "inputSchema", "annotations"}
@@ -79,26 +78,38 @@ async def test_listing_and_calling_share_a_line(world: World, services: Services
         assert names == {"add", "fail", "hang", "big", "header"}
         params = {"server": "calc", "tool": "add", "arguments": {"a": 2, "b": 3}}
         await services.methods.request(world.caller, "mcp_call", params)
-        pool = await services.mcp._loaded()
+        pool = await services.mcp_pool()
         assert pool.size == 1
         assert {request["authorization"] for request in server.requests} == {"Bearer s3cret"}
         await services.close()
 
 
-async def test_a_list_that_is_too_long_or_too_large_is_refused(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def refused_by_pool(services: Services, world: World, bounds: PoolLimits) -> TrunklineError:
+    pool = McpPool(services.mcp_servers, AddressGuard("127.0.0.1"), bounds)
+    with pytest.raises(TrunklineError) as caught:
+        await pool.tools(world.org, world.ann.user_id, "calc")
+    await pool.close()
+    return caught.value
+
+
+async def test_a_list_that_is_too_long_is_refused(world: World, services: Services) -> None:
     async with running_server() as server:
         await remote(services, world, server.url)
-        with monkeypatch.context() as patch:
-            patch.setattr(limits, "MCP_TOOLS_MAX", 4)
-            error = await refused(services, world)
-            assert error.code == "MCP_ERROR"
-            assert "more than 4 tools" in error.message
-        with monkeypatch.context() as patch:
-            patch.setattr(limits, "MCP_RESULT_BYTES_MAX", 100)
-            assert (await refused(services, world)).code == "MCP_ERROR"
+        error = await refused_by_pool(services, world, PoolLimits(tools_max=4))
+        assert error.code == "MCP_ERROR"
+        assert "more than 4 tools" in error.message
         assert len(await tools(services, world)) == 5
+        await services.close()
+
+
+async def test_a_list_whose_pages_are_too_large_together_is_refused(
+    world: World, services: Services
+) -> None:
+    async with running_server(tools=paged(pages=100, tools_a_page=1)) as server:
+        await remote(services, world, server.url)
+        error = await refused_by_pool(services, world, PoolLimits(result_bytes_max=2_000))
+        assert "2000 bytes" in error.message
+        assert len(await tools(services, world)) == 100
         await services.close()
 
 
@@ -132,8 +143,8 @@ async def test_a_server_that_does_not_answer_is_a_timeout(world: World, services
         await services.close()
 
 
-def paged(monkeypatch: pytest.MonkeyPatch, pages: int, tools_a_page: int) -> None:
-    """Servers started from here on give their list in pages."""
+def paged(pages: int, tools_a_page: int) -> Callable[[RunningServer], Any]:
+    """A server that gives its list in pages."""
 
     async def page(_context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
         number = int(params.cursor) if params and params.cursor else 0
@@ -147,14 +158,11 @@ def paged(monkeypatch: pytest.MonkeyPatch, pages: int, tools_a_page: int) -> Non
     def made(_seen: RunningServer) -> LowLevelServer[Any]:
         return LowLevelServer("tests", on_list_tools=page)
 
-    monkeypatch.setattr(mcp_server, "_tools", made)
+    return made
 
 
-async def test_a_list_in_pages_is_read_to_its_end(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paged(monkeypatch, pages=3, tools_a_page=2)
-    async with running_server() as server:
+async def test_a_list_in_pages_is_read_to_its_end(world: World, services: Services) -> None:
+    async with running_server(tools=paged(pages=3, tools_a_page=2)) as server:
         await remote(services, world, server.url)
         names = [tool["name"] for tool in await tools(services, world)]
         assert names == [f"tool-{page}-{place}" for page in range(3) for place in range(2)]
@@ -163,14 +171,13 @@ async def test_a_list_in_pages_is_read_to_its_end(
 
 @pytest.mark.parametrize("tools_a_page", [0, 1])
 async def test_a_list_without_end_is_refused(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch, tools_a_page: int
+    world: World, services: Services, tools_a_page: int
 ) -> None:
-    monkeypatch.setattr(limits, "MCP_TOOLS_MAX", 10)
-    paged(monkeypatch, pages=10**9, tools_a_page=tools_a_page)
-    async with running_server() as server:
+    offered = paged(pages=10**9, tools_a_page=tools_a_page)
+    async with running_server(tools=offered) as server:
         await remote(services, world, server.url)
-        assert (await refused(services, world)).code == "MCP_ERROR"
-        await services.close()
+        error = await refused_by_pool(services, world, PoolLimits(tools_max=10))
+        assert error.code == "MCP_ERROR"
 
 
 @pytest.mark.parametrize("params", [{"server": 7}, {"server": None}, {"server": []}])

@@ -13,11 +13,11 @@ from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline import limits
 from trunkline.control.errors import Forbidden, InvalidRequest, NotFound, TooLarge
+from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.memories import Memories
-from trunkline.control.services.memory_search import fuse
-from trunkline.control.services.memory_terms import fts5_query, terms_of
+from trunkline.control.services.memory_search import by_vector, fts5_query, fuse, scope, terms_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -182,11 +182,11 @@ async def test_too_long_a_query_and_too_much_metadata_are_refused(
 
 async def test_a_deleted_memory_is_not_found_again(world: World, memories: Memories) -> None:
     added = await memories.add(world.org, world.ann.user_id, "xylophone lessons")
-    await memories.delete(world.ann, added.id)
+    await memories.remove(world.ann, added.id)
     hits = await memories.search(world.org, world.ann.user_id, "xylophone")
     assert all("xylophone" not in hit.content for hit in hits)
     with pytest.raises(NotFound):
-        await memories.delete(world.ann, added.id)
+        await memories.remove(world.ann, added.id)
 
 
 async def test_only_owners_and_admins_delete(world: World, services: Services) -> None:
@@ -194,15 +194,15 @@ async def test_only_owners_and_admins_delete(world: World, services: Services) -
     shared = await services.memories.add(world.org, None, "ours")
     for stranger in (world.bob, a_member_of(world)):
         with pytest.raises(NotFound):
-            await services.memories.delete(stranger, own.id)
+            await services.memories.remove(stranger, own.id)
     with pytest.raises(Forbidden):
-        await services.memories.delete(world.ann, shared.id)
+        await services.memories.remove(world.ann, shared.id)
     for bad in ("", "x\x00y", "'; --"):
         with pytest.raises(NotFound):
-            await services.memories.delete(world.ann, bad)
-    await services.memories.delete(world.olga, shared.id)
-    await services.memories.delete(world.olga, own.id)
-    assert (await services.memories.list(world.root)).items == []
+            await services.memories.remove(world.ann, bad)
+    await services.memories.remove(world.olga, shared.id)
+    await services.memories.remove(world.olga, own.id)
+    assert (await services.memories.page(world.root, Paging())).items == []
 
 
 def a_member_of(world: World) -> Any:
@@ -256,8 +256,8 @@ def test_what_is_first_everywhere_has_score_1() -> None:
 @given(st.text(max_size=300))
 def test_terms_are_bounded_and_never_empty(query: str) -> None:
     terms = terms_of(query)
-    assert len(terms.words) <= limits.MEMORY_TERMS_MAX
-    assert len(terms.parts) <= limits.MEMORY_TERMS_MAX
+    assert len(terms.words) <= 32
+    assert len(terms.parts) <= 32
     assert all(terms.words)
     assert all(len(term) >= 3 for term in terms.long)
     assert all(0 < len(term) < 3 for term in terms.short)
@@ -267,13 +267,15 @@ def test_a_quote_cannot_end_a_search_term() -> None:
     assert fts5_query(['a"b', "NEAR"]) == '"a""b" OR "NEAR"'
 
 
-async def test_a_large_collection_is_scanned_in_chunks(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "MEMORY_SCAN_CHUNK_ROWS", 3)
-    monkeypatch.setattr(limits, "MEMORY_SCAN_ROWS_MAX", 30)
+async def test_a_large_collection_is_scanned_in_chunks(world: World, services: Services) -> None:
     user = world.ann.user_id
+    texts: dict[str, str] = {}
     for fact in [*FACTS, *FACTS]:
-        await services.memories.add(world.org, user, fact)
-    hits = await services.memories.search(world.org, user, "favourite colour scheme", 20)
-    assert [hit.content for hit in hits[:2]] == [FACTS[0], FACTS[0]]
+        texts[(await services.memories.add(world.org, user, fact)).id] = fact
+    vectors = await Embeddings().encode(["favourite colour scheme"])
+    assert vectors is not None
+    async with world.store.read() as connection:
+        found = await by_vector(
+            connection, scope(world.org, user), vectors[0], rows_max=30, chunk_rows=3
+        )
+    assert [texts[memory_id] for memory_id in found[:2]] == [FACTS[0], FACTS[0]]

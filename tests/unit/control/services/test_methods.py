@@ -12,8 +12,10 @@ from tests.unit.control.services.mcp_server import running_server
 from tests.unit.control.services.test_skills import skill_zip
 from trunkline import limits
 from trunkline.control.errors import Timeout, TrunklineError
-from trunkline.control.services import Caller, Methods, Services
+from trunkline.control.records.page import Paging
+from trunkline.control.services import Services
 from trunkline.control.services.mcp_servers import McpServerInput
+from trunkline.control.services.methods import Caller, Methods
 from trunkline.control.services.skills import Skills
 from trunkline.control.store import schema
 
@@ -133,7 +135,7 @@ def with_skills(services: Services, skills: Skills, timeout_s: float = 60) -> Me
     return Methods(
         skills=skills,
         memories=services.memories,
-        mcp=services.mcp,
+        mcp_pool=services.mcp_pool,
         usage=services.usage,
         audit=services.audit,
         evolutions=services.evolutions,
@@ -195,7 +197,7 @@ async def test_audit_entries_name_the_machine_that_sent_them(
     await services.methods.notify(
         world.caller, "audit_log", {"event": "bash", "details": {"cmd": "ls", "machine_id": "lie"}}
     )
-    (entry,) = (await services.audit.list(world.ann)).items
+    (entry,) = (await services.audit.page(world.ann, Paging())).items
     assert (entry.event, entry.session_id) == ("bash", world.session)
     assert entry.details == {"cmd": "ls", "machine_id": "machine-1"}
 
@@ -206,7 +208,7 @@ async def test_evolutions_are_taken_in_both_documented_shapes(
     fields = {"name": "a", "description": "b", "skill_md": "c", "quality_score": 1}
     await services.methods.notify(world.caller, "evolution_submit", fields)
     await services.methods.notify(world.caller, "evolution_submit", {"candidate": fields})
-    assert len((await services.evolutions.list(world.ann)).items) == 2
+    assert len((await services.evolutions.page(world.ann, Paging())).items) == 2
 
 
 async def test_snapshots_are_kept_as_sent(world: World, services: Services) -> None:

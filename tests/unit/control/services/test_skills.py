@@ -1,17 +1,17 @@
 """Skills of an org: imported, listed for sessions, sent to machines, on both databases."""
 
 import base64
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
-from tests.unit.control.services.test_skill_files import zipped
-from trunkline import limits
+from tests.unit.control.services.test_skill_package import zipped
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound, TooLarge
+from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
+from trunkline.control.services.skills import WIRE_BYTES_MAX
 from trunkline.control.store import schema
 
 
@@ -64,14 +64,6 @@ async def test_an_imported_zip_comes_back_as_a_package(world: World, services: S
             },
         }
     }
-
-
-async def test_a_folder_is_imported_like_a_zip(
-    world: World, services: Services, tmp_path: Path
-) -> None:
-    (tmp_path / "SKILL.md").write_text("---\nname: notes\ndescription: d\nversion: 1.2.0\n---\n")
-    skill = await services.skills.import_folder(world.org, tmp_path)
-    assert (skill.skill_id, skill.version, skill.source) == ("notes", "1.2.0", "upload")
 
 
 @pytest.mark.proves("004-4.7-frontmatter-suffices")
@@ -154,14 +146,14 @@ async def test_another_orgs_skill_is_unknown(world: World, services: Services) -
     with pytest.raises(NotFound):
         await services.skills.get(world.bob, skill.id)
     assert await services.skills.index_for(world.other_org) == []
-    assert (await services.skills.list(world.bob)).items == []
-    assert (await services.skills.list(world.root)).items == [skill]
+    assert (await services.skills.page(world.bob, Paging())).items == []
+    assert (await services.skills.page(world.root, Paging())).items == [skill]
 
 
 async def test_a_package_that_fits_no_frame_is_a_clear_error(
     world: World, services: Services
 ) -> None:
-    half = limits.SKILL_WIRE_BYTES_MAX // 2 + 1
+    half = WIRE_BYTES_MAX // 2 + 1
     data = zipped(
         ("SKILL.md", b"---\nname: big\ndescription: b\n---\n"),
         ("a", bytes(half)),
@@ -229,7 +221,7 @@ async def test_a_list_comes_in_pages(world: World, services: Services) -> None:
         await services.skills.import_zip(world.org, skill_zip(name=f"s{number}"))
     seen, cursor, pages = [], None, 0
     while True:
-        page = await services.skills.list(world.ann, 2, cursor)
+        page = await services.skills.page(world.ann, Paging(limit=2, cursor=cursor))
         seen += [skill.skill_id for skill in page.items]
         pages, cursor = pages + 1, page.next_cursor
         if cursor is None:
@@ -243,7 +235,7 @@ async def test_a_bad_page_is_refused(
     world: World, services: Services, limit: int, cursor: str | None
 ) -> None:
     with pytest.raises(InvalidRequest):
-        await services.skills.list(world.ann, limit, cursor)
+        await services.skills.page(world.ann, Paging(limit=limit, cursor=cursor))
 
 
 async def test_a_skill_is_shown_with_its_files_and_deleted_by_an_admin(
@@ -251,12 +243,13 @@ async def test_a_skill_is_shown_with_its_files_and_deleted_by_an_admin(
 ) -> None:
     first = await services.skills.import_zip(world.org, skill_zip())
     second = await services.skills.import_zip(world.org, skill_zip())
-    assert await services.skills.get(world.ann, "pdf") == (second, ["SKILL.md"])
-    assert await services.skills.get(world.ann, first.id) == (first, ["SKILL.md"])
+    assert await services.skills.get(world.ann, "pdf") == second
+    assert await services.skills.get(world.ann, first.id) == first
+    assert await services.skills.files_of(first) == ["SKILL.md"]
     with pytest.raises(Forbidden):
-        await services.skills.delete(world.ann, "pdf")
-    await services.skills.delete(world.olga, second.id)
-    assert await services.skills.get(world.ann, "pdf") == (first, ["SKILL.md"])
+        await services.skills.remove(world.ann, "pdf")
+    await services.skills.remove(world.olga, second.id)
+    assert await services.skills.get(world.ann, "pdf") == first
     await services.skills.import_zip(world.org, skill_zip())
-    await services.skills.delete(world.olga, "pdf")
+    await services.skills.remove(world.olga, "pdf")
     assert await rows_of(world) == (0, 0)

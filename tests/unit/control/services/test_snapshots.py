@@ -7,6 +7,7 @@ from tests.unit.control.services.conftest import World
 from trunkline import limits
 from trunkline.control.errors import TooLarge
 from trunkline.control.services import Services
+from trunkline.control.services.snapshots import KEPT
 from trunkline.control.store import schema
 
 
@@ -29,7 +30,7 @@ async def test_sessions_do_not_share_snapshots(world: World, services: Services)
     assert await services.snapshots.latest(world.bobs_session) == {"checkpoint": {"bob": 1}}
     async with world.store.read() as connection:
         count = await connection.scalar(select(func.count()).select_from(schema.snapshots))
-    assert count == limits.SNAPSHOTS_KEPT + 1
+    assert count == KEPT + 1
 
 
 async def test_a_session_without_a_snapshot_has_none(world: World, services: Services) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from aiohttp import web
 
-from trunkline.control.api.answers import PAGE_HEADERS
+from trunkline.control.api.responses import PAGE_HEADERS
 
 Language = Literal["en", "zh"]
 

@@ -1,46 +1,27 @@
-"""Every route under `/api/v1`, one module a subject. A module's `routes` is what it serves."""
+"""Every route under `/api/v1`, a module a subject, in the order in which they are documented."""
 
 from trunkline.control.api.framework import Route
-from trunkline.control.api.routes import (
-    agents,
-    approvals,
-    audit,
-    credentials,
-    devices,
-    evolutions,
-    groups,
-    machines,
-    mcp_servers,
-    me,
-    memories,
-    orgs,
-    persons,
-    sessions,
-    skills,
-    tokens,
-    usage,
-    users,
+from trunkline.control.api.routes import agents, audit, groups, machines, people, sessions
+
+_SUBJECTS = (
+    people.me,
+    people.orgs,
+    people.users,
+    people.tokens,
+    people.credentials,
+    machines.devices,
+    agents.agents,
+    machines.machines,
+    groups.persons,
+    groups.groups,
+    sessions.sessions,
+    sessions.approvals,
+    agents.skills,
+    agents.evolutions,
+    agents.memories,
+    agents.mcp_servers,
+    audit.usage,
+    audit.audit,
 )
 
-_MODULES = (
-    me,
-    orgs,
-    users,
-    tokens,
-    credentials,
-    devices,
-    agents,
-    machines,
-    persons,
-    groups,
-    sessions,
-    approvals,
-    skills,
-    evolutions,
-    memories,
-    mcp_servers,
-    usage,
-    audit,
-)
-
-ALL: list[Route] = [route for module in _MODULES for route in module.routes.items]
+ALL: list[Route] = [route for routes in _SUBJECTS for route in routes.items]

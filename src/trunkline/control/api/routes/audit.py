@@ -1,21 +1,52 @@
-"""Routes of the audit log."""
+"""Routes of what was used and done: token usage, the audit log."""
 
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
-from trunkline.control.api.needs import Core
+from trunkline.control.core import Core
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.services.audit import AuditEntry, Verification
+from trunkline.control.services.usage import GroupBy, UsageSum
 
-routes = Routes("audit")
+usage = Routes("usage")
+audit = Routes("audit")
 
 
-@routes.get("/audit")
+_Time = Annotated[int, Meta(ge=0, le=limits.JSON_INT_MAX, description="Unix time in milliseconds.")]
+
+
+class UsageQuery(msgspec.Struct, kw_only=True):
+    group_by: GroupBy = "model"
+    since: _Time | None = None
+    until: _Time | None = None
+
+
+class UsageSums(msgspec.Struct, kw_only=True):
+    """One item a group, the largest first; by day, the newest first."""
+
+    items: list[UsageSum]
+
+
+@usage.get("/usage")
+async def sum_usage(core: Core, who: Principal, query: UsageQuery) -> UsageSums:
+    """Sum up what models were used: your own; for org admins, their org's."""
+    return UsageSums(
+        items=await core.services.usage.summary(who, query.group_by, query.since, query.until)
+    )
+
+
+@audit.get("/audit")
 async def list_audit(core: Core, who: Principal, query: Paging) -> Page[AuditEntry]:
     """Read the audit log, newest first: what you did; for org admins, what their org did."""
-    return await core.services.audit.list(who, query.limit, query.cursor)
+    return await core.services.audit.page(who, query)
 
 
-@routes.get("/audit/verify")
+@audit.get("/audit/verify")
 async def verify_audit(core: Core, who: Principal) -> Verification:
     """Check the whole chain and name the first broken link.
 

@@ -1,15 +1,55 @@
-"""Routes of groups: persons who are talked to together."""
+"""Routes of persons, and of groups: persons who are talked to together."""
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
-from trunkline.control.api.needs import Core
+from trunkline.control.core import Core
+from trunkline.control.groups.persons import NewPerson, Person, PersonPatch
 from trunkline.control.groups.records import Group, GroupPatch, NewGroup
 from trunkline.control.records.page import Page, Paging
 
-routes = Routes("groups")
+persons = Routes("groups")
+groups = Routes("groups")
 
 
-@routes.post("/groups", status=201)
+@persons.post("/persons", status=201)
+async def create_person(core: Core, who: Principal, body: NewPerson) -> Person:
+    """Make a person.
+
+    It lives on the machine that you name, of whichever kind, or on one that is online when it is
+    first asked.
+    """
+    return await core.groups.persons.create(who, body)
+
+
+@persons.get("/persons")
+async def list_persons(core: Core, who: Principal, query: Paging) -> Page[Person]:
+    """List persons."""
+    return await core.groups.persons.page(who, query)
+
+
+@persons.get("/persons/{person_id}")
+async def get_person(core: Core, who: Principal, person_id: str) -> Person:
+    """Show a person."""
+    return await core.groups.persons.get(who, person_id)
+
+
+@persons.patch("/persons/{person_id}")
+async def change_person(core: Core, who: Principal, person_id: str, body: PersonPatch) -> Person:
+    """Change a person.
+
+    Conversations follow with the next message; on another machine the person begins anew there,
+    and is told what was said.
+    """
+    return await core.groups.persons.change(who, person_id, body)
+
+
+@persons.delete("/persons/{person_id}")
+async def remove_person(core: Core, who: Principal, person_id: str) -> None:
+    """Remove a person, from every group too. Its sessions are closed."""
+    await core.groups.remove_person(who, person_id)
+
+
+@groups.post("/groups", status=201)
 async def create_group(core: Core, who: Principal, body: NewGroup) -> Group:
     """Make a group.
 
@@ -18,19 +58,19 @@ async def create_group(core: Core, who: Principal, body: NewGroup) -> Group:
     return await core.groups.create(who, body)
 
 
-@routes.get("/groups")
+@groups.get("/groups")
 async def list_groups(core: Core, who: Principal, query: Paging) -> Page[Group]:
     """List groups with their persons."""
     return await core.groups.records.page(who, query)
 
 
-@routes.get("/groups/{group_id}")
+@groups.get("/groups/{group_id}")
 async def get_group(core: Core, who: Principal, group_id: str) -> Group:
     """Show a group."""
     return await core.groups.records.get(who, group_id)
 
 
-@routes.patch("/groups/{group_id}")
+@groups.patch("/groups/{group_id}")
 async def change_group(core: Core, who: Principal, group_id: str, body: GroupPatch) -> Group:
     """Rename a group, or say anew who is in it.
 
@@ -39,7 +79,7 @@ async def change_group(core: Core, who: Principal, group_id: str, body: GroupPat
     return await core.groups.change(who, group_id, body)
 
 
-@routes.delete("/groups/{group_id}")
+@groups.delete("/groups/{group_id}")
 async def remove_group(core: Core, who: Principal, group_id: str) -> None:
     """Remove a group.
 

@@ -1,20 +1,97 @@
-"""Routes of machines: what runs agents, whose it is, whether it is there."""
+"""Routes of machines: what runs agents, whose it is, whether it is there, how it is let in."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 from aiohttp import web
+from msgspec import Meta
 
+from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.api.address import base_url
-from trunkline.control.api.framework import Routes
-from trunkline.control.api.needs import Core
+from trunkline.control.api.framework import Routes, base_url
+from trunkline.control.core import Core
+from trunkline.control.errors import Conflict, NotFound
 from trunkline.control.machines.vms import Scheduled
-from trunkline.control.records.fields import Json, Name
+from trunkline.control.records.fields import AgentApp, Json, Name
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Page, Paging
+from trunkline.wire.agp.close_codes import CloseCode
 
-routes = Routes("machines")
+devices = Routes("machines")
+machines = Routes("machines")
+
+
+Guid = Annotated[str, Meta(min_length=1, max_length=limits.GUID_CHARS_MAX, pattern=r"^[!-~]+$")]
+
+
+class NewDevice(msgspec.Struct, kw_only=True):
+    """`guid`: the device's own name for itself; without one it gets one."""
+
+    guid: Guid | None = None
+    agent_apps: Annotated[list[AgentApp], Meta(max_length=20)] = []
+
+
+class Device(msgspec.Struct, kw_only=True):
+    """`token` is shown this once."""
+
+    guid: str
+    token: str
+    machine_id: str
+    user_id: str
+
+
+class NewYeaftAgent(msgspec.Struct, kw_only=True):
+    name: Name | None = None
+
+
+class YeaftAgent(msgspec.Struct, kw_only=True):
+    """`secret` is shown this once; `id` is the machine's."""
+
+    id: str
+    secret: str
+
+
+@devices.post("/users/{user_id}/devices", status=201)
+async def add_device(
+    core: Core,
+    who: Principal,
+    user_id: str,
+    body: NewDevice = NewDevice(),  # noqa: B008 - read, never changed
+) -> Device:
+    """Let an AGP device in.
+
+    A `guid` that the user has already gets a new token; the old one ends.
+    """
+    user = await core.records.users.get_managed(who, user_id)
+    try:
+        known, token = await core.machine_secrets.issue_device(user.id, body.guid, body.agent_apps)
+    except Conflict:
+        core.refusals.note(who, "rest", NotFound("device", body.guid or ""))  # another user's
+        raise
+    _end_old_line(core, known.machine_id)
+    return Device(guid=known.guid, token=token, machine_id=known.machine_id, user_id=known.user_id)
+
+
+@devices.post("/users/{user_id}/yeaft-agents", status=201)
+async def add_yeaft_agent(
+    core: Core,
+    who: Principal,
+    user_id: str,
+    body: NewYeaftAgent = NewYeaftAgent(),  # noqa: B008 - read, never changed
+) -> YeaftAgent:
+    """Let a Yeaft agent in."""
+    user = await core.records.users.get_managed(who, user_id)
+    known, secret = await core.machine_secrets.issue_agent(user.id, body.name or "yeaft agent")
+    return YeaftAgent(id=known.machine_id, secret=secret)
+
+
+def _end_old_line(core: Core, machine_id: str) -> None:
+    """The old token is worth nothing any more; a device that was given up is expected again."""
+    core.machines.close(machine_id, CloseCode.REFUSED, "the device has a new token")
+    machine = core.machines.find(machine_id)
+    if machine is not None:
+        with machine.input() as live:
+            live.revive()
 
 
 class Machine(MachineRecord, kw_only=True):
@@ -38,7 +115,7 @@ class NewVm(msgspec.Struct, kw_only=True):
     name: Name | None = None
 
 
-@routes.post("/users/{user_id}/vm", status=201)
+@machines.post("/users/{user_id}/vm", status=201)
 async def schedule_vm(
     core: Core,
     who: Principal,
@@ -57,21 +134,21 @@ async def schedule_vm(
     )
 
 
-@routes.get("/machines")
+@machines.get("/machines")
 async def list_machines(core: Core, who: Principal, query: MachineQuery) -> Page[Machine]:
     """List machines of every kind; those given up only with `terminated=true`."""
     page = await core.records.machines.page(who, query, terminated=query.terminated)
     return Page(await _live(core, page.items), page.next_cursor)
 
 
-@routes.get("/machines/{machine_id}")
+@machines.get("/machines/{machine_id}")
 async def get_machine(core: Core, who: Principal, machine_id: str) -> Machine:
     """Show a machine."""
     record = await core.records.machines.get(who, machine_id)
     return (await _live(core, [record]))[0]
 
 
-@routes.post("/machines/{machine_id}/token", status=201)
+@machines.post("/machines/{machine_id}/token", status=201)
 async def renew_token(
     core: Core, who: Principal, request: web.Request, machine_id: str
 ) -> Scheduled:
@@ -84,7 +161,7 @@ async def renew_token(
     return await core.vms.renew(who, machine_id, base_url=base_url(core, request))
 
 
-@routes.delete("/machines/{machine_id}")
+@machines.delete("/machines/{machine_id}")
 async def terminate_machine(core: Core, who: Principal, machine_id: str) -> None:
     """Give a machine up.
 
@@ -97,7 +174,7 @@ async def terminate_machine(core: Core, who: Principal, machine_id: str) -> None
 
 async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
     sessions = await core.records.machines.sessions_of([record.id for record in records])
-    machines = []
+    found = []
     for record in records:
         live = core.machines.find(record.id)
         online = core.machines.is_online(record.id)
@@ -107,7 +184,7 @@ async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
             known["state"] = "online" if online else "offline"
         health = {} if live is None else live.health
         degradation = health.get("degradation")
-        machines.append(
+        found.append(
             Machine(
                 **known,
                 online=online,
@@ -116,4 +193,4 @@ async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
                 degradation=degradation if isinstance(degradation, dict) else {},
             )
         )
-    return machines
+    return found

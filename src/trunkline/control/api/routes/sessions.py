@@ -1,5 +1,6 @@
-"""Routes of sessions: make them, talk to them, read what happened."""
+"""Routes of sessions: make them, talk to them, read what happened, answer what they ask."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -8,17 +9,17 @@ from msgspec import UNSET, Meta, UnsetType
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.api.events import EventPage, ReadEvent, read_events
 from trunkline.control.api.framework import Routes
-from trunkline.control.api.needs import Core
+from trunkline.control.core import Core
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.records.fields import Json, Label
+from trunkline.control.records.fields import Id, Json, Label
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.sessions.approvals import Approval
-from trunkline.control.sessions.records import NewMessage, NewSession, Session
+from trunkline.control.sessions.records import LoggedEvent, NewMessage, NewSession, Session
 from trunkline.control.sessions.turns import Turn
 
-routes = Routes("sessions")
+sessions = Routes("sessions")
+approvals = Routes("approvals")
 
 
 class SessionQuery(Paging, kw_only=True):
@@ -57,6 +58,20 @@ class StreamQuery(msgspec.Struct, kw_only=True):
     ] = "0"
 
 
+class ReadEvent(msgspec.Struct, frozen=True):
+    """An event with its place in the log."""
+
+    id: int
+    event: msgspec.Raw
+
+
+class EventPage(msgspec.Struct, kw_only=True):
+    """Events in order. `next_after` is the next page's `after`; null when there is no more."""
+
+    items: list[ReadEvent]
+    next_after: int | None = None
+
+
 class Snapshot(msgspec.Struct, kw_only=True):
     """The full state at `last_event_id`: a reader takes it and goes on from there."""
 
@@ -69,7 +84,7 @@ class Snapshot(msgspec.Struct, kw_only=True):
     machine: Json
 
 
-@routes.post("/sessions", status=201)
+@sessions.post("/sessions", status=201)
 async def create_session(
     core: Core,
     who: Principal,
@@ -82,7 +97,7 @@ async def create_session(
     return await core.sessions.create(who, body)
 
 
-@routes.get("/sessions")
+@sessions.get("/sessions")
 async def list_sessions(core: Core, who: Principal, query: SessionQuery) -> Page[Session]:
     """List sessions, newest first."""
     found = await core.sessions.page(who, query.limit + 1, query.cursor, query.status)
@@ -91,13 +106,13 @@ async def list_sessions(core: Core, who: Principal, query: SessionQuery) -> Page
     return Page(items, items[-1].id if more else None)
 
 
-@routes.get("/sessions/{session_id}")
+@sessions.get("/sessions/{session_id}")
 async def get_session(core: Core, who: Principal, session_id: str) -> Session:
     """Show a session."""
     return await core.sessions.get(who, session_id)
 
 
-@routes.patch("/sessions/{session_id}")
+@sessions.patch("/sessions/{session_id}")
 async def change_session(
     core: Core, who: Principal, session_id: str, body: SessionPatch
 ) -> Session:
@@ -115,7 +130,7 @@ async def change_session(
     return await core.sessions.get(who, session_id)
 
 
-@routes.delete("/sessions/{session_id}")
+@sessions.delete("/sessions/{session_id}")
 async def close_session(core: Core, who: Principal, session_id: str) -> None:
     """Stop a session on its machine.
 
@@ -124,7 +139,7 @@ async def close_session(core: Core, who: Principal, session_id: str) -> None:
     await core.sessions.close(who, session_id)
 
 
-@routes.post("/sessions/{session_id}/messages", status=202)
+@sessions.post("/sessions/{session_id}/messages", status=202)
 async def send_message(
     core: Core, who: Principal, session_id: str, body: NewMessage
 ) -> AcceptedMessage:
@@ -135,7 +150,7 @@ async def send_message(
     return AcceptedMessage(turn_id=await core.sessions.send(who, session_id, body))
 
 
-@routes.post("/sessions/{session_id}/cancel", status=202)
+@sessions.post("/sessions/{session_id}/cancel", status=202)
 async def cancel_turn(
     core: Core,
     who: Principal,
@@ -146,7 +161,7 @@ async def cancel_turn(
     await core.sessions.cancel(who, session_id, body.reason)
 
 
-@routes.patch("/sessions/{session_id}/config", status=202)
+@sessions.patch("/sessions/{session_id}/config", status=202)
 async def configure_session(
     core: Core, who: Principal, session_id: str, body: dict[str, Any]
 ) -> None:
@@ -154,7 +169,7 @@ async def configure_session(
     await core.sessions.configure(who, session_id, body)
 
 
-@routes.get("/sessions/{session_id}/events")
+@sessions.get("/sessions/{session_id}/events")
 async def list_events(core: Core, who: Principal, session_id: str, query: EventQuery) -> EventPage:
     """Read a session's log as JSON, oldest first.
 
@@ -166,14 +181,14 @@ async def list_events(core: Core, who: Principal, session_id: str, query: EventQ
     return EventPage(items=items, next_after=last if last < log.last_id else None)
 
 
-@routes.get("/sessions/{session_id}/snapshot")
+@sessions.get("/sessions/{session_id}/snapshot")
 async def get_snapshot(core: Core, who: Principal, session_id: str) -> Snapshot:
     """Read the full state of a session, as a reader needs it after `resync`."""
     state = await core.sessions.snapshot(who, session_id)
     return Snapshot(**{**state, "events": read_events(state["events"])})
 
 
-@routes.get("/sessions/{session_id}/stream", media="text/event-stream")
+@sessions.get("/sessions/{session_id}/stream", media="text/event-stream")
 async def stream_session(
     core: Core, request: web.Request, session_id: str, query: StreamQuery
 ) -> web.StreamResponse:
@@ -183,3 +198,61 @@ async def stream_session(
     `resync` says that the position is no longer kept: read the snapshot and go on from there.
     """
     return await core.take_back(request)
+
+
+class ApprovalQuery(Paging, kw_only=True):
+    state: Literal["pending", "confirmed", "denied", "all"] = "pending"
+    session_id: Id | None = None
+
+
+class ApprovalAnswer(msgspec.Struct, kw_only=True):
+    """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
+    whose question it is, where it is named by its machine's id, which another may use as well."""
+
+    confirmed: bool
+    answer: Any = None
+    session_id: Id | None = None
+
+
+@approvals.get("/approvals")
+async def list_approvals(core: Core, who: Principal, query: ApprovalQuery) -> Page[Approval]:
+    """List the questions of sessions to people, oldest first; by default those that wait.
+
+    A person's in a group is listed once, as the group's; with its own session as `session_id`, as
+    that one's.
+    """
+    state = None if query.state == "all" else query.state
+    found = await core.approvals.page(
+        who,
+        state,
+        query.limit + 1,
+        query.cursor,
+        session_id=query.session_id,
+        members=query.session_id is not None,
+    )
+    items = found[: query.limit]
+    return Page(items, items[-1].id if len(found) > query.limit else None)
+
+
+@approvals.post("/approvals/{approval_id}")
+async def answer_approval(
+    core: Core, who: Principal, approval_id: str, body: ApprovalAnswer
+) -> Approval:
+    """Answer a question. The first answer wins."""
+    return await core.sessions.answer(
+        who, approval_id, body.confirmed, body.answer, session_id=body.session_id
+    )
+
+
+def read_events(events: Iterable[LoggedEvent]) -> list[ReadEvent]:
+    return [ReadEvent(event.id, _raw(event.data)) for event in events]
+
+
+def _raw(text: str) -> msgspec.Raw:
+    """The text itself if it is JSON; else as a JSON string, for a machine may log anything."""
+    data = text.encode(errors="replace")
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return msgspec.Raw(msgspec.json.encode(data.decode()))
+    return msgspec.Raw(data)

@@ -1,7 +1,7 @@
-"""The polite end of a connection: the peer gets to read what we said last.
+"""Closing gracefully: the peer gets to read what we sent last.
 
-Closing a socket that has unread bytes resets it, and the peer loses our last words: the error, the
-close code. So our half is closed, the rest is read and dropped, and only then comes the end.
+Closing a socket that has unread bytes resets it, and the peer loses the error or the close code. So
+our half is closed first, the rest is read and dropped, and only then the socket is closed.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ import asyncio
 from trunkline import limits
 
 
-def close_politely(transport: asyncio.Transport) -> None:
-    """Sends what is unsent, then ends; a peer that stays too long is cut. Twice is like once."""
+def close_gracefully(transport: asyncio.Transport) -> None:
+    """Sends what is unsent, then closes; a peer that stays too long is cut. Idempotent."""
     owner = transport.get_protocol()
     if transport.is_closing() or isinstance(owner, _Drain):
         return

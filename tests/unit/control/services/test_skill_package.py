@@ -5,7 +5,6 @@ import os
 import stat
 import struct
 import zipfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest, TooLarge, TrunklineError
-from trunkline.control.services.skill_files import check_path, from_folder, from_zip
+from trunkline.control.services.skill_package import ZIP_ENTRIES_MAX, check_path, from_zip
 
 SKILL_MD = b"---\nname: pdf\ndescription: Reads PDFs\n---\nDo it.\n"
 
@@ -126,7 +125,7 @@ def test_too_many_files_are_refused() -> None:
 
 def test_too_many_records_are_refused_before_the_archive_is_opened() -> None:
     with pytest.raises(TooLarge, match="entries"):
-        from_zip(b"PK\x01\x02" * (limits.SKILL_ZIP_ENTRIES_MAX + 1))
+        from_zip(b"PK\x01\x02" * (ZIP_ENTRIES_MAX + 1))
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused() -> None:
@@ -193,36 +192,3 @@ def test_a_path_that_passes_stays_below_its_folder(path: str) -> None:
         return
     assert os.path.normpath(f"/srv/skill/{path}") == f"/srv/skill/{path}"
     assert "\\" not in path
-
-
-def test_a_folder_gives_its_files_by_path(tmp_path: Path) -> None:
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "SKILL.md").write_bytes(SKILL_MD)
-    (tmp_path / "scripts" / "a.py").write_bytes(b"1")
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "HEAD").write_bytes(b"x")
-    assert from_folder(tmp_path) == {"SKILL.md": SKILL_MD, "scripts/a.py": b"1"}
-
-
-def test_links_in_a_folder_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "SKILL.md").write_bytes(SKILL_MD)
-    (tmp_path / "passwd").symlink_to("/etc/passwd")
-    with pytest.raises(InvalidRequest, match="'passwd' is a link"):
-        from_folder(tmp_path)
-
-
-def test_a_linked_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real" / "SKILL.md").write_bytes(SKILL_MD)
-    (tmp_path / "real" / "up").symlink_to(tmp_path)
-    with pytest.raises(InvalidRequest, match="is a link"):
-        from_folder(tmp_path / "real")
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    with pytest.raises(InvalidRequest, match="not a folder"):
-        from_folder(tmp_path / "link")
-
-
-def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidRequest, match="neither a file"):
-        from_folder(tmp_path)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from trunkline import limits
-from trunkline.cli.errors import CommandFailed
-from trunkline.cli.skills import packed
+from trunkline.cli.output import CommandFailed
+from trunkline.cli.resources import packed
 
 
 @pytest.fixture

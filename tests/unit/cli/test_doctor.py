@@ -2,19 +2,23 @@
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
-from trunkline.cli.checks import Check, run_all
+from trunkline.cli.doctor import Check, run_all
 from trunkline.control.settings import Settings
 
 
 def checks(
-    tmp_path: Path, env: dict[str, str] | None = None, **settings: object
+    tmp_path: Path,
+    env: dict[str, str] | None = None,
+    python: str = sys.executable,
+    **settings: object,
 ) -> dict[str, Check]:
     chosen = Settings(data=str(tmp_path / "data"), port=0, **settings)  # type: ignore[arg-type]
-    return {check.name: check for check in run_all(chosen, env or {})}
+    return {check.name: check for check in run_all(chosen, env or {}, python)}
 
 
 def test_a_usable_machine_has_no_failing_check(tmp_path: Path) -> None:
@@ -69,14 +73,12 @@ def test_keys_are_seen_and_not_shown(tmp_path: Path) -> None:
         ("exit 3", "missing"),
     ],
 )
-def test_node_is_judged_by_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, state: str
-) -> None:
+def test_node_is_judged_by_its_version(tmp_path: Path, script: str, state: str) -> None:
     program = tmp_path / "bin" / "node"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
-    check = checks(tmp_path, {"PATH": os.environ["PATH"]})["Node"]
+    python = str(tmp_path / "bin" / "python")
+    check = checks(tmp_path, {"PATH": os.environ["PATH"]}, python)["Node"]
     assert check.state == state
     assert "\x1b" not in check.detail

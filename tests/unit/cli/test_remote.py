@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.cli.errors import CommandFailed
-from trunkline.cli.place import find
+from trunkline.cli.output import CommandFailed
+from trunkline.cli.remote import find_server
 
 RUNNING = "http://127.0.0.1:9000"
 
@@ -20,48 +20,51 @@ def data(tmp_path: Path) -> str:
 
 
 def test_the_data_folder_of_a_running_server_is_enough(data: str) -> None:
-    for place in (find(None, None, data, {}), find(None, None, None, {"TRUNKLINE_DATA": data})):
+    for place in (
+        find_server(None, None, data, {}),
+        find_server(None, None, None, {"TRUNKLINE_DATA": data}),
+    ):
         assert (place.url, place.token) == (RUNNING, "tl_folder")
 
 
 def test_flags_win_over_the_environment_and_that_over_the_folder(data: str) -> None:
     env = {"TRUNKLINE_URL": "https://env", "TRUNKLINE_TOKEN": "tl_env"}
-    place = find("https://flag/", "tl_flag", data, env)
+    place = find_server("https://flag/", "tl_flag", data, env)
     assert (place.url, place.token) == ("https://flag", "tl_flag")
-    place = find(None, None, data, env)
+    place = find_server(None, None, data, env)
     assert (place.url, place.token) == ("https://env", "tl_env")
 
 
 def test_a_users_token_wins_over_the_admins(data: str) -> None:
     env = {"TRUNKLINE_TOKEN": "tl_user", "TRUNKLINE_ADMIN_TOKEN": "tl_admin"}
-    assert find(None, None, data, env).token == "tl_user"
+    assert find_server(None, None, data, env).token == "tl_user"
     del env["TRUNKLINE_TOKEN"]
-    assert find(None, None, data, env).token == "tl_admin"
+    assert find_server(None, None, data, env).token == "tl_admin"
 
 
 def test_the_folders_token_is_not_shown_to_another_server(data: str) -> None:
-    assert find("https://elsewhere", None, data, {}).token is None
-    assert find(RUNNING + "/", None, data, {}).token == "tl_folder"
+    assert find_server("https://elsewhere", None, data, {}).token is None
+    assert find_server(RUNNING + "/", None, data, {}).token == "tl_folder"
 
 
 def test_without_anything_it_is_the_usual_address(tmp_path: Path) -> None:
-    place = find(None, None, str(tmp_path), {})
+    place = find_server(None, None, str(tmp_path), {})
     assert (place.url, place.token) == ("http://127.0.0.1:8080", None)
-    place = find(None, None, str(tmp_path), {"TRUNKLINE_PORT": "9001"})
+    place = find_server(None, None, str(tmp_path), {"TRUNKLINE_PORT": "9001"})
     assert place.url == "http://127.0.0.1:9001"
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "localhost:8080", "file:///etc/passwd"])
 def test_only_http_addresses_are_taken(tmp_path: Path, url: str) -> None:
     with pytest.raises(CommandFailed, match="no http address"):
-        find(url, None, str(tmp_path), {})
+        find_server(url, None, str(tmp_path), {})
 
 
 def test_a_damaged_server_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "server.json").write_text("{")
     with pytest.raises(CommandFailed, match=r"server\.json is damaged"):
-        find(None, None, str(tmp_path), {})
+        find_server(None, None, str(tmp_path), {})
 
 
 def test_a_place_does_not_show_its_token() -> None:
-    assert "tl_x" not in repr(find("http://x", "tl_x", None, {}))
+    assert "tl_x" not in repr(find_server("http://x", "tl_x", None, {}))

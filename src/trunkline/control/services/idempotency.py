@@ -1,22 +1,65 @@
-"""Results of a machine's requests, kept per user until the machine that lost its line asks again.
+"""What lets a machine repeat itself: results kept for `resume`, reports that count once.
 
-They outlive the connection and the control plane's process (document 000 §4.5, §5.8).
+A result outlives the line on which it was asked for, and this process: see
+docs/protocols/semibot.md#resume. A report's name is kept in the transaction of its effect, so that
+both are there or neither is, also long after the results are gone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
 from sqlalchemy import delete, insert, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.records.fields import checked_text
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import results
+from trunkline.control.store.schema import reports, results
 
 # Leaves room for the envelope of `resume_response` in one frame.
-_ANSWER_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024
+_RESPONSE_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024
 _ID_CHARS_MAX = 200
+_REPORT_ID_CHARS_MAX = 100
+
+Once = Callable[[AsyncConnection], Awaitable[None]]
+"""Called first in a report's transaction; raises Repeated when the report was recorded before."""
+
+
+class Repeated(Exception):
+    """A report of this name was recorded before."""
+
+
+async def always(_connection: AsyncConnection) -> None:
+    """For a report without a name."""
+
+
+class Reports:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def once(self, session_id: str, report_id: str | None) -> Once:
+        """What makes this report count once in its session."""
+        if report_id is None:
+            return always
+        name = checked_text(report_id, "report_id", _REPORT_ID_CHARS_MAX)
+        row = {"session_id": session_id, "report_id": name, "created_at": self._clock()}
+
+        async def once(connection: AsyncConnection) -> None:
+            try:
+                await connection.execute(insert(reports).values(row))
+            except IntegrityError as error:
+                raise Repeated(name) from error
+
+        return once
+
+    async def purge(self) -> int:
+        """Forgets names that no machine will use again; returns how many."""
+        oldest = self._clock() - int(limits.REPORT_IDS_KEPT_S * 1000)
+        return await self._store.run(delete(reports).where(reports.c.created_at <= oldest))
 
 
 class Results:
@@ -35,7 +78,7 @@ class Results:
         if not _is_request_id(request_id):
             return  # nothing that `fetch` would ever look for
         body = msgspec.json.encode(entry)
-        if len(body) > limits.RESUME_RESULT_BYTES_MAX:
+        if len(body) > limits.FRAME_BYTES_MAX:
             body = msgspec.json.encode(_too_large())
         row = {
             "user_id": user_id,
@@ -60,21 +103,17 @@ class Results:
             )
             .order_by(results.c.finished_at)
         )
-        answer: dict[str, dict[str, Any]] = {i: {"status": "not_found"} for i in ids}
-        room = _ANSWER_BYTES_MAX
+        found: dict[str, dict[str, Any]] = {i: {"status": "not_found"} for i in ids}
+        room = _RESPONSE_BYTES_MAX
         async with self._store.read() as connection:
             async for request_id, body in await connection.stream(query):
                 room -= len(body)
-                answer[request_id] = msgspec.json.decode(body) if room > 0 else _too_large()
-        return answer
+                found[request_id] = msgspec.json.decode(body) if room > 0 else _too_large()
+        return found
 
     async def purge(self) -> int:
         """Forgets what nobody asked for in time; returns how many."""
-        async with self._store.write() as connection:
-            gone = await connection.execute(
-                delete(results).where(results.c.finished_at <= self._oldest())
-            )
-        return gone.rowcount
+        return await self._store.run(delete(results).where(results.c.finished_at <= self._oldest()))
 
     def _oldest(self) -> int:
         return self._clock() - int(limits.RESUME_WINDOW_S * 1000)

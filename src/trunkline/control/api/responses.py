@@ -1,4 +1,4 @@
-"""What goes back: JSON, pages, and errors in their one shape (docs/reference/errors.md).
+"""Responses: JSON, pages, and errors in their one shape (docs/reference/errors.md).
 
 An unexpected error is logged here with its route; its details never leave the process.
 """
@@ -49,7 +49,7 @@ class ErrorAnswer(msgspec.Struct):
 
 
 def json_response(value: Any, status: int = 200) -> web.Response:
-    """A struct as JSON; None as an empty answer."""
+    """A struct as JSON; None as an empty response."""
     if value is None:
         return web.Response(status=204 if status == 200 else status, headers=_JSON_HEADERS)
     return web.Response(
@@ -62,10 +62,10 @@ def page_response(html: str, status: int = 200) -> web.Response:
 
 
 def error_response(error: TrunklineError) -> web.Response:
-    answer = _error(error.status, error.code, error.message)
+    response = _error(error.status, error.code, error.message)
     if error.status == 401:
-        answer.headers["WWW-Authenticate"] = "Bearer"
-    return answer
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 def _error(status: int, code: str, message: str) -> web.Response:
@@ -74,10 +74,10 @@ def _error(status: int, code: str, message: str) -> web.Response:
     return json_response(ErrorAnswer(ErrorBody(code, readable)), status)
 
 
-async def answer_errors(
+async def handle_errors(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Runs a handler; whatever it raises becomes an answer."""
+    """Runs a handler; whatever it raises becomes a response."""
     try:
         return await handler(request)
     except TrunklineError as error:
@@ -92,7 +92,7 @@ async def answer_errors(
         _log.exception("database failed", route=_route(request))
         return error_response(Unavailable("the database does not answer"))
     except ConnectionError:
-        raise  # the caller has gone; there is nobody to answer
+        raise  # the caller has gone; nobody is left to respond to
     except Exception:
         _log.exception("request crashed", route=_route(request))
         return error_response(TrunklineError("something went wrong here; the log says what"))
@@ -106,10 +106,10 @@ def _from_http(request: web.Request, error: web.HTTPException) -> web.Response:
         404: f"nothing is at {request.path[:200]!r}",
         405: f"{request.method} is not possible at {request.path[:200]!r}",
     }
-    answer = _error(error.status, code, messages.get(error.status, error.reason))
+    response = _error(error.status, code, messages.get(error.status, error.reason))
     if "Allow" in error.headers:
-        answer.headers["Allow"] = error.headers["Allow"]
-    return answer
+        response.headers["Allow"] = error.headers["Allow"]
+    return response
 
 
 def _route(request: web.Request) -> str:

@@ -10,8 +10,7 @@ import httpx2
 import pytest
 
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.services.guarded_http import GuardedTransport
-from trunkline.control.services.ssrf import AddressGuard, AddressRefused
+from trunkline.control.services.guarded_http import AddressGuard, AddressRefused, GuardedTransport
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,196 @@
+"""`trunkline skill`, `mcp`, `memory`: what agents work with."""
+
+import io
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trunkline import limits
+from trunkline.cli.output import CommandFailed, Done, Record, Rows
+from trunkline.cli.remote import Limit, collect, given, group, remote
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
+
+skills = group("skill", "Skills of the organisation.")
+mcp = group("mcp", "MCP servers.")
+memories = group("memory", "Long-term memories.")
+
+
+@remote(skills, "list", example="trunkline skill list")
+async def list_skills(client: "Client", limit: Limit = 50) -> Rows:
+    """List skills, each version a line."""
+    found = await collect(client.each("skills"), limit)
+    return Rows(found, ("id", "skill_id", "version", "source", "description"))
+
+
+@remote(skills, "show", example="trunkline skill show pdf --version 1.2.0")
+async def show_skill(
+    client: "Client",
+    skill_id: str,
+    version: Annotated[str | None, typer.Option(help="[the latest]")] = None,
+) -> Record:
+    """Show a skill and its files."""
+    return Record(await client.get("skills", skill_id, version=version))
+
+
+@remote(skills, "import", example="trunkline skill import ./my-skill")
+async def import_skill(
+    client: "Client",
+    package: Annotated[Path, typer.Argument(help="A folder with a SKILL.md, or a zip of one.")],
+) -> Record:
+    """Import a skill package."""
+    return Record(await client.upload("skills", content=packed(package)))
+
+
+@remote(skills, "delete", example="trunkline skill delete pdf")
+async def delete_skill(client: "Client", skill_id: str) -> Done:
+    """Delete one version (by its id) or all (by the skill's id)."""
+    await client.delete("skills", skill_id)
+    return Done(f"deleted {skill_id}")
+
+
+@remote(skills, "submitted", example="trunkline skill submitted")
+async def submitted(client: "Client", limit: Limit = 50) -> Rows:
+    """List the skills that agents have submitted."""
+    found = await collect(client.each("evolutions"), limit)
+    return Rows(found, ("id", "name", "quality_score", "state", "description"))
+
+
+@remote(skills, "approve", example="trunkline skill approve ID")
+async def approve(client: "Client", evolution_id: str) -> Record:
+    """Make a skill of what an agent has submitted."""
+    return Record(await client.post("evolutions", evolution_id, "approve"))
+
+
+@remote(skills, "reject", example="trunkline skill reject ID")
+async def reject(client: "Client", evolution_id: str) -> Record:
+    """Decline what an agent has submitted."""
+    return Record(await client.post("evolutions", evolution_id, "reject"))
+
+
+def packed(package: Path) -> bytes:
+    """A package as a zip; the server checks what is in it."""
+    try:
+        content = _zipped(package) if package.is_dir() else package.read_bytes()
+    except OSError as error:
+        raise CommandFailed(f"cannot read {package}: {error.strerror}") from error
+    if len(content) > limits.UPLOAD_BYTES_MAX:
+        raise CommandFailed(f"{package} is larger than {limits.UPLOAD_BYTES_MAX} bytes")
+    return content
+
+
+def _zipped(folder: Path) -> bytes:
+    found = sorted(folder.rglob("*"))
+    for path in found:
+        if path.is_symlink():
+            raise CommandFailed(f"{path} is a link, and a package must not hold links")
+    files = [path for path in found if path.is_file()]
+    if len(files) > limits.SKILL_FILES_MAX:
+        raise CommandFailed(f"{folder} has more than {limits.SKILL_FILES_MAX} files")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in files:
+            # One time for all, so that the same folder is always the same package.
+            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = (path.stat().st_mode & 0o777) << 16
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+@remote(mcp, "list", example="trunkline mcp list")
+async def list_servers(client: "Client", limit: Limit = 50) -> Rows:
+    """List MCP servers."""
+    found = await collect(client.each("mcp-servers"), limit)
+    return Rows(found, ("id", "name", "type", "url", "command", "timeout_s"))
+
+
+@remote(
+    mcp,
+    "add",
+    example="trunkline mcp add github --server https://mcp.example/mcp"
+    " --header-env Authorization=GITHUB_AUTH",
+)
+async def add_server(
+    client: "Client",
+    name: str,
+    server: Annotated[str | None, typer.Option(help="A remote server's address.")] = None,
+    header_env: Annotated[
+        list[str] | None,
+        typer.Option(help="HEADER=VARIABLE: send this variable's value; repeatable."),
+    ] = None,
+    command: Annotated[str | None, typer.Option(help="A local server's program.")] = None,
+    arg: Annotated[list[str] | None, typer.Option(help="Its arguments; repeatable.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(help="Limit of one call.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="For the whole organisation.")] = False,
+) -> Record:
+    """Add a remote MCP server (--server) or a local one (--command)."""
+    if (server is None) == (command is None):
+        raise typer.BadParameter("give either --server or --command")
+    body = given(
+        name=name,
+        type="local" if server is None else "remote",
+        url=server,
+        headers=dict(map(_header, header_env)) if header_env else None,
+        command=command,
+        args=arg or None,
+        timeout_s=timeout_s,
+        shared=shared or None,
+    )
+    return Record(await client.post("mcp-servers", body=body))
+
+
+@remote(mcp, "delete", example="trunkline mcp delete ID")
+async def delete_server(client: "Client", server_id: str) -> Done:
+    """Remove an MCP server."""
+    await client.delete("mcp-servers", server_id)
+    return Done(f"deleted {server_id}")
+
+
+def _header(text: str) -> tuple[str, str]:
+    """The value comes from the environment: a command line can be read by others."""
+    name, equals, variable = text.partition("=")
+    if not equals or not name or not variable:
+        raise typer.BadParameter(f"{text!r} is not HEADER=VARIABLE")
+    value = os.environ.get(variable)
+    if value is None:
+        raise CommandFailed(f"the environment has no {variable}")
+    return name, value
+
+
+@remote(memories, "list", example="trunkline memory list")
+async def list_memories(client: "Client", limit: Limit = 50) -> Rows:
+    """List memories, newest first."""
+    found = await collect(client.each("memories"), limit)
+    return Rows(found, ("id", "content", "created_at"))
+
+
+@remote(memories, "add", example="trunkline memory add 'Deploys happen on Tuesdays'")
+async def add_memory(
+    client: "Client",
+    content: str,
+    shared: Annotated[bool, typer.Option("--shared", help="For the whole organisation.")] = False,
+) -> Record:
+    """Remember something."""
+    return Record(await client.post("memories", body=given(content=content, shared=shared or None)))
+
+
+@remote(memories, "search", example="trunkline memory search 'when do we deploy' --top-k 3")
+async def search_memory(
+    client: "Client",
+    query: str,
+    top_k: Annotated[int, typer.Option(min=1, max=20, help="How many.")] = 5,
+) -> Rows:
+    """Search by meaning and by words."""
+    found = await client.get("memories", "search", q=query, top_k=top_k)
+    return Rows(found["results"], ("score", "content"))
+
+
+@remote(memories, "delete", example="trunkline memory delete ID")
+async def delete_memory(client: "Client", memory_id: str) -> Done:
+    """Forget something."""
+    await client.delete("memories", memory_id)
+    return Done(f"deleted {memory_id}")
