@@ -6,11 +6,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.support.clock import FakeClock
 from tests.support.control import Control, TestUser, running
 from tests.support.myagent import MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 from tests.support.yeaft_web import ScriptedWeb, web_url
-from tests.unit.control.conftest import FakeClock
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.edges.myagent.positions import Positions

@@ -7,10 +7,10 @@ from typing import Any
 import jwt
 import pytest
 
+from tests.support.clock import FakeClock
 from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.vm import ScriptedVm
-from tests.unit.control.conftest import FakeClock
 from trunkline import limits
 from trunkline.control.edges.semibot.host import VmHost
 

@@ -7,22 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.clock import FakeClock
 from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
 from trunkline import limits
 
 BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
-
-
-class HandClock:
-    """A clock that a test turns."""
-
-    def __init__(self) -> None:
-        self.now_ms = 1_800_000_000_000
-
-    def __call__(self) -> int:
-        return self.now_ms
 
 
 @pytest.fixture
@@ -171,13 +162,13 @@ async def ask(user: TestUser, agent: ScriptedAgent) -> str:
 
 @pytest.mark.proves("notes-2-confirm-300-s")
 async def test_a_question_without_an_answer_means_no(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     async with running(tmp_path / "data", clock) as control:
         user = await control.user()
         async with await new_agent(user) as agent:
             session = await ask(user, agent)
             async with user.reader(session) as reader:
-                clock.now_ms += 301_000
+                clock.advance(301)
                 denied = await agent.expect("ask_user_answer")
                 assert (denied["requestId"], denied["answer"]) == ("q-1", "")
                 assert denied["confirmed"] is False
@@ -189,26 +180,26 @@ async def test_a_question_without_an_answer_means_no(tmp_path: Path) -> None:
 
 
 async def test_a_questions_time_goes_on_over_a_restart(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     async with running(tmp_path / "data", clock) as control:
         user = await control.user()
         agent = await new_agent(user)
         async with agent:
             session = await ask(user, agent)
-    clock.now_ms += 200_000
+    clock.advance(200)
     async with running(tmp_path / "data", clock) as control:
         user.control = control
         async with ScriptedAgent(control.url, agent.id, agent.secret) as back:
             other = await user.session(machine_id=agent.id)
             await back.expect("create_conversation", lambda one: one["conversationId"] == other)
             assert back.of_type("ask_user_answer") == []
-            clock.now_ms += 101_000
+            clock.advance(101)
             denied = await back.expect("ask_user_answer")
             assert (denied["conversationId"], denied["confirmed"]) == (session, False)
 
 
 async def test_a_question_of_a_turn_that_has_ended_is_not_answered_any_more(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     async with running(tmp_path / "data", clock) as control:
         user = await control.user()
         async with await new_agent(user) as agent:
@@ -217,8 +208,8 @@ async def test_a_question_of_a_turn_that_has_ended_is_not_answered_any_more(tmp_
                 await agent.result(session)
                 told = await reader.until_type("approval_resolved")
                 assert told["reason"] == "turn_ended"
-                clock.now_ms += 301_000
+                clock.advance(301)
                 second = await ask(user, agent)
-                clock.now_ms += 301_000
+                clock.advance(301)
                 denied = await agent.expect("ask_user_answer")
                 assert denied["conversationId"] == second

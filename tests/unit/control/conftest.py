@@ -11,22 +11,10 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
+from tests.support.clock import FakeClock as FakeClock
 from tests.unit.control.postgres import NoPostgres, Postgres, in_own_loop
 from trunkline.control.access.keys import Keys
 from trunkline.control.store.engine import Store, sqlite_url
-
-
-class FakeClock:
-    """A clock (Unix ms) that stands still until a test turns it."""
-
-    def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
-        self.now_ms = now_ms
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-    def advance(self, seconds: float) -> None:
-        self.now_ms += int(seconds * 1000)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.mcp_server import running_server
 from trunkline import limits

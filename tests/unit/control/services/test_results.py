@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from sqlalchemy import func, select
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline import limits
 from trunkline.control.services import Services

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.test_skill_files import zipped
 from trunkline import limits
