@@ -115,18 +115,20 @@ class TestUser:
 class ControlProcess(Control):
     """`trunkline control` as a real process, which can be killed and started again."""
 
-    def __init__(self, data: Path, **env: str) -> None:
+    def __init__(self, data: Path, **settings: Any) -> None:
         self.port = free_port()
         super().__init__(f"http://127.0.0.1:{self.port}")
-        self._env = {
-            **{name: value for name, value in os.environ.items() if "TRUNKLINE" not in name},
-            "TRUNKLINE_PORT": str(self.port),
-            "TRUNKLINE_DATA": str(data),
-            "TRUNKLINE_ADMIN_TOKEN": ADMIN,
-            **env,
-        }
+        values = {"port": self.port, "data": data, "admin_token": ADMIN, **settings}
+        self._env = {name: value for name, value in os.environ.items() if "TRUNKLINE" not in name}
+        self._env |= {f"TRUNKLINE_{name.upper()}": str(value) for name, value in values.items()}
         self._log = data.with_suffix(".log")
         self.process: asyncio.subprocess.Process
+
+    async def __aenter__(self) -> "ControlProcess":
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.terminate()
 
     async def start(self) -> "ControlProcess":
         with self._log.open("ab") as log:

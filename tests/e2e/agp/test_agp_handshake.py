@@ -209,7 +209,7 @@ async def test_a_device_that_was_removed_stays_out_until_it_gets_a_new_token(
 
 
 async def test_a_token_is_written_into_no_log(tmp_path: Path) -> None:
-    control = await ControlProcess(tmp_path / "data", TRUNKLINE_LOG_LEVEL="debug").start()
+    control = await ControlProcess(tmp_path / "data", log_level="debug").start()
     try:
         user = await control.user()
         made = await register(user)

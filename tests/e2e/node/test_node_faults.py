@@ -23,7 +23,7 @@ WORDS = [f"word{number} " for number in range(60)]
 @contextlib.asynccontextmanager
 async def system(folder: Path) -> AsyncIterator[tuple[World, CuttableProxy]]:
     """The daemon reaches the control plane through a line that can be cut."""
-    control = await ControlProcess(folder / "data", TRUNKLINE_MACHINE_AWAY_S="60").start()
+    control = await ControlProcess(folder / "data", machine_away_s=60).start()
     try:
         async with (
             ModelServer() as model,

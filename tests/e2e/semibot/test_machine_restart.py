@@ -2,13 +2,11 @@
 what cannot go on ends once, and the next message finds a way (docs/protocols/capabilities.md)."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
 from tests.support.told import quiet, said, started
 from tests.support.vm import ScriptedVm
@@ -16,11 +14,7 @@ from trunkline import limits
 from trunkline.control import server
 from trunkline.control.sessions.approvals import Approval, Approvals
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as made:
-        yield made
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def waiting(user: TestUser) -> list[str]:

@@ -1,7 +1,6 @@
 """From a machine's frame to a reader's event, on real sockets (source document 000 §4.2, §7)."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,7 @@ import pytest
 from tests.support.control import Control, running
 from trunkline import limits
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.proves("000-4.2-data-not-parsed", "000-7-stream-address")

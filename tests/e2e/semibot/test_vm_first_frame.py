@@ -226,7 +226,7 @@ async def test_init_names_the_capabilities_in_force(user: TestUser) -> None:
 async def test_no_secret_is_ever_in_clear_on_the_wire_on_disk_or_in_the_logs(
     tmp_path: Path,
 ) -> None:
-    process = ControlProcess(tmp_path / "data", TRUNKLINE_LOG_LEVEL="debug")
+    process = ControlProcess(tmp_path / "data", log_level="debug")
     await process.start()
     try:
         user = await process.user()

@@ -1,7 +1,5 @@
 """A turn's end is shown once, also when the control plane is killed between two ends of it."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,15 +9,15 @@ from tests.support.eventually import eventually
 from tests.support.told import said
 from tests.support.vm import ScriptedVm
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Any]:
+    return {"machine_away_s": 0.1}
+
+
 TERMINAL = ("execution_complete", "execution_error")
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
-    process = ControlProcess(tmp_path / "data", TRUNKLINE_MACHINE_AWAY_S="0.1")
-    await process.start()
-    yield process
-    await process.terminate()
 
 
 async def states(user: TestUser, session: str) -> list[str]:
@@ -51,14 +49,14 @@ async def ended_for_a_lost_machine(user: TestUser, vm: ScriptedVm, session: str)
 
 @pytest.mark.parametrize("capabilities", [[], ["batch"], ["seq"]])
 async def test_the_late_end_of_a_turn_that_was_ended_before_a_restart_is_not_shown(
-    control: ControlProcess, capabilities: list[str]
+    process: ControlProcess, capabilities: list[str]
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm(*capabilities)
     session = await user.session()
     turn = await ended_for_a_lost_machine(user, vm, session)
-    await control.kill()
-    await control.start()
+    await process.kill()
+    await process.start()
     again = await back(user, vm, *capabilities)
     late: dict[str, Any] = {"type": "execution_complete", "content": "too late"}
     if capabilities:
@@ -84,26 +82,26 @@ async def test_the_late_end_of_a_turn_that_was_ended_before_a_restart_is_not_sho
 
 @pytest.mark.parametrize("restart_after_the_message", [False, True])
 async def test_a_new_message_makes_an_end_without_a_name_believable_again(
-    control: ControlProcess, restart_after_the_message: bool
+    process: ControlProcess, restart_after_the_message: bool
 ) -> None:
     """The machine lost the old turn: were the new one's end hidden, it would never end."""
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm()
     session = await user.session()
     await ended_for_a_lost_machine(user, vm, session)
     if not restart_after_the_message:
-        await control.kill()
-        await control.start()
+        await process.kill()
+        await process.start()
     again = await back(user, vm)
     await again.heartbeat(session)
     await user.say(session, "two")
     await said(again, "two")
     if restart_after_the_message:
         await eventually(lambda: states(user, session), lambda seen: seen == ["failed", "sent"])
-        await control.kill()
+        await process.kill()
         await again.closed()
         await again.leave()
-        await control.start()
+        await process.start()
         again = await back(user, vm)
         await again.heartbeat(session)
     await again.event(session, type="execution_complete", content="answer two")
@@ -113,20 +111,20 @@ async def test_a_new_message_makes_an_end_without_a_name_believable_again(
 
 
 async def test_the_end_of_a_turn_that_ended_itself_is_not_shown_again_after_a_restart(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
     """A machine that was restarted too may not know that it had ended the turn."""
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm("seq")
     session = await user.session()
     turn = await user.say(session, "one")
     await said(vm, "one")
     await vm.event(session, seq=1, type="execution_complete", content="done", turn_id=turn)
     await eventually(lambda: states(user, session), lambda seen: seen == ["completed"])
-    await control.kill()
+    await process.kill()
     await vm.closed()
     await vm.leave()
-    await control.start()
+    await process.start()
     again = await back(user, vm, "seq")
     await again.event(session, seq=2, type="execution_error", error="restarted", turn_id=turn)
     await again.event(session, seq=3, type="text_chunk", content="marker")

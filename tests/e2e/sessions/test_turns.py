@@ -2,21 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
 from trunkline.control.log.segments import Segment, SqliteSegments
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", machine_away_s=1.0) as started:
-        yield started
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Any]:
+    return {"machine_away_s": 1.0}
 
 
 async def states(user: TestUser, session: str) -> list[str]:

@@ -1,36 +1,20 @@
 """The Python client over a real server: streams that resume, answers, and nothing left open."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
-from tests.support.control import Control, ControlProcess, TestUser, running
+from tests.support.control import Control, ControlProcess, TestUser
 from tests.support.eventually import eventually
 from tests.support.proxy import CuttableProxy
 from tests.support.vm import ScriptedVm
 from trunkline.client import ApiError, Client, Event
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 BOUND_S = 60
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as control:
-        yield control
-
-
-@pytest.fixture
-async def user(control: Control) -> TestUser:
-    return await control.user()
-
-
-@pytest.fixture
-async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
-    async with await user.vm() as vm:
-        yield vm
 
 
 def port_of(control: Control) -> int:

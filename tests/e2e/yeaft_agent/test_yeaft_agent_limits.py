@@ -1,7 +1,6 @@
 """What a Yeaft agent does not do in time is done here: conversations that do not start, turns that
 do not end, questions that nobody answers."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,9 @@ from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
 from trunkline import limits
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
 
 
 # --- Starting -------------------------------------------------------------------------------------
