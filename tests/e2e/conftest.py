@@ -68,9 +68,24 @@ async def user(control: Control) -> TestUser:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
+async def eve(control: Control) -> TestUser:
+    """Somebody who has nothing to do with `user`."""
+    return await control.user("eve")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
     async with await user.vm() as live:
         yield live
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def session(user: TestUser) -> AsyncIterator[str]:
+    """One of a machine that is there, with a word in its log."""
+    async with await user.vm() as vm:
+        session_id = await user.session()
+        await vm.text(session_id, "hello")
+        yield session_id
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.support.eventually import eventually
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
 from trunkline.control.clock import Clock, now_ms
@@ -107,6 +108,15 @@ class TestUser:
             "POST", f"/sessions/{session_id}/messages", {"message": message, **fields}
         )
         return str(answer["turn_id"])
+
+    async def turn_states(self, session_id: str) -> list[str]:
+        """Of its turns, the oldest first."""
+        snapshot = await self.ok("GET", f"/sessions/{session_id}/snapshot")
+        return [turn["state"] for turn in snapshot["turns"]]
+
+    async def until_turns(self, session_id: str, *states: str) -> None:
+        """Waits until its turns have these states."""
+        await eventually(lambda: self.turn_states(session_id), lambda seen: seen == list(states))
 
     def reader(self, session_id: str, **options: Any) -> SseReader:
         return SseReader(self.control.url, session_id, self.token, **options)

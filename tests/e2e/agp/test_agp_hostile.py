@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from tests.support.agp import ScriptedDevice, events_of, new_device
 from tests.support.control import Control, TestUser, running
@@ -22,12 +20,6 @@ pytestmark = [
 ]
 
 Json = dict[str, Any]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def device(user: TestUser) -> AsyncIterator[ScriptedDevice]:
-    async with await new_device(user) as live:
-        yield live
 
 
 async def _at_work(user: TestUser, device: ScriptedDevice) -> tuple[str, Json]:

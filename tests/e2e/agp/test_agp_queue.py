@@ -1,12 +1,10 @@
 """One prompt at a time per session, cancels, and messages that come twice."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from tests.support.agp import ScriptedDevice, events_of, new_device
+from tests.support.agp import ScriptedDevice, events_of
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
 from tests.support.sse import SseReader
@@ -19,12 +17,6 @@ pytestmark = [
 ]
 
 Json = dict[str, Any]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def device(user: TestUser) -> AsyncIterator[ScriptedDevice]:
-    async with await new_device(user) as live:
-        yield live
 
 
 async def _ends(reader: SseReader, count: int) -> list[Json]:

@@ -22,11 +22,6 @@ async def ann(control: Control) -> TestUser:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def eve(control: Control) -> TestUser:
-    return await control.user("eve")
-
-
-@pytest_asyncio.fixture(loop_scope="module")
 async def vm(ann: TestUser) -> AsyncIterator[ScriptedVm]:
     async with await ann.vm() as live:
         yield live

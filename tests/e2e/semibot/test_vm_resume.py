@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest_asyncio
 from tests.support.admission import Json
 from tests.support.control import Control, ControlProcess, TestUser
 from tests.support.eventually import eventually
-from tests.support.gate import Gate, answer_to, gated_tools, mcp_call
+from tests.support.gate import Gate, answer_to, mcp_call
 from tests.support.metrics import metric
 from tests.support.vm import ScriptedVm
 from trunkline import limits
@@ -20,12 +19,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def gate(user: TestUser, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gate]:
-    async with gated_tools(user, monkeypatch) as made:
-        yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.support.control import ControlProcess, TestUser
-from tests.support.eventually import eventually
 from tests.support.told import said
 from tests.support.vm import ScriptedVm
 
@@ -18,11 +17,6 @@ def settings() -> dict[str, Any]:
 
 
 TERMINAL = ("execution_complete", "execution_error")
-
-
-async def states(user: TestUser, session: str) -> list[str]:
-    snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
-    return [turn["state"] for turn in snapshot["turns"]]
 
 
 async def ends(user: TestUser, session: str) -> list[dict[str, Any]]:
@@ -43,7 +37,7 @@ async def ended_for_a_lost_machine(user: TestUser, vm: ScriptedVm, session: str)
     turn = await user.say(session, "one")
     await said(vm, "one")
     await vm.drop()
-    await eventually(lambda: states(user, session), lambda seen: seen == ["failed"])
+    await user.until_turns(session, "failed")
     return turn
 
 
@@ -75,7 +69,7 @@ async def test_the_late_end_of_a_turn_that_was_ended_before_a_restart_is_not_sho
     await said(again, "two")
     third = 3 if "seq" in capabilities else None
     await again.event(session, seq=third, type="execution_complete", content="answer two")
-    await eventually(lambda: states(user, session), lambda seen: seen == ["failed", "completed"])
+    await user.until_turns(session, "failed", "completed")
     assert [end.get("content") for end in await ends(user, session)] == [None, "answer two"]
     await again.leave()
 
@@ -97,7 +91,7 @@ async def test_a_new_message_makes_an_end_without_a_name_believable_again(
     await user.say(session, "two")
     await said(again, "two")
     if restart_after_the_message:
-        await eventually(lambda: states(user, session), lambda seen: seen == ["failed", "sent"])
+        await user.until_turns(session, "failed", "sent")
         await process.kill()
         await again.closed()
         await again.leave()
@@ -105,7 +99,7 @@ async def test_a_new_message_makes_an_end_without_a_name_believable_again(
         again = await back(user, vm)
         await again.heartbeat(session)
     await again.event(session, type="execution_complete", content="answer two")
-    await eventually(lambda: states(user, session), lambda seen: seen == ["failed", "completed"])
+    await user.until_turns(session, "failed", "completed")
     assert [end.get("content") for end in await ends(user, session)] == [None, "answer two"]
     await again.leave()
 
@@ -120,7 +114,7 @@ async def test_the_end_of_a_turn_that_ended_itself_is_not_shown_again_after_a_re
     turn = await user.say(session, "one")
     await said(vm, "one")
     await vm.event(session, seq=1, type="execution_complete", content="done", turn_id=turn)
-    await eventually(lambda: states(user, session), lambda seen: seen == ["completed"])
+    await user.until_turns(session, "completed")
     await process.kill()
     await vm.closed()
     await vm.leave()
@@ -131,5 +125,5 @@ async def test_the_end_of_a_turn_that_ended_itself_is_not_shown_again_after_a_re
     async with user.reader(session) as reader:
         await reader.until_text("marker")
     assert [end["type"] for end in await ends(user, session)] == ["execution_complete"]
-    assert await states(user, session) == ["completed"]
+    assert await user.turn_states(session) == ["completed"]
     await again.leave()

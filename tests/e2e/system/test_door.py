@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import Control, TestUser
 from tests.support.raw_ws import PING, RawWs, encode_frame
@@ -16,14 +14,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def session(user: TestUser) -> AsyncIterator[str]:
-    async with await user.vm() as vm:
-        session_id = await user.session()
-        await vm.text(session_id, "hello")
-        yield session_id
 
 
 # --- Heads ---------------------------------------------------------------------------------------

@@ -241,7 +241,7 @@ async def test_a_restarted_server_is_connected_anew(world: World, servers: McpSe
     async with running_server() as first:
         await remote(servers, world, first.url)
         assert await add(pool, world) == 3
-    async with running_server(first.port) as second:
+    async with running_server(port=first.port) as second:
         assert await add(pool, world) == 3
         assert second.calls == ["add"]
         await pool.close()
@@ -255,7 +255,7 @@ async def test_a_server_that_forgot_the_session_is_greeted_anew_and_the_tool_run
     async with running_server(legacy=True) as first:
         await remote(servers, world, first.url)
         assert await add(pool, world) == 3
-    async with running_server(first.port, legacy=True) as second:
+    async with running_server(port=first.port, legacy=True) as second:
         assert await add(pool, world) == 3
         assert second.calls == ["add"]
         assert pool.size == 1

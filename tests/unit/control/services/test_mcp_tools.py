@@ -8,9 +8,8 @@ from mcp.server.lowlevel import Server as LowLevelServer
 from mcp.server.mcpserver import MCPServer
 from mcp.types import ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations
 
-from tests.unit.control.services import mcp_server
 from tests.unit.control.services.conftest import World
-from tests.unit.control.services.mcp_server import RunningServer, running_server
+from tests.unit.control.services.mcp_server import RunningServer, Tools, running_server
 from trunkline import limits
 from trunkline.control.errors import TrunklineError
 from trunkline.control.services import Services
@@ -42,8 +41,8 @@ async def refused(services: Services, world: World, **params: Any) -> TrunklineE
     return caught.value
 
 
-def instead(monkeypatch: pytest.MonkeyPatch, *added: Any) -> None:
-    """Servers started from here on offer `added` instead of the usual tools."""
+def instead(*added: Any) -> Tools:
+    """A server that offers `added` instead of the usual tools."""
 
     def made(_seen: RunningServer) -> MCPServer:
         server = MCPServer("tests")
@@ -51,18 +50,16 @@ def instead(monkeypatch: pytest.MonkeyPatch, *added: Any) -> None:
             server.tool(**options)(function)
         return server
 
-    monkeypatch.setattr(mcp_server, "_tools", made)
+    return made
 
 
-async def test_every_tool_is_listed_with_its_schema(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_every_tool_is_listed_with_its_schema(world: World, services: Services) -> None:
     def add(a: int, b: int) -> int:
         return a + b
 
     hints = ToolAnnotations(read_only_hint=True)
-    instead(monkeypatch, ({"description": "Adds.", "annotations": hints}, add))
-    async with running_server() as server:
+    offered = instead(({"description": "Adds.", "annotations": hints}, add))
+    async with running_server(offered) as server:
         await remote(services, world, server.url)
         (tool,) = await tools(services, world)
         assert tool.keys() == {"name", "description", "inputSchema", "annotations"}
@@ -132,8 +129,8 @@ async def test_a_server_that_does_not_answer_is_a_timeout(world: World, services
         await services.close()
 
 
-def paged(monkeypatch: pytest.MonkeyPatch, pages: int, tools_a_page: int) -> None:
-    """Servers started from here on give their list in pages."""
+def paged(pages: int, tools_a_page: int) -> Tools:
+    """A server that gives its list in pages."""
 
     async def page(_context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
         number = int(params.cursor) if params and params.cursor else 0
@@ -147,14 +144,11 @@ def paged(monkeypatch: pytest.MonkeyPatch, pages: int, tools_a_page: int) -> Non
     def made(_seen: RunningServer) -> LowLevelServer[Any]:
         return LowLevelServer("tests", on_list_tools=page)
 
-    monkeypatch.setattr(mcp_server, "_tools", made)
+    return made
 
 
-async def test_a_list_in_pages_is_read_to_its_end(
-    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paged(monkeypatch, pages=3, tools_a_page=2)
-    async with running_server() as server:
+async def test_a_list_in_pages_is_read_to_its_end(world: World, services: Services) -> None:
+    async with running_server(paged(pages=3, tools_a_page=2)) as server:
         await remote(services, world, server.url)
         names = [tool["name"] for tool in await tools(services, world)]
         assert names == [f"tool-{page}-{place}" for page in range(3) for place in range(2)]
@@ -166,8 +160,7 @@ async def test_a_list_without_end_is_refused(
     world: World, services: Services, monkeypatch: pytest.MonkeyPatch, tools_a_page: int
 ) -> None:
     monkeypatch.setattr(limits, "MCP_TOOLS_MAX", 10)
-    paged(monkeypatch, pages=10**9, tools_a_page=tools_a_page)
-    async with running_server() as server:
+    async with running_server(paged(pages=10**9, tools_a_page=tools_a_page)) as server:
         await remote(services, world, server.url)
         assert (await refused(services, world)).code == "MCP_ERROR"
         await services.close()
