@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import aiohttp
 from tests.support.eventually import eventually
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
+from tests.support.warm_start import WarmProcess
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.server import Server
 from trunkline.control.settings import Settings
@@ -132,7 +132,7 @@ class ControlProcess(Control):
         self._env = {name: value for name, value in os.environ.items() if "TRUNKLINE" not in name}
         self._env |= {f"TRUNKLINE_{name.upper()}": str(value) for name, value in values.items()}
         self._log = data.with_suffix(".log")
-        self.process: asyncio.subprocess.Process
+        self.process: WarmProcess
 
     async def __aenter__(self) -> "ControlProcess":
         return await self.start()
@@ -141,14 +141,7 @@ class ControlProcess(Control):
         await self.terminate()
 
     async def start(self) -> "ControlProcess":
-        with self._log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                str(Path(sys.executable).parent / "trunkline"),
-                "control",
-                env=self._env,
-                stdout=log,
-                stderr=log,
-            )
+        self.process = await WarmProcess.start(["control"], self._env, self._log)
         async with asyncio.timeout(START_S):
             while not await self._answers():
                 if self.process.returncode is not None:
