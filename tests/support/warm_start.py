@@ -1,8 +1,8 @@
-"""Control planes that start in a tenth of a second: forked from a process that has loaded them.
+"""`trunkline` without the second that it takes to load: forked from a process that has loaded it.
 
-`python -m tests.support.warm_start` is that process. It is told on its input which program to run,
-one JSON object a line, and answers with one line each; `Warm` is the handle on it. What runs in the
-fork is `trunkline` itself, with the arguments, the environment and the log file that it is given.
+`python -m tests.support.warm_start` is that process. It is told on its input what to run, one JSON
+object a line, and answers with one line each; `Warm` is the handle on it. What runs in the fork is
+the program itself, with the arguments, the environment and the files that it is given.
 """
 
 import asyncio
@@ -14,10 +14,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.support.eventually import WAIT_S
 
 
 class Warm:
@@ -66,8 +70,9 @@ class WarmProcess:
     async def start(
         cls, arguments: Sequence[str], env: Mapping[str, str], log: Path
     ) -> "WarmProcess":
-        request = {"arguments": list(arguments), "env": dict(env), "log": str(log)}
-        return cls(await asyncio.to_thread(lambda: warm().ask(start=request)))
+        return cls(
+            await asyncio.to_thread(_started, arguments, env, Path.cwd(), os.devnull, log, log)
+        )
 
     @property
     def returncode(self) -> int | None:
@@ -90,28 +95,65 @@ class WarmProcess:
         self.send_signal(signal.SIGKILL)
 
 
+def run(
+    arguments: Sequence[str], env: Mapping[str, str], cwd: Path, text: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """As `subprocess.run`: a command to its end, with `text` as its input."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, out, err = (Path(folder, name) for name in ("in", "out", "err"))
+        given.write_text(text, encoding="utf-8")
+        process = WarmProcess(_started(arguments, env, cwd, given, out, err))
+        until = time.monotonic() + WAIT_S
+        while process.returncode is None:
+            if time.monotonic() > until:
+                process.kill()
+                raise AssertionError(f"{arguments} did not end within {WAIT_S:.0f} s")
+            time.sleep(0.005)
+        return subprocess.CompletedProcess(
+            list(arguments),
+            process.returncode,
+            out.read_text(encoding="utf-8"),
+            err.read_text(encoding="utf-8"),
+        )
+
+
+def _started(
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    given: Path | str,
+    out: Path,
+    err: Path,
+) -> int:
+    """Its pid."""
+    request = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
+    files = [str(given), str(out), str(err)]
+    pid: int = warm().ask(start={**request, "files": files})
+    return pid
+
+
 def _load() -> None:
     import alembic.command
     import alembic.config  # noqa: F401 - what a first start loads to make its tables
 
     import trunkline.cli.main
+    import trunkline.client
     import trunkline.control.server  # noqa: F401
 
     gc.collect()
     gc.freeze()
 
 
-def _run(arguments: list[str], env: dict[str, str], log: str) -> int:
+def _run(arguments: list[str], env: dict[str, str], cwd: str, files: list[str]) -> int:
     """In the fork: becomes the program; gives its exit code."""
     from trunkline.cli.main import main
 
     os.environ.clear()
     os.environ.update(env)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(nothing, 0)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    os.chdir(cwd)
+    for number, file in enumerate(files):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND if number else os.O_RDONLY
+        os.dup2(os.open(file, flags, 0o600), number)
     sys.argv = ["trunkline", *arguments]
     try:
         main()
