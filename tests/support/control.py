@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.support import fresh_data
 from tests.support.eventually import eventually
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
@@ -131,6 +132,7 @@ class ControlProcess(Control):
         values = {"port": self.port, "data": data, "admin_token": ADMIN, **settings}
         self._env = {name: value for name, value in os.environ.items() if "TRUNKLINE" not in name}
         self._env |= {f"TRUNKLINE_{name.upper()}": str(value) for name, value in values.items()}
+        self._data = data
         self._log = data.with_suffix(".log")
         self.process: WarmProcess
 
@@ -141,6 +143,7 @@ class ControlProcess(Control):
         await self.terminate()
 
     async def start(self) -> "ControlProcess":
+        fresh_data.copy_to(self._data)
         self.process = await WarmProcess.start(["control"], self._env, self._log)
         async with asyncio.timeout(START_S):
             while not await self._answers():
@@ -175,6 +178,7 @@ class ControlProcess(Control):
 @contextlib.asynccontextmanager
 async def running(data: Path, clock: Clock = now_ms, **settings: Any) -> AsyncIterator[Control]:
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
+    fresh_data.copy_to(data)
     server = Server(Settings(port=0, data=str(data), admin_token=ADMIN, **settings), clock)
     info = await server.start()
     try:
