@@ -16,13 +16,18 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help install run test lint bench lock clean
+# How many seeds `make simulate` runs.
+SEEDS ?= 10000
+
+.PHONY: help install run check check-control check-execution test lint simulate bench lock clean
 
 help:
 	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
-	@echo 'make test     install, then every check: lint, types, tests'
+	@echo 'make check    lint, types and the tests of single parts: a minute and a half'
+	@echo 'make test     install, then every check: lint, types, all tests'
 	@echo 'make install  set up .venv; the program is .venv/bin/trunkline'
 	@echo 'make lint     ruff and mypy'
+	@echo 'make simulate the simulation of broken lines and crashes; SEEDS=100000 runs so many'
 	@echo 'make bench    the benchmarks, into bench/RESULTS.md'
 	@echo 'make lock     renew requirements.lock from pyproject.toml'
 	@echo 'make clean    remove what the others made'
@@ -66,6 +71,17 @@ $(STAMP): requirements.lock local-model.lock pyproject.toml
 run: install
 	@exec $(BIN)/trunkline up
 
+# Two runs side by side, because each loads only what its own tests need.
+check: install
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint check-control check-execution
+
+check-control: install
+	@$(BIN)/python -m pytest -m 'not slow' tests/unit tests/wire tests/requirements \
+	  tests/test_tidy.py tests/test_imports.py --ignore=tests/unit/execution
+
+check-execution: install
+	@$(BIN)/python -m pytest -m 'not slow' tests/unit/execution
+
 test: install
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -74,6 +90,9 @@ lint: install
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+simulate: install
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 bench: install
 	@$(BIN)/python -m bench

@@ -19,6 +19,8 @@ from trunkline import limits
 from trunkline.execution.control_plane import RequestFailed
 from trunkline.execution.ws.client import ControlPlaneClient
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def user(tmp_path: Path) -> AsyncIterator[TestUser]:
