@@ -40,6 +40,10 @@ FANOUT_READERS = 10  # per session: a team that follows one agent
 # less than a reader's 1 MiB of unsent bytes at about 80 bytes an event.
 WINDOW_EVENTS = 4096
 WIRE_WINDOW_EVENTS = 1024  # fewer: on the other wires an event has up to three times the bytes
+# Rows of one event a session in one frame of our own daemon: at ten sessions 8,000 events and about
+# a mebibyte, which is where the daemon ends a frame.
+DAEMON_BATCH_ROWS = 800
+DAEMON_GAP_S = 0.015  # between two frames, as the daemon's own pace has it
 LATENCY_EVENTS_PER_S = 2_000  # twenty fast models at once
 IDLE_CONNECTIONS = 5_000
 IDLE_WARM_CONNECTIONS = 200  # opened before the first reading, so that set-up costs are not counted

@@ -171,6 +171,11 @@ def _legend(results: Results) -> str:
         "WebSocket publisher answers every message. **nchan, silenced** is the same with a "
         "publisher that also subscribes to an empty channel, which stops these answers: the "
         "fastest set-up found.",
+        "- **trunkline** takes the wire as documented, one frame an event, with the rate limit of "
+        "1000 messages a minute off. **trunkline, as its daemon sends** has the limit on and takes "
+        "the path of our own daemon: events numbered (`seq`), "
+        f"{budgets.DAEMON_BATCH_ROWS * budgets.SESSIONS:,} in one frame (`batch`), frames at least "
+        f"{budgets.DAEMON_GAP_S * 1000:g} ms apart, acknowledged after each commit.",
         "- **aiohttp** receives the same frames as Trunkline and awaits one write per event and "
         "reader.",
         "- **per busy second** divides by the share of its core that the server got: where other "

@@ -17,6 +17,7 @@ from bench.scenarios import Sizes
 from bench.sides.base import Side, close_all, stop
 from bench.sides.passthrough import Passthrough
 from bench.sides.rest import RestError
+from bench.sides.trunkline import DaemonPath
 
 Scenario = Callable[[Side, GeneratorClient, Sizes, Results], None]
 Say = Callable[[str], None]
@@ -91,7 +92,7 @@ class Suite:
     def _weigh(self, generator: GeneratorClient, name: str, scenario: Scenario) -> None:
         """Memory needs a fresh server per side and no rounds: it does not vary."""
         for side in self._sides:
-            if isinstance(side, Passthrough):
+            if isinstance(side, Passthrough | DaemonPath):
                 continue
             self._say(f"{name}: {side.name}")
             with tempfile.TemporaryDirectory(prefix="bench-") as folder:
