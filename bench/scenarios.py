@@ -36,6 +36,7 @@ class Sizes:
     latency_s: float = budgets.LATENCY_S
     idle_connections: int = budgets.IDLE_CONNECTIONS
     replay_times: int = budgets.REPLAY_TIMES
+    passed_sessions: int = budgets.PASSED_SESSIONS
 
 
 QUICK = Sizes(
@@ -44,6 +45,7 @@ QUICK = Sizes(
     latency_s=budgets.QUICK_LATENCY_S,
     idle_connections=budgets.QUICK_IDLE_CONNECTIONS,
     replay_times=budgets.QUICK_REPLAY_TIMES,
+    passed_sessions=budgets.QUICK_PASSED_SESSIONS,
 )
 
 

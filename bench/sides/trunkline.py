@@ -82,6 +82,12 @@ class Trunkline:
         streams = [self._stream(line, session_id, token) for session_id in ids]
         generator.ask(OpenStreams(self._port, streams, readers), Done)
 
+    def open_machine(self, generator: GeneratorClient) -> tuple[Rest, str, str]:
+        """A machine on line 0, for who makes its sessions over REST: with a user's token."""
+        self._lines = 0
+        user_id, machine_id, _ = self._open_line(generator)
+        return self._api(), self._api().user_token(user_id), machine_id
+
     def open_idle_lines(self, generator: GeneratorClient, count: int) -> None:
         specs = [self._new_machine()[2] for _ in range(count)]
         generator.ask(OpenLines(self._port, specs), Done)
