@@ -71,16 +71,18 @@ $(STAMP): requirements.lock local-model.lock pyproject.toml
 run: install
 	@exec $(BIN)/trunkline up
 
-# Two runs side by side, because each loads only what its own tests need.
+# Two runs side by side, because each loads only what its own tests need. What starts whole programs,
+# a daemon or a PostgreSQL server, is left to `make test`.
+CHECK := $(BIN)/python -m pytest -m 'not slow' --hypothesis-profile=check
 check: install
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint check-control check-execution
 
 check-control: install
-	@$(BIN)/python -m pytest -m 'not slow' tests/unit tests/wire tests/requirements \
+	@$(CHECK) tests/unit tests/wire tests/requirements \
 	  tests/test_tidy.py tests/test_imports.py --ignore=tests/unit/execution
 
 check-execution: install
-	@$(BIN)/python -m pytest -m 'not slow' tests/unit/execution
+	@$(CHECK) tests/unit/execution
 
 test: install
 	@$(MAKE) --no-print-directory lint

@@ -1,6 +1,7 @@
 """Fixtures for everything that needs records: `store` on both databases, `keys`, `clock`.
 
-A test that takes `store` runs twice, on SQLite and on PostgreSQL; `sqlite_store` runs once.
+A test that takes `store` runs twice, on SQLite and, as a slow one, on PostgreSQL; one that takes
+`sqlite_store` runs once.
 """
 
 import shutil
@@ -61,7 +62,7 @@ async def sqlite_store(tmp_path: Path, migrated_sqlite: Path) -> AsyncIterator[S
     await store.close()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 async def store(
     request: pytest.FixtureRequest, tmp_path: Path, migrated_sqlite: Path
 ) -> AsyncIterator[Store]:
