@@ -78,8 +78,6 @@ class ForeignServer:
         """The handshake."""
         return True
 
-    # --- What a test does -------------------------------------------------------------------------
-
     async def until(self, good: Callable[[], Any], what: str) -> Any:
         """What `good` gives as soon as it is something."""
         await self._news.until(

@@ -44,8 +44,6 @@ class Peer:
         self._socket: aiohttp.ClientWebSocketResponse
         self._reading: asyncio.Task[None] | None = None
 
-    # --- The line ---------------------------------------------------------------------------------
-
     async def connect(self, *, protocols: tuple[str, ...] = (), **headers: str) -> Self:
         """Opens the socket; nothing is said yet. Raises aiohttp's error where it is refused."""
         self._http = aiohttp.ClientSession()
@@ -102,8 +100,6 @@ class Peer:
         await self._http.close()
         self._raise_fault()
 
-    # --- Saying -----------------------------------------------------------------------------------
-
     async def send_text(self, text: str) -> None:
         await self._socket.send_str(text)
 
@@ -115,8 +111,6 @@ class Peer:
         pongs = self.pongs
         await self._socket.ping()
         await self._until(lambda: self.pongs > pongs, "pong")
-
-    # --- Hearing ----------------------------------------------------------------------------------
 
     def of_type(self, kind: str, since: int = 0) -> list[Json]:
         return [one for one in self.received[since:] if one[self.named_by] == kind]

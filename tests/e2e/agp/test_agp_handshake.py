@@ -226,9 +226,6 @@ async def test_a_token_is_written_into_no_log(tmp_path: Path) -> None:
     assert made["token"] not in control.log
 
 
-# --- On a network that is trusted ----------------------------------------------------------------
-
-
 @pytest.mark.proves("003-2-token-optional-where-open")
 async def test_where_it_is_open_guid_and_user_id_are_enough_and_make_a_device_known(
     tmp_path: Path,

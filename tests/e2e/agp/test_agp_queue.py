@@ -29,9 +29,6 @@ async def _ends(reader: SseReader, count: int) -> list[Json]:
     return found()
 
 
-# --- One at a time -------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("notes-4-one-prompt-at-a-time")
 async def test_a_session_has_one_prompt_at_a_time_and_the_rest_waits_its_turn(
     user: TestUser, device: ScriptedDevice
@@ -68,9 +65,6 @@ async def test_more_than_may_wait_is_an_error_of_that_turn_alone(
         assert (end["turn_id"], end["code"]) == (turn_id, "SESSION_BUSY")
         await device.respond(first, "done")
         await device.prompt("m0")
-
-
-# --- Cancel --------------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("003-4-cancel-fields", "003-7-cancel-flow")
@@ -161,9 +155,6 @@ async def test_a_cancel_with_nothing_at_work_is_nothing(
     await user.say(session_id, "hello")
     await device.prompt("hello")
     assert device.of("session.cancel") == []
-
-
-# --- What comes twice ----------------------------------------------------------------------------
 
 
 @pytest.mark.proves("003-3-msg-id-is-idempotent", "003-5-repeated-msg-id-is-dropped")

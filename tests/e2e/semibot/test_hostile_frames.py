@@ -49,9 +49,6 @@ def an_event_of(session_id: str, size: int) -> bytes:
     return an_event(session_id, "x" * (size - len(an_event(session_id, ""))))
 
 
-# --- Frames that RFC 6455 or the document forbids: the line ends with the code for it ------------
-
-
 def broken(code: int, name: str, *frames: bytes) -> object:
     return pytest.param(frames, code, id=name)
 
@@ -160,9 +157,6 @@ async def test_a_peers_mistake_is_logged_once_and_not_as_an_error_of_ours(
     assert [one for one in caplog.records if one.levelname in ("ERROR", "CRITICAL")] == []
 
 
-# --- Size ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-9-frame-10-mb")
 async def test_a_message_of_exactly_ten_megabytes_is_taken(
     user: TestUser, line: RawWs, session: str
@@ -217,9 +211,6 @@ async def test_a_flood_behind_the_forbidden_frame_does_not_hide_the_close_code(
 ) -> None:
     await line.raw(encode_frame(BINARY, b"x") + encode_frame(TEXT, b"x" * 1_000_000) * 8)
     assert await line.closed() == 1003
-
-
-# --- Fragments and control frames ----------------------------------------------------------------
 
 
 async def test_fragments_with_pings_between_them_are_one_message(
@@ -280,9 +271,6 @@ async def test_the_close_handshake_is_answered(
     await line.raw(encode_frame(CLOSE, payload) + encode_frame(TEXT, an_event(session, "late")))
     assert await line.closed() == 1000
     assert await texts(user, session) == []
-
-
-# --- A machine that does not read ----------------------------------------------------------------
 
 
 @pytest.fixture

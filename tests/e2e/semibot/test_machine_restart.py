@@ -37,9 +37,6 @@ async def asking(user: TestUser, vm: ScriptedVm, session: str) -> str:
     return turn
 
 
-# --- Turns that wait for a person ----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lists_first", [True, False])
 async def test_a_kept_turn_whose_session_does_not_run_goes_on_after_a_restart_of_the_machine(
     control: Control, lists_first: bool
@@ -128,9 +125,6 @@ async def test_an_answer_for_a_session_that_does_not_run_any_more_starts_it_firs
         await vm.expect("approval_response")
         kinds = [message["type"] for message in vm.received]
         assert [kind for kind in kinds if kind != "ack"] == ["start_session", "approval_response"]
-
-
-# --- Questions of turns that have ended ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -222,9 +216,6 @@ async def test_a_question_that_takes_long_to_record_does_not_outlive_its_turn(
             gate.set()
             assert (await reader.until_type("approval_resolved"))["request_id"] == "q"
         assert await waiting(user) == []
-
-
-# --- Sessions that a machine cannot start --------------------------------------------------------
 
 
 CODES = ["RUNTIME_UNSUPPORTED", "SESSION_LIMIT", "SESSION_START_FAILED"]

@@ -14,9 +14,6 @@ pytestmark = [
 ]
 
 
-# --- Who may call --------------------------------------------------------------------------------
-
-
 FOREIGN = [
     "https://evil.example",
     "http://127.0.0.1.evil.example",
@@ -79,9 +76,6 @@ async def test_a_foreign_name_in_the_host_header_is_refused(
             await wire.send(request)
             status, body = await wire.answer()
             assert (status, body["error"]["code"]) == (403, "HOST_REFUSED"), request
-
-
-# --- Where ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

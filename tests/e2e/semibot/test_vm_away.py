@@ -17,9 +17,6 @@ pytestmark = [
 ]
 
 
-# --- Machines that are away ----------------------------------------------------------------------
-
-
 async def test_messages_for_a_machine_that_is_briefly_away_arrive_in_order_when_it_returns(
     user: TestUser,
 ) -> None:
@@ -123,9 +120,6 @@ async def test_a_session_that_does_not_start_in_time_is_an_error_to_its_readers(
             one for one in vm.of_type("start_session") if one["data"]["session_id"] == session_id
         ]
         assert len(starts) == 2
-
-
-# --- Sessions that are not this machine's --------------------------------------------------------
 
 
 @pytest.mark.proves("000-8-unknown-session-is-an-error-message", "000-3-session-id-required")

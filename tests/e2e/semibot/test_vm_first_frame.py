@@ -20,9 +20,6 @@ pytestmark = [
 ]
 
 
-# --- The first frame -----------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-1-user-id-required")
 async def test_without_a_user_id_there_is_no_websocket(user: TestUser) -> None:
     for query in ("", "?user_id=", "?ticket=abc", "?USER_ID=1"):
@@ -168,9 +165,6 @@ async def test_only_so_many_lines_may_wait_at_the_door(
     for one in waiting:
         async with one:
             pass
-
-
-# --- init ----------------------------------------------------------------------------------------
 
 
 SECRET = "sk-ant-this-must-never-be-seen-in-clear"

@@ -16,9 +16,6 @@ pytestmark = [
 ]
 
 
-# --- Heads ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", ["/healthz", "/api/v1/sessions/x/stream"])
 async def test_a_huge_head_is_answered_with_431_also_in_one_packet(
     control: Control, path: str
@@ -105,9 +102,6 @@ async def test_a_head_may_come_byte_by_byte(control: Control, user: TestUser) ->
         for byte in get("/healthz", wire.host):
             await wire.send(bytes([byte]))
         assert (await wire.answer())[0] == 200
-
-
-# --- One connection, many requests ---------------------------------------------------------------
 
 
 async def test_a_kept_alive_connection_may_go_on_as_a_stream(

@@ -25,8 +25,6 @@ from tests.support.matrix.treasure import (
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-# --- REST -------------------------------------------------------------------------------------
-
 REST: list[tuple[str, str, Json | None, str, str]] = [
     ("GET", "/sessions/{}", None, "session", "session"),
     ("POST", "/sessions/{}/messages", {"message": "hi"}, "session", "session"),
@@ -82,9 +80,6 @@ async def test_rest_makes_no_session_on_what_is_anothers(
     assert (status, other_status) == (404, 404)
     same(answer, other, name)
     await audited(control, eve, "rest", "machine", name)
-
-
-# --- WebSocket clients ------------------------------------------------------------------------
 
 
 class Attempt(NamedTuple):

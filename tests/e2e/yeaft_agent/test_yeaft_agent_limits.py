@@ -17,9 +17,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
 
 
-# --- Starting -------------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("notes-3-first-answer-tells")
 async def test_nothing_but_create_is_said_before_the_agent_has_answered_it(
     control: Control,
@@ -83,9 +80,6 @@ async def test_a_message_to_a_conversation_that_starts_can_be_cancelled(control:
             assert [one["text"] for one in agent.of_type("send_message")] == ["late"]
 
 
-# --- Ending ---------------------------------------------------------------------------------------
-
-
 @BOTH
 async def test_a_cancel_that_the_agent_does_not_follow_ends_the_turn_here(
     control: Control, dialect: str, monkeypatch: pytest.MonkeyPatch
@@ -132,9 +126,6 @@ async def test_a_program_that_ends_in_the_middle_of_a_turn_ends_it(control: Cont
         await user.say(session, "again")
         await agent.prompt("again")
         assert agent.of_type("resume_conversation")
-
-
-# --- Questions ------------------------------------------------------------------------------------
 
 
 async def pending(user: TestUser) -> list[Any]:

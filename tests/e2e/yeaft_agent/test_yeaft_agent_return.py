@@ -226,9 +226,6 @@ async def test_a_session_that_was_closed_while_the_agent_was_away_is_deleted(
             assert (await back.expect("delete_conversation"))["conversationId"] == session
 
 
-# --- The control plane is restarted ---------------------------------------------------------------
-
-
 @BOTH
 async def test_a_restart_forgets_neither_the_turn_nor_the_dialect(
     tmp_path: Path, dialect: str
