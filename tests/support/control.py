@@ -133,6 +133,7 @@ class ControlProcess(Control):
         self._env = {name: value for name, value in os.environ.items() if "TRUNKLINE" not in name}
         self._env |= {f"TRUNKLINE_{name.upper()}": str(value) for name, value in values.items()}
         self._data = data
+        self._is_embedded = "database_url" not in settings
         self._log = data.with_suffix(".log")
         self.process: WarmProcess
 
@@ -143,7 +144,8 @@ class ControlProcess(Control):
         await self.terminate()
 
     async def start(self) -> "ControlProcess":
-        fresh_data.copy_to(self._data)
+        if self._is_embedded:
+            fresh_data.copy_to(self._data)
         self.process = await WarmProcess.start(["control"], self._env, self._log)
         async with asyncio.timeout(START_S):
             while not await self._answers():
@@ -178,7 +180,8 @@ class ControlProcess(Control):
 @contextlib.asynccontextmanager
 async def running(data: Path, clock: Clock = now_ms, **settings: Any) -> AsyncIterator[Control]:
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
-    fresh_data.copy_to(data)
+    if "database_url" not in settings:
+        fresh_data.copy_to(data)
     server = Server(Settings(port=0, data=str(data), admin_token=ADMIN, **settings), clock)
     info = await server.start()
     try:

@@ -240,9 +240,7 @@ async def test_positions_survive_a_restart_of_the_control_plane(
 
 
 async def test_an_acknowledgement_survives_a_restart_of_the_control_plane(tmp_path: Path) -> None:
-    control = ControlProcess(tmp_path / "process", rate_limit_per_minute=0)
-    await control.start()
-    try:
+    async with ControlProcess(tmp_path / "process", rate_limit_per_minute=0) as control:
         user = await control.user()
         async with await user.vm() as vm, client_of(user) as first:
             session = await streamed(first, vm, 10)
@@ -254,8 +252,6 @@ async def test_an_acknowledgement_survives_a_restart_of_the_control_plane(tmp_pa
             await second.reconnect(session)
             await has_piece(second, session, 9)
             assert numbers(second, session) == list(range(3, 10))
-    finally:
-        await control.terminate()
 
 
 @pytest.mark.parametrize("position", [{"last_seq": 999_999}, {"last_event_id": "{own}-77777"}])

@@ -23,20 +23,17 @@ WORDS = [f"word{number} " for number in range(60)]
 @contextlib.asynccontextmanager
 async def system(folder: Path) -> AsyncIterator[tuple[World, CuttableProxy]]:
     """The daemon reaches the control plane through a line that can be cut."""
-    control = await ControlProcess(folder / "data", machine_away_s=60).start()
-    try:
-        async with (
-            ModelServer() as model,
-            CuttableProxy(urlsplit(control.url).port or 0) as proxy,
-        ):
-            world = World(control, model, folder / "home")
-            await world.open(f"ws://127.0.0.1:{proxy.port}/ws/vm")
-            try:
-                yield world, proxy
-            finally:
-                await world.close()
-    finally:
-        await control.terminate()
+    async with (
+        ControlProcess(folder / "data", machine_away_s=60) as control,
+        ModelServer() as model,
+        CuttableProxy(urlsplit(control.url).port or 0) as proxy,
+    ):
+        world = World(control, model, folder / "home")
+        await world.open(f"ws://127.0.0.1:{proxy.port}/ws/vm")
+        try:
+            yield world, proxy
+        finally:
+            await world.close()
 
 
 def is_of(number: int, request: ModelRequest) -> bool:

@@ -295,8 +295,7 @@ async def test_large_answers_that_wait_for_a_slow_reader_arrive_whole(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     # On uvloop, as in production: what it cannot send at once it keeps by reference.
-    process = await ControlProcess(tmp_path_factory.mktemp("slow") / "data").start()
-    try:
+    async with ControlProcess(tmp_path_factory.mktemp("slow") / "data") as process:
         user = await process.user()
         agents = [
             await user.ok("POST", "/agents", {"name": "big", "system_prompt": "字" * size})
@@ -322,5 +321,3 @@ async def test_large_answers_that_wait_for_a_slow_reader_arrive_whole(
             await line.until(lambda: len(line.frames) >= 62 or line.ended, "the last answer")
             answers = [one for one in line.messages if one["type"] == "response"]
             assert sorted(one["id"] for one in answers) == sorted(f"r{one}" for one in range(60))
-    finally:
-        await process.terminate()

@@ -220,9 +220,7 @@ async def test_init_names_the_capabilities_in_force(user: TestUser) -> None:
 async def test_no_secret_is_ever_in_clear_on_the_wire_on_disk_or_in_the_logs(
     tmp_path: Path,
 ) -> None:
-    process = ControlProcess(tmp_path / "data", log_level="debug")
-    await process.start()
-    try:
+    async with ControlProcess(tmp_path / "data", log_level="debug") as process:
         user = await process.user()
         await user.ok("PUT", f"/users/{user.id}/credentials/anthropic", {"api_key": SECRET})
         vm = await user.schedule()
@@ -235,8 +233,6 @@ async def test_no_secret_is_ever_in_clear_on_the_wire_on_disk_or_in_the_logs(
         assert await verdict(first_url(user, vm["ticket"]), vm["token"]) == 4001
         listed = await user.ok("GET", f"/users/{user.id}/credentials")
         assert SECRET not in json.dumps(listed)
-    finally:
-        await process.terminate()
     assert SECRET.encode() not in wire
     secrets = [SECRET, vm["token"], vm["ticket"], user.token, ADMIN]
     files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]

@@ -138,8 +138,7 @@ async def test_a_message_waits_for_a_line_that_is_mended_soon(
 
 
 async def test_a_stream_goes_on_when_the_server_was_killed_and_is_back(tmp_path: Path) -> None:
-    control = await ControlProcess(tmp_path / "data").start()
-    try:
+    async with ControlProcess(tmp_path / "data") as control:
         user = await control.user()
         async with asyncio.timeout(BOUND_S), Client(control.url, user.token) as client:
             async with await user.vm() as vm:
@@ -161,5 +160,3 @@ async def test_a_stream_goes_on_when_the_server_was_killed_and_is_back(tmp_path:
             ids = [event.id for event in (*seen, *after)]
             assert ids == list(range(1, len(ids) + 1))
             await events.aclose()
-    finally:
-        await control.terminate()

@@ -129,8 +129,7 @@ async def test_ten_sessions_keep_talking_through_an_outage(user: TestUser, tmp_p
 async def test_a_control_plane_that_is_killed_gets_everything_when_it_is_back(
     tmp_path: Path,
 ) -> None:
-    control = await ControlProcess(tmp_path / "data").start()
-    try:
+    async with ControlProcess(tmp_path / "data") as control:
         user = await control.user()
         client = await machine_of(user, tmp_path / "out", user.ws_url)
         async with connected(client):
@@ -147,8 +146,6 @@ async def test_a_control_plane_that_is_killed_gets_everything_when_it_is_back(
             await control.start()
             async with user.reader(session) as again:
                 await complete(again, 400)
-    finally:
-        await control.terminate()
 
 
 TALKER = """
