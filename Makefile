@@ -19,7 +19,7 @@ endif
 # How many seeds `make simulate` runs.
 SEEDS ?= 10000
 
-.PHONY: help install run check check-control check-execution test lint simulate bench lock clean
+.PHONY: help install run check check-control check-execution check-rest test lint simulate bench lock clean
 
 help:
 	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
@@ -71,18 +71,22 @@ $(STAMP): requirements.lock local-model.lock pyproject.toml
 run: install
 	@exec $(BIN)/trunkline up
 
-# Two runs side by side, because each loads only what its own tests need. What starts whole programs,
-# a daemon or a PostgreSQL server, is left to `make test`.
+# Several runs side by side, because each loads only what its own tests need. What starts whole
+# programs, a daemon or a PostgreSQL server, is left to `make test`.
 CHECK := $(BIN)/python -m pytest -m 'not slow' --hypothesis-profile=check
 check: install
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint check-control check-execution
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target \
+	  check-control check-execution check-rest lint
 
 check-control: install
-	@$(CHECK) tests/unit tests/wire tests/requirements \
-	  tests/test_tidy.py tests/test_imports.py --ignore=tests/unit/execution
+	@$(CHECK) tests/unit/control
 
 check-execution: install
 	@$(CHECK) tests/unit/execution
+
+check-rest: install
+	@$(CHECK) tests --ignore=tests/unit/control --ignore=tests/unit/execution \
+	  --ignore=tests/e2e --ignore=tests/simulation
 
 test: install
 	@$(MAKE) --no-print-directory lint
