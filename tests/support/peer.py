@@ -85,16 +85,17 @@ class Peer:
 
     async def leave(self) -> None:
         await self._socket.close()
-        await self._end()
+        await self.finish()
 
     async def drop(self) -> None:
         """The line breaks: no close frame, the socket is gone."""
         connection = self._socket._response.connection
         if connection is not None and connection.transport is not None:
             connection.transport.abort()
-        await self._end()
+        await self.finish()
 
-    async def _end(self) -> None:
+    async def finish(self) -> None:
+        """Reads what is left of a line that has ended, and lets go of it."""
         if self._reading is not None:
             await self._reading
         await self._http.close()

@@ -2,49 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from functools import partial
-from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import psutil
 import pytest
 import pytest_asyncio
 
-from tests.support.control import ControlProcess
 from tests.support.eventually import eventually
-from tests.support.model_server import Gate, ModelRequest, ModelServer, ToolUse, Turn
-from tests.support.node import Talk, World, is_alive
-from tests.support.proxy import CuttableProxy
+from tests.support.model_server import Gate, ToolUse, Turn
+from tests.support.node import Talk, is_alive
+from tests.support.node_system import WORDS, System, running_system, streaming
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SESSIONS = 10
-WORDS = [f"word{number} " for number in range(60)]
-
-
-class System(NamedTuple):
-    """A daemon that reaches the control plane through a line that can be cut."""
-
-    world: World
-    proxy: CuttableProxy
-    control: ControlProcess
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def started(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[System]:
     """One for all tests: to load a daemon takes long."""
-    folder = tmp_path_factory.mktemp("faults")
-    async with (
-        ControlProcess(folder / "data", machine_away_s=60) as control,
-        ModelServer() as model,
-        CuttableProxy(urlsplit(control.url).port or 0) as proxy,
-    ):
-        world = World(control, model, folder / "home")
-        await world.open(f"ws://127.0.0.1:{proxy.port}/ws/vm")
-        try:
-            yield System(world, proxy, control)
-        finally:
-            await world.close()
+    async with running_system(tmp_path_factory.mktemp("faults")) as made:
+        yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -59,23 +36,6 @@ async def system(started: System) -> System:
 
     await eventually(running, lambda found: not found)
     return started
-
-
-def is_of(number: int, request: ModelRequest) -> bool:
-    return request.prompt == f"Count, {number}."
-
-
-async def streaming(world: World, gates: list[Gate], first: int = 0) -> list[tuple[Talk, str]]:
-    """A session for each gate, in the middle of its answer."""
-    talks = []
-    for number, gate in enumerate(gates, first):
-        chunks: list[str | Gate] = [*WORDS[:30], gate, *WORDS[30:]]
-        world.model.when(partial(is_of, number), Turn(chunks=chunks))
-        talk = await (await world.session()).__aenter__()
-        talks.append((talk, await talk.say(f"Count, {number}.")))
-    for gate in gates:
-        await gate.reached.wait()
-    return talks
 
 
 async def close(*talks: Talk) -> None:

@@ -109,7 +109,7 @@ async def test_kill_9_in_the_middle_of_a_stream_loses_and_repeats_nothing_with_s
             await asyncio.sleep(0)
         await process.kill()
         await streaming
-        await machine.vm._end()
+        await machine.vm.finish()
         await process.start()
         await machine.return_and_resend()
         await machine.all_safe()
@@ -139,7 +139,7 @@ async def test_a_graceful_restart_in_the_middle_of_a_stream_with_seq_keeps_ids(
     await reader.until_text("0:25")
     assert await process.terminate() == 0
     await _stream(machine, 1, 50)
-    await machine.vm._end()
+    await machine.vm.finish()
     await process.start()
     await reader.follow()
     await machine.return_and_resend()
@@ -163,7 +163,7 @@ async def test_without_seq_what_was_delivered_is_never_lost_or_renumbered(
     await vm.text(session, *sent)
     await reader.until_text("a100")
     await process.kill()
-    await vm._end()
+    await vm.finish()
     await reader.put_down()
     before = list(reader.collected)
     assert len(before) > 100
@@ -316,4 +316,4 @@ async def test_sigterm_tells_readers_flushes_and_exits_within_ten_seconds(
     log = await user.ok("GET", f"/sessions/{session}/events?after=0&limit=1000")
     texts = [one["event"] for one in log["items"] if one["event"]["type"] == "text_chunk"]
     assert [event["content"] for event in texts][: len(seen)] == seen
-    await vm._end()
+    await vm.finish()
