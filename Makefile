@@ -19,7 +19,7 @@ endif
 # How many seeds `make simulate` runs.
 SEEDS ?= 10000
 
-.PHONY: help install run check check-control check-execution check-rest test lint simulate bench lock clean
+.PHONY: help install run check check-core check-edges check-execution check-rest test lint simulate bench lock clean
 
 help:
 	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
@@ -75,11 +75,14 @@ run: install
 # programs, a daemon or a PostgreSQL server, is left to `make test`.
 CHECK := $(BIN)/python -m pytest -m 'not slow' --hypothesis-profile=check
 check: install
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target \
-	  check-control check-execution check-rest lint
+	@$(MAKE) --no-print-directory --jobs=5 --output-sync=target \
+	  check-edges check-core check-execution check-rest lint
 
-check-control: install
-	@$(CHECK) tests/unit/control
+check-edges: install
+	@$(CHECK) tests/unit/control/api tests/unit/control/edges
+
+check-core: install
+	@$(CHECK) tests/unit/control --ignore=tests/unit/control/api --ignore=tests/unit/control/edges
 
 check-execution: install
 	@$(CHECK) tests/unit/execution
