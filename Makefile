@@ -16,13 +16,18 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help install run test lint bench lock clean
+# How many seeds `make simulate` runs.
+SEEDS ?= 10000
+
+.PHONY: help install run check check-core check-edges check-execution check-rest test lint simulate bench lock clean
 
 help:
 	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
-	@echo 'make test     install, then every check: lint, types, tests'
+	@echo 'make check    lint, types and the tests of single parts: a minute and a half'
+	@echo 'make test     install, then every check: lint, types, all tests'
 	@echo 'make install  set up .venv; the program is .venv/bin/trunkline'
 	@echo 'make lint     ruff and mypy'
+	@echo 'make simulate the simulation of broken lines and crashes; SEEDS=100000 runs so many'
 	@echo 'make bench    the benchmarks, into bench/RESULTS.md'
 	@echo 'make lock     renew requirements.lock from pyproject.toml'
 	@echo 'make clean    remove what the others made'
@@ -66,6 +71,26 @@ $(STAMP): requirements.lock local-model.lock pyproject.toml
 run: install
 	@exec $(BIN)/trunkline up
 
+# Several runs side by side, because each loads only what its own tests need. What starts whole
+# programs, a daemon or a PostgreSQL server, is left to `make test`.
+CHECK := $(BIN)/python -m pytest -m 'not slow' --hypothesis-profile=check
+check: install
+	@$(MAKE) --no-print-directory --jobs=5 --output-sync=target \
+	  check-edges check-core check-execution check-rest lint
+
+check-edges: install
+	@$(CHECK) tests/unit/control/api tests/unit/control/edges
+
+check-core: install
+	@$(CHECK) tests/unit/control --ignore=tests/unit/control/api --ignore=tests/unit/control/edges
+
+check-execution: install
+	@$(CHECK) tests/unit/execution
+
+check-rest: install
+	@$(CHECK) tests --ignore=tests/unit/control --ignore=tests/unit/execution \
+	  --ignore=tests/e2e --ignore=tests/simulation
+
 test: install
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -74,6 +99,9 @@ lint: install
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+simulate: install
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 bench: install
 	@$(BIN)/python -m bench

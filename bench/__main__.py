@@ -17,7 +17,7 @@ from bench.sides.aiohttp_relay import AiohttpRelay
 from bench.sides.base import Side
 from bench.sides.nchan import INSTALL_HINT, Nchan
 from bench.sides.passthrough import Passthrough
-from bench.sides.trunkline import Trunkline
+from bench.sides.trunkline import DaemonPath, Trunkline
 from bench.suite import IDLE_SCENARIOS, LOCAL_SCENARIOS, ROUND_SCENARIOS, Suite
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -46,9 +46,9 @@ def main() -> int:
 
 
 def _sides(names: list[str]) -> list[Side]:
-    sides: list[Side] = [Trunkline(), AiohttpRelay(), Passthrough()]
+    sides: list[Side] = [Trunkline(), DaemonPath(), AiohttpRelay(), Passthrough()]
     if Nchan.available():
-        sides[1:1] = [Nchan(), Nchan(replies=True)]
+        sides[2:2] = [Nchan(), Nchan(replies=True)]
     else:
         _say(f"nchan is not installed and is left out; to compare with it: {INSTALL_HINT}")
     return [side for side in sides if not names or side.name.split(",")[0] in names]

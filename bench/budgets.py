@@ -4,7 +4,6 @@ Only the suite and the report read this module; the generator gets its numbers i
 A target is to be reached with the durable log on.
 """
 
-# --- Targets ----------------------------------------------------------------------------------
 # nchan is compiled C that keeps nothing durable. A relay in Python that commits every event
 # before delivery only earns its place if batching more than pays for both.
 RELAY_RATIO_TO_NCHAN_MIN = 3.0
@@ -18,6 +17,11 @@ WIRE_RATIO_TO_SEMIBOT_MAX = 2.0
 LATENCY_P99_MS_MAX = 3.0
 # 5,000 machines with one reader each then fit into 240 MiB: a small virtual server.
 IDLE_KIB_PER_CONNECTION_MAX = 24.0
+# Ten thousand sessions, each made, used for one turn and closed, one after the other: from the
+# first two thousand on, the server must not grow. The smallest thing that could be kept of each,
+# its id in a dict, takes about 180 bytes, so 1.4 MiB over the other eight thousand; less than that
+# is noise.
+SESSIONS_GROWTH_MIB_MAX = 1.0
 # A page that comes back after a broken connection shows the whole ring within one video frame.
 REPLAY_MS_MAX = 5.0
 # A session saves its state after every step, before the next one counts as done. Readable files
@@ -33,18 +37,23 @@ FIRST_WORD_MS_MAX = 10.0
 # Checkpoints on disk, memory, approvals, events and a process boundary may cost half a turn more.
 TURN_RATIO_TO_BARE_MAX = 1.5
 
-# --- Shape of the load ------------------------------------------------------------------------
 SESSIONS = 10  # one busy machine; more sessions change the batching little
 FANOUT_READERS = 10  # per session: a team that follows one agent
 # Events of one session that may be under way. Enough that no side waits for the generator, and
 # less than a reader's 1 MiB of unsent bytes at about 80 bytes an event.
 WINDOW_EVENTS = 4096
 WIRE_WINDOW_EVENTS = 1024  # fewer: on the other wires an event has up to three times the bytes
+# Rows of one event a session in one frame of our own daemon: at ten sessions 8,000 events and about
+# a mebibyte, which is where the daemon ends a frame.
+DAEMON_BATCH_ROWS = 800
+DAEMON_GAP_S = 0.015  # between two frames, as the daemon's own pace has it
 LATENCY_EVENTS_PER_S = 2_000  # twenty fast models at once
 IDLE_CONNECTIONS = 5_000
 IDLE_WARM_CONNECTIONS = 200  # opened before the first reading, so that set-up costs are not counted
 IDLE_READERS_PER_SESSION = 10
 IDLE_LINES_PER_STEP = 100  # a ticket lives 30 s; a step of lines is opened well within that
+PASSED_SESSIONS = 10_000  # a year of a busy person
+PASSED_SAMPLES = 10  # the lowest of so many, over the last twentieth, is what is resident
 REPLAY_EVENTS = 500  # the ring of document 000 §7
 REPLAY_PUBLISHED = 700  # more than the ring, so that a replay starts inside it
 CHECKPOINT_MESSAGES_FIRST = 5  # a conversation as long as a question and its answer
@@ -56,7 +65,6 @@ NODE_MEMORY_TURNS = 10  # by then a session has done what it does in every turn
 NODE_TURNS = 30
 NODE_FIRST_WORDS = 30
 
-# --- Time -------------------------------------------------------------------------------------
 ROUNDS = 5  # an odd number has a middle; five shows a spread
 WARM_S = 1.0
 LOAD_S = 3.0
@@ -72,13 +80,12 @@ SERVER_STOP_S_MAX = 15.0
 COMMAND_S_MAX = 60.0  # no single command to the generator may take longer
 IDLE_OPEN_S_MAX = 300.0  # all idle connections of one side; what is open by then is measured
 
-# --- Quick mode: is the suite whole, and is anything badly off --------------------------------
 QUICK_ROUNDS = 1
 QUICK_LOAD_S = 1.0
 QUICK_LATENCY_S = 1.0
 QUICK_IDLE_CONNECTIONS = 500
 QUICK_REPLAY_TIMES = 15
+QUICK_PASSED_SESSIONS = 200
 
-# --- Pinning ----------------------------------------------------------------------------------
 SERVER_CORE = 0
 GENERATOR_CORE = 1

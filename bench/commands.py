@@ -25,6 +25,10 @@ NEW_ID: Final = f"{NEW_ID_HEAD}-0000-4000-8000-000000000000"
 """In a frame: an id that no other event has. At the same place in all frames of a line."""
 
 
+NEW_SEQ: Final = "$seq$"
+"""In an event of a batch: its number in its session."""
+
+
 class Step(msgspec.Struct):
     """One exchange on a WebSocket: wait for what the server says, then answer."""
 
@@ -43,6 +47,10 @@ class LineSpec(msgspec.Struct):
     heartbeat: str = ""
     masked: bool = True
     """False: the mask key is zero, so that a peer that forwards raw bytes forwards the text."""
+    batch_rows: int = 0
+    """Given: events go in batches of so many rows, each one event of every session."""
+    gap_s: float = 0.0
+    """Between two batches."""
 
 
 class StreamSpec(msgspec.Struct):

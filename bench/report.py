@@ -42,6 +42,7 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_most(results, Metric.LATENCY_P99_TYPICAL, budgets.LATENCY_P99_MS_MAX),
         _at_most(results, Metric.IDLE_LINE, budgets.IDLE_KIB_PER_CONNECTION_MAX),
         _at_most(results, Metric.IDLE_READER, budgets.IDLE_KIB_PER_CONNECTION_MAX),
+        _at_most(results, Metric.SESSIONS_GROWTH, budgets.SESSIONS_GROWTH_MIB_MAX),
         _at_most(results, Metric.REPLAY, budgets.REPLAY_MS_MAX),
         _at_most(results, Metric.SESSION_START, budgets.SESSION_START_MS_MAX),
         _at_most(results, Metric.SESSION_READY_MEMORY, budgets.SESSION_MIB_MAX),
@@ -171,6 +172,11 @@ def _legend(results: Results) -> str:
         "WebSocket publisher answers every message. **nchan, silenced** is the same with a "
         "publisher that also subscribes to an empty channel, which stops these answers: the "
         "fastest set-up found.",
+        "- **trunkline** takes the wire as documented, one frame an event, with the rate limit of "
+        "1000 messages a minute off. **trunkline, as its daemon sends** has the limit on and takes "
+        "the path of our own daemon: events numbered (`seq`), "
+        f"{budgets.DAEMON_BATCH_ROWS * budgets.SESSIONS:,} in one frame (`batch`), frames at least "
+        f"{budgets.DAEMON_GAP_S * 1000:g} ms apart, acknowledged after each commit.",
         "- **aiohttp** receives the same frames as Trunkline and awaits one write per event and "
         "reader.",
         "- **per busy second** divides by the share of its core that the server got: where other "
@@ -198,6 +204,13 @@ def _legend(results: Results) -> str:
         "killed process, and a power cut may cost them the last steps. **InMemorySaver** keeps "
         "nothing.",
     ]
+    if results.sessions_passed:
+        lines.append(
+            f"- Sessions that came and went: {results.sessions_passed:,}, each made, used for one "
+            f"turn and closed before the next. Resident memory is the lowest of "
+            f"{budgets.PASSED_SAMPLES} looks over the twentieth before; its growth is counted from "
+            "the first fifth to the last session."
+        )
     lines += [f"- {note}" for note in results.notes]
     return "\n".join(lines)
 

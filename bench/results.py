@@ -21,6 +21,9 @@ class Metric(Enum):
     REPLAY = "replay of 500 events, ms"
     IDLE_LINE = "memory per idle line, KiB"
     IDLE_READER = "memory per idle reader, KiB"
+    SESSIONS_FIRST = "resident memory after the first tenth of sessions that came and went, MiB"
+    SESSIONS_LAST = "resident memory after all sessions that came and went, MiB"
+    SESSIONS_GROWTH = "growth of resident memory after a fifth of sessions that came and went, MiB"
     SESSION_START = "start of a session, from the order to ready, ms"
     SESSION_READY_MEMORY = "memory of a session's own when it is ready, MiB"
     SESSION_MEMORY = "memory of a session's own after a turn, MiB"
@@ -60,6 +63,7 @@ class Results:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     idle_connections: int = 0
+    sessions_passed: int = 0
 
     def add(self, metric: Metric, side: str, value: float) -> Samples:
         """Note one round's number; gives the samples, for what else that round showed."""

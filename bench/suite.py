@@ -11,12 +11,14 @@ from pathlib import Path
 from bench import checkpoints, scenarios
 from bench.generator.client import GeneratorClient, GeneratorError
 from bench.node.scenario import node
+from bench.passing_sessions import passing_sessions
 from bench.processes import StartError
 from bench.results import Results
 from bench.scenarios import Sizes
 from bench.sides.base import Side, close_all, stop
 from bench.sides.passthrough import Passthrough
 from bench.sides.rest import RestError
+from bench.sides.trunkline import DaemonPath, Trunkline
 
 Scenario = Callable[[Side, GeneratorClient, Sizes, Results], None]
 Say = Callable[[str], None]
@@ -31,6 +33,7 @@ ROUND_SCENARIOS: dict[str, Scenario] = {
 IDLE_SCENARIOS: dict[str, Scenario] = {
     "idle-lines": scenarios.idle_lines,
     "idle-readers": scenarios.idle_readers,
+    "passing-sessions": passing_sessions,
 }
 # What needs no generator and no peer server.
 LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {
@@ -91,7 +94,9 @@ class Suite:
     def _weigh(self, generator: GeneratorClient, name: str, scenario: Scenario) -> None:
         """Memory needs a fresh server per side and no rounds: it does not vary."""
         for side in self._sides:
-            if isinstance(side, Passthrough):
+            if isinstance(side, Passthrough | DaemonPath):
+                continue
+            if scenario is passing_sessions and not isinstance(side, Trunkline):
                 continue
             self._say(f"{name}: {side.name}")
             with tempfile.TemporaryDirectory(prefix="bench-") as folder:

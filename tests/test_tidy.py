@@ -5,6 +5,7 @@ Looks at every file that belongs to the project, whether it is committed yet or 
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -105,25 +106,62 @@ def test_every_dependency_is_locked() -> None:
     assert names - locked == set()
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=name)
-def test_a_module_is_one_idea_and_says_which(path: Path) -> None:
+def problem_of_module(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     lines = len(text.splitlines())
-    assert lines <= LINES_MAX, f"{lines} lines: look for the second idea in it"
+    if lines > LINES_MAX:
+        return f"{lines} lines: look for the second idea in it"
     if path.name == "__init__.py" and not text.strip():
-        return
+        return ""
     docstring = ast.get_docstring(ast.parse(text))
-    assert docstring, "the module does not say what it is for"
-    assert len(docstring.splitlines()) <= LINES_OF_MODULE_DOCSTRING_MAX
+    if not docstring:
+        return "the module does not say what it is for"
+    if len(docstring.splitlines()) > LINES_OF_MODULE_DOCSTRING_MAX:
+        return "the module says too much before it begins"
+    return ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_text_is_clean(path: Path) -> None:
+def problem_of_text(path: Path) -> str:
     raw = path.read_bytes()
-    assert b"\r" not in raw
+    if b"\r" in raw:
+        return "a carriage return"
     if path.suffix in {".py", ".md", ".toml", ".ts"}:
-        assert not re.search(rb"[ \t]\n", raw), "space at the end of a line"
-        assert not raw or raw.endswith(b"\n"), "no line end at the end"
+        if re.search(rb"[ \t]\n", raw):
+            return "space at the end of a line"
+        if raw and not raw.endswith(b"\n"):
+            return "no line end at the end"
+    return ""
+
+
+def problems(paths: list[Path], look: Callable[[Path], str]) -> list[str]:
+    """One for each file that has one."""
+    return [f"{name(path)}: {found}" for path in paths if (found := look(path))]
+
+
+def test_a_module_is_one_idea_and_says_which() -> None:
+    assert problems(PYTHON, problem_of_module) == []
+
+
+def test_text_is_clean() -> None:
+    assert problems(FILES, problem_of_text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('"""What it is for."""\n', ""),
+        ("x = 1\n", "does not say what it is for"),
+        ('"""It."""\n' + "x = 1\n" * LINES_MAX, "look for the second idea"),
+        ('"""' + "line\n" * (LINES_OF_MODULE_DOCSTRING_MAX + 1) + '"""\n', "says too much"),
+        ('"""It."""\r\n', "carriage return"),
+        ('"""It.""" \n', "space at the end"),
+        ('"""It."""', "no line end"),
+    ],
+)
+def test_a_problem_of_a_module_is_seen(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "x.py"
+    path.write_bytes(text.encode())
+    assert problem in (problem_of_text(path) or problem_of_module(path))
 
 
 @pytest.mark.parametrize(

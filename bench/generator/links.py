@@ -35,6 +35,8 @@ class Line:
     heartbeat: bytes = b""
     events: int = 0
     """Counts the events that were made for it, for their ids."""
+    batch_rows: int = 0
+    gap_s: float = 0.0
 
     def frame(self, text: str) -> bytes:
         return text_frame(text.encode(), self.mask)
@@ -111,6 +113,7 @@ def open_line(port: int, spec: LineSpec) -> Line:
     """Handshake, first frames, and the server's word that the line is live."""
     mask = os.urandom(4) if spec.masked else ZERO_MASK
     line = _open_socket(port, spec.path, mask, spec.handshake)
+    line.batch_rows, line.gap_s = spec.batch_rows, spec.gap_s
     if spec.heartbeat:
         line.heartbeat = line.frame(spec.heartbeat)
     return line

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 from bench.commands import MARK, NEW_ID, NEW_ID_HEAD, Load, LoadResult, StreamSpec
+from bench.generator.batches import BatchFeed
 from bench.generator.frames import masked
 from bench.generator.links import Line, LinkError, Reader, token_frame
 from bench.processes import cpu_s
@@ -61,6 +62,11 @@ class Feed:
     first_reader: int
     end_reader: int
     sent_bytes: int = 0
+
+    @property
+    def sent_rows(self) -> int:
+        """Whole ones."""
+        return self.sent_bytes // self.block.row_bytes
 
     def top_up(self, received: list[int], window: int, least: int) -> None:
         """Write up to the window, or as much as the socket takes."""
@@ -165,22 +171,27 @@ def _rest_of_turn(started: float) -> None:
         time.sleep(rest)
 
 
-def _feeds(lines: list[Line], streams: list[StreamSpec], readers: list[Reader]) -> list[Feed]:
-    feeds = []
+def _feeds(
+    lines: list[Line], streams: list[StreamSpec], readers: list[Reader]
+) -> list[Feed | BatchFeed]:
+    feeds: list[Feed | BatchFeed] = []
     for number, line in enumerate(lines):
         mine = [at for at, stream in enumerate(streams) if stream.line == number]
         places = [at for at, reader in enumerate(readers) if reader.stream in mine]
         if places != list(range(places[0], places[-1] + 1)):
             raise LinkError("readers must be ordered by line")
-        block = Block(line, [streams[at] for at in mine])
-        feeds.append(Feed(line, block, places[0], places[-1] + 1))
+        own, ends = [streams[at] for at in mine], (places[0], places[-1] + 1)
+        if line.batch_rows:
+            feeds.append(BatchFeed(line, own, *ends))
+        else:
+            feeds.append(Feed(line, Block(line, own), *ends))
     return feeds
 
 
-def _lost(feeds: list[Feed], received: list[int]) -> int:
+def _lost(feeds: list[Feed | BatchFeed], received: list[int]) -> int:
     lost = 0
     for feed in feeds:
-        sent = feed.sent_bytes // feed.block.row_bytes
+        sent = feed.sent_rows
         for count in received[feed.first_reader : feed.end_reader]:
             if count > sent:
                 raise LinkError(f"a reader got {count} events of {sent} sent")

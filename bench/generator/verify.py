@@ -8,6 +8,7 @@ import select
 import time
 
 from bench.commands import CONTENT, MARK, StreamSpec, Verify
+from bench.generator.batches import batch_frame
 from bench.generator.frames import unchunked, unframed
 from bench.generator.links import Line, LinkError, Reader, event_frame
 
@@ -27,10 +28,14 @@ def run_verify(
     until = time.perf_counter() + command.timeout_s
     contents = [f"{number:08d}" for number in range(command.events_per_stream)]
     missing = len(readers) * len(contents) - sum(early.count(MARK) for early in heard)
-    for content in contents:
-        for spec in streams:
-            line = lines[spec.line]
-            line.send_now(event_frame(line, spec, content))
+    for number, content in enumerate(contents, 1):
+        for at, line in enumerate(lines):
+            mine = [spec for spec in streams if spec.line == at]
+            if line.batch_rows:
+                line.send_now(batch_frame(line, mine, content, number))
+            else:
+                for spec in mine:
+                    line.send_now(event_frame(line, spec, content))
     while missing > 0 and time.perf_counter() < until:
         for line in lines:
             line.drain()

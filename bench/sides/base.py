@@ -6,7 +6,7 @@ A side is started once a round and serves every scenario of it; `open` makes fre
 from pathlib import Path
 from typing import Protocol
 
-from bench.commands import EVENT_HEAD, EVENT_TAIL, CloseAll, Done, Replay
+from bench.commands import EVENT_HEAD, EVENT_TAIL, NEW_SEQ, CloseAll, Done, Replay
 from bench.generator.client import GeneratorClient
 from bench.processes import Server
 
@@ -61,3 +61,9 @@ def envelope(session_id: str) -> tuple[str, str]:
     """
     head = f'{{"type":"sse_event","session_id":"{session_id}","data":"'
     return head + EVENT_HEAD.replace('"', '\\"'), EVENT_TAIL.replace('"', '\\"') + '"}'
+
+
+def batched(session_id: str) -> tuple[str, str]:
+    """As `envelope`, for an event with its number inside of a batch."""
+    head = f'{{"session_id":"{session_id}","data":"' + EVENT_HEAD.replace('"', '\\"')
+    return head, EVENT_TAIL.replace('"', '\\"') + f'","seq":{NEW_SEQ}}}'

@@ -55,17 +55,28 @@ class Rest:
         turn: str = self._post(path, {"message": text}, user_token)["turn_id"]
         return turn
 
+    def turn_states(self, user_token: str, session_id: str) -> list[str]:
+        snapshot = self._call("GET", f"/sessions/{session_id}/snapshot", None, user_token)
+        return [turn["state"] for turn in snapshot["turns"]]
+
+    def close_session(self, user_token: str, session_id: str) -> None:
+        self._call("DELETE", f"/sessions/{session_id}", None, user_token)
+
     def close(self) -> None:
         self._connection.close()
 
     def _post(self, path: str, body: dict[str, str], token: str = "") -> Any:
+        return self._call("POST", path, body, token)
+
+    def _call(self, method: str, path: str, body: dict[str, str] | None, token: str) -> Any:
         headers = {
             "Authorization": f"Bearer {token or self._admin_token}",
             "Content-Type": "application/json",
         }
-        self._connection.request("POST", f"/api/v1{path}", json.dumps(body), headers)
+        sent = None if body is None else json.dumps(body)
+        self._connection.request(method, f"/api/v1{path}", sent, headers)
         response = self._connection.getresponse()
         answer = response.read()
         if response.status >= 300:
-            raise RestError(f"POST {path}: {response.status} {answer[:300]!r}")
-        return json.loads(answer)
+            raise RestError(f"{method} {path}: {response.status} {answer[:300]!r}")
+        return json.loads(answer) if answer else None

@@ -1,7 +1,9 @@
 """Trunkline itself: the real server with its durable log on, set up over its own REST API.
 
-One line carries all sessions of a measurement, as one machine does. The rate limit is off,
-because a limit of 1000 messages a minute is what it would measure; nothing else is changed.
+One line carries all sessions of a measurement, as one machine does. `Trunkline` takes the wire as
+documented, a frame an event, with the rate limit off, because a limit of 1000 messages a minute is
+what it would measure. `DaemonPath` takes the way of our own daemon, with the limit on. Nothing else
+is changed.
 """
 
 import json
@@ -9,8 +11,11 @@ import os
 import secrets
 import sys
 from pathlib import Path
+from typing import Any, ClassVar
 
 from bench.budgets import (
+    DAEMON_BATCH_ROWS,
+    DAEMON_GAP_S,
     IDLE_READERS_PER_SESSION,
     REPLAY_EVENTS,
     REPLAY_PUBLISHED,
@@ -28,7 +33,7 @@ from bench.commands import (
 )
 from bench.generator.client import GeneratorClient
 from bench.processes import Server, free_port
-from bench.sides.base import envelope
+from bench.sides.base import batched, envelope
 from bench.sides.rest import Rest
 from bench.sides.wires import SEMIBOT, YEAFT_FULL, AgpWire, Wire, YeaftWire
 
@@ -39,6 +44,7 @@ class Trunkline:
     """The side."""
 
     name = "trunkline"
+    env: ClassVar[dict[str, str]] = {"TRUNKLINE_RATE_LIMIT_PER_MINUTE": "0"}
 
     def __init__(self) -> None:
         self.server: Server | None = None
@@ -60,7 +66,7 @@ class Trunkline:
             "TRUNKLINE_PORT": str(self._port),
             "TRUNKLINE_DATA": str(folder / "data"),
             "TRUNKLINE_ADMIN_TOKEN": admin_token,
-            "TRUNKLINE_RATE_LIMIT_PER_MINUTE": "0",
+            **self.env,
         }
         self.server = Server([str(_PROGRAM), "control"], folder, SERVER_CORE, env)
         self.server.wait_ready(f"http://127.0.0.1:{self._port}/healthz")
@@ -73,8 +79,14 @@ class Trunkline:
         token = self._api().user_token(user_id)
         ids = [self._api().new_session(token, machine_id) for _ in range(sessions)]
         self._announce(generator, line, ids)
-        streams = [_stream(line, session_id, token) for session_id in ids]
+        streams = [self._stream(line, session_id, token) for session_id in ids]
         generator.ask(OpenStreams(self._port, streams, readers), Done)
+
+    def open_machine(self, generator: GeneratorClient) -> tuple[Rest, str, str]:
+        """A machine on line 0, for who makes its sessions over REST: with a user's token."""
+        self._lines = 0
+        user_id, machine_id, _ = self._open_line(generator)
+        return self._api(), self._api().user_token(user_id), machine_id
 
     def open_idle_lines(self, generator: GeneratorClient, count: int) -> None:
         specs = [self._new_machine()[2] for _ in range(count)]
@@ -89,7 +101,7 @@ class Trunkline:
         machine_id, token = self._idle_machine
         sessions = max(1, count // IDLE_READERS_PER_SESSION)
         ids = [self._api().new_session(token, machine_id) for _ in range(sessions)]
-        streams = [_stream(0, session_id, token) for session_id in ids]
+        streams = [self._stream(0, session_id, token) for session_id in ids]
         generator.ask(OpenStreams(self._port, streams, count // sessions), Done)
 
     def replay(self, generator: GeneratorClient, times: int) -> Replay | None:
@@ -98,7 +110,7 @@ class Trunkline:
         token = self._api().user_token(user_id)
         session_id = self._api().new_session(token, machine_id)
         self._announce(generator, line, [session_id])
-        stream = _stream(line, session_id, token)
+        stream = self._stream(line, session_id, token)
         generator.ask(OpenStreams(self._port, [stream], 1), Done)
         path = f"/api/v1/sessions/{session_id}/stream?last_event_id={{after}}"
         return Replay(self._port, path, stream.headers, REPLAY_PUBLISHED, REPLAY_EVENTS, times)
@@ -125,15 +137,16 @@ class Trunkline:
         self._users += 1
         user_id = self._api().new_user(f"bench-{self._users}")
         vm = self._api().new_vm(user_id)
-        spec = LineSpec(
-            path=f"/ws/vm?user_id={user_id}&ticket={vm['ticket']}",
-            handshake=[
-                Step(says=json.dumps({"type": "auth", "token": vm["token"]})),
-                Step(awaits='"init"'),
-            ],
-            heartbeat=_heartbeat([]),
-        )
-        return user_id, vm["vm_id"], spec
+        path = f"/ws/vm?user_id={user_id}&ticket={vm['ticket']}"
+        return user_id, vm["vm_id"], self._line(path, {"type": "auth", "token": vm["token"]})
+
+    def _line(self, path: str, auth: dict[str, Any]) -> LineSpec:
+        handshake = [Step(says=json.dumps(auth)), Step(awaits='"init"')]
+        return LineSpec(path=path, handshake=handshake, heartbeat=_heartbeat([]))
+
+    def _stream(self, line: int, session_id: str, token: str) -> StreamSpec:
+        head, tail = envelope(session_id)
+        return StreamSpec(line, head, tail, _stream_path(session_id), _bearer(token))
 
     @staticmethod
     def _announce(generator: GeneratorClient, line: int, session_ids: list[str]) -> None:
@@ -142,6 +155,27 @@ class Trunkline:
     def _api(self) -> Rest:
         assert self._rest is not None
         return self._rest
+
+
+class DaemonPath(Trunkline):
+    """The same server, reached as our own daemon does: the rate limit as it is by default, events
+    numbered (`seq`), thousands of them in one frame (`batch`), frames at the daemon's pace."""
+
+    name = "trunkline, as its daemon sends"
+    env: ClassVar[dict[str, str]] = {}
+
+    def replay(self, generator: GeneratorClient, times: int) -> Replay | None:
+        """A reader's business: the line makes no difference to it."""
+        return None
+
+    def _line(self, path: str, auth: dict[str, Any]) -> LineSpec:
+        spec = super()._line(path, {**auth, "capabilities": ["seq", "batch"]})
+        spec.batch_rows, spec.gap_s = DAEMON_BATCH_ROWS, DAEMON_GAP_S
+        return spec
+
+    def _stream(self, line: int, session_id: str, token: str) -> StreamSpec:
+        head, tail = batched(session_id)
+        return StreamSpec(line, head, tail, _stream_path(session_id), _bearer(token))
 
 
 class SemibotWire:
@@ -156,10 +190,12 @@ class SemibotWire:
         self._side.open(generator, sessions, 1)
 
 
-def _stream(line: int, session_id: str, token: str) -> StreamSpec:
-    head, tail = envelope(session_id)
-    path = f"/api/v1/sessions/{session_id}/stream?last_event_id=0"
-    return StreamSpec(line, head, tail, path, {"Authorization": f"Bearer {token}"})
+def _stream_path(session_id: str) -> str:
+    return f"/api/v1/sessions/{session_id}/stream?last_event_id=0"
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
 
 
 def _heartbeat(session_ids: list[str]) -> str:

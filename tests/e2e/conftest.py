@@ -1,4 +1,12 @@
-"""One control plane for all tests of a module that do not start their own."""
+"""A running control plane for every end-to-end test, in the form that it needs.
+
+`control`: one for all tests of a module, in their event loop; the module's tests have
+`pytest.mark.asyncio(loop_scope="module")`.
+`own_control`: one that is a test's alone, for what counts everything that ever happened on it.
+`process`: one that is a test's alone, in a process of its own that can be killed.
+
+A module that needs other settings or another clock has its own fixture `settings` or `clock`.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,10 +16,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control, ControlProcess, TestUser, running
 from tests.support.orgs import admin_of_new_org
 from tests.support.raw_ws import RawWs, raw_line
 from tests.support.vm import ScriptedVm
+from trunkline.control.clock import Clock, now_ms
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +29,35 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("control") / "data"
 
 
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Any]:
+    """Of `control` and of `process`."""
+    return {"rate_limit_per_minute": 0, "mcp_allowed_hosts": "127.0.0.1"}
+
+
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    """Of `control`."""
+    return now_ms
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def control(data: Path) -> AsyncIterator[Control]:
-    async with running(data, rate_limit_per_minute=0, mcp_allowed_hosts="127.0.0.1") as started:
+async def control(data: Path, settings: dict[str, Any], clock: Clock) -> AsyncIterator[Control]:
+    async with running(data, clock, **settings) as started:
+        yield started
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own_control(
+    tmp_path: Path, settings: dict[str, Any], clock: Clock
+) -> AsyncIterator[Control]:
+    async with running(tmp_path / "data", clock, **settings) as started:
+        yield started
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def process(tmp_path: Path, settings: dict[str, Any]) -> AsyncIterator[ControlProcess]:
+    async with ControlProcess(tmp_path / "data", **settings) as started:
         yield started
 
 
@@ -33,9 +68,24 @@ async def user(control: Control) -> TestUser:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
+async def eve(control: Control) -> TestUser:
+    """Somebody who has nothing to do with `user`."""
+    return await control.user("eve")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
     async with await user.vm() as live:
         yield live
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def session(user: TestUser) -> AsyncIterator[str]:
+    """One of a machine that is there, with a word in its log."""
+    async with await user.vm() as vm:
+        session_id = await user.session()
+        await vm.text(session_id, "hello")
+        yield session_id
 
 
 @pytest_asyncio.fixture(loop_scope="module")

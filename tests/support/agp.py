@@ -38,8 +38,6 @@ class ScriptedDevice(Peer):
             self._base, guid=self.guid, user_id=self.user_id, token=self.token, path=self._path
         )
 
-    # --- Up ---------------------------------------------------------------------------------------
-
     async def send(self, method: str, payload: Json, **envelope: Any) -> str:
         """003 §3: an envelope; returns its `msg_id`."""
         message = {
@@ -89,8 +87,6 @@ class ScriptedDevice(Peer):
         if text is not None:
             payload["content"] = [{"type": "text", "text": text}]
         return await self.send("session.promptResponse", payload, **_echo(prompt))
-
-    # --- Down -------------------------------------------------------------------------------------
 
     async def prompt(self, text: str) -> Json:
         """The prompt whose first block says this."""

@@ -5,15 +5,17 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from tests.support import fresh_data
+from tests.support.eventually import eventually
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
+from tests.support.warm_start import WarmProcess
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.server import Server
 from trunkline.control.settings import Settings
@@ -108,6 +110,15 @@ class TestUser:
         )
         return str(answer["turn_id"])
 
+    async def turn_states(self, session_id: str) -> list[str]:
+        """Of its turns, the oldest first."""
+        snapshot = await self.ok("GET", f"/sessions/{session_id}/snapshot")
+        return [turn["state"] for turn in snapshot["turns"]]
+
+    async def until_turns(self, session_id: str, *states: str) -> None:
+        """Waits until its turns have these states."""
+        await eventually(lambda: self.turn_states(session_id), lambda seen: seen == list(states))
+
     def reader(self, session_id: str, **options: Any) -> SseReader:
         return SseReader(self.control.url, session_id, self.token, **options)
 
@@ -115,28 +126,27 @@ class TestUser:
 class ControlProcess(Control):
     """`trunkline control` as a real process, which can be killed and started again."""
 
-    def __init__(self, data: Path, **env: str) -> None:
+    def __init__(self, data: Path, **settings: Any) -> None:
         self.port = free_port()
         super().__init__(f"http://127.0.0.1:{self.port}")
-        self._env = {
-            **{name: value for name, value in os.environ.items() if "TRUNKLINE" not in name},
-            "TRUNKLINE_PORT": str(self.port),
-            "TRUNKLINE_DATA": str(data),
-            "TRUNKLINE_ADMIN_TOKEN": ADMIN,
-            **env,
-        }
+        values = {"port": self.port, "data": data, "admin_token": ADMIN, **settings}
+        self._env = {name: value for name, value in os.environ.items() if "TRUNKLINE" not in name}
+        self._env |= {f"TRUNKLINE_{name.upper()}": str(value) for name, value in values.items()}
+        self._data = data
+        self._is_embedded = "database_url" not in settings
         self._log = data.with_suffix(".log")
-        self.process: asyncio.subprocess.Process
+        self.process: WarmProcess
+
+    async def __aenter__(self) -> "ControlProcess":
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.terminate()
 
     async def start(self) -> "ControlProcess":
-        with self._log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                str(Path(sys.executable).parent / "trunkline"),
-                "control",
-                env=self._env,
-                stdout=log,
-                stderr=log,
-            )
+        if self._is_embedded:
+            fresh_data.copy_to(self._data)
+        self.process = await WarmProcess.start(["control"], self._env, self._log)
         async with asyncio.timeout(START_S):
             while not await self._answers():
                 if self.process.returncode is not None:
@@ -170,6 +180,8 @@ class ControlProcess(Control):
 @contextlib.asynccontextmanager
 async def running(data: Path, clock: Clock = now_ms, **settings: Any) -> AsyncIterator[Control]:
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
+    if "database_url" not in settings:
+        fresh_data.copy_to(data)
     server = Server(Settings(port=0, data=str(data), admin_token=ADMIN, **settings), clock)
     info = await server.start()
     try:

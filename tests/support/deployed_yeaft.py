@@ -48,8 +48,6 @@ class DeployedYeaft(YeaftServer):
         else:
             await super().send({"n": "bm9uY2U=", "c": "c2VjcmV0"})
 
-    # --- What an agent says ---
-
     def took(self, message: Json) -> None:
         super().took(message)
         name, conversation_id = message["type"], message.get("conversationId")
@@ -90,8 +88,6 @@ class DeployedYeaft(YeaftServer):
             content = "".join(block.get("text", "") for block in content)
         if content:
             kept.append((data["type"], content))
-
-    # --- What people do on their pages ---
 
     async def chat(self, conversation_id: str, prompt: str, **more: Any) -> None:
         """The field names of its own envelopes, with those that are empty."""

@@ -3,6 +3,7 @@
 They speak raw JSON and know nothing of our codecs. The test plays the person behind them.
 """
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any, Self
@@ -26,6 +27,7 @@ class ForeignServer:
         self.queries: list[dict[str, str]] = []
         self.port = 0
         self._line: web.WebSocketResponse | None = None
+        self._transport: asyncio.Transport | None = None
         self._news = News(WAIT_S)
         self._runner: web.AppRunner | None = None
 
@@ -56,7 +58,7 @@ class ForeignServer:
         line = web.WebSocketResponse(max_msg_size=0)
         await line.prepare(request)
         if await self.let_in(line):
-            self._line = line
+            self._line, self._transport = line, request.transport
             self._news.tell()
             async for frame in line:
                 if frame.type is WSMsgType.TEXT:
@@ -78,8 +80,6 @@ class ForeignServer:
         """The handshake."""
         return True
 
-    # --- What a test does -------------------------------------------------------------------------
-
     async def until(self, good: Callable[[], Any], what: str) -> Any:
         """What `good` gives as soon as it is something."""
         await self._news.until(
@@ -97,8 +97,8 @@ class ForeignServer:
     def cut(self) -> None:
         """The connection is gone, without a word."""
         line, self._line = self._line, None
-        if line is not None and line._req is not None and line._req.transport is not None:
-            line._req.transport.abort()
+        if line is not None and self._transport is not None:
+            self._transport.abort()
 
     async def close(self, code: int, reason: str = "") -> None:
         assert self._line is not None

@@ -5,13 +5,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
 from mcp.server.mcpserver import MCPServer
 
 from tests.support.control import TestUser
 from tests.support.vm import ScriptedVm
-from tests.unit.control.services import mcp_server
-from tests.unit.control.services.mcp_server import RunningServer, running_server
+from tests.unit.control.services.mcp_server import RunningServer, running_server, usual_tools
 
 Json = dict[str, Any]
 
@@ -32,17 +30,16 @@ class Gate:
 
 
 @contextlib.asynccontextmanager
-async def gated_tools(user: TestUser, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gate]:
+async def gated_tools(user: TestUser) -> AsyncIterator[Gate]:
     """The tool `gate` of the user's MCP server `tools`, beside `add`, `fail` and `hang`."""
-    made, usual = Gate(), mcp_server._tools
+    made = Gate()
 
     def with_gate(seen: RunningServer) -> MCPServer:
-        tools = usual(seen)
+        tools = usual_tools(seen)
         tools.tool(name="gate")(made.pass_through)
         return tools
 
-    monkeypatch.setattr(mcp_server, "_tools", with_gate)
-    async with running_server() as server:
+    async with running_server(with_gate) as server:
         await user.ok(
             "POST", "/mcp-servers", {"name": "tools", "type": "remote", "url": server.url}
         )

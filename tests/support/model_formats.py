@@ -44,9 +44,6 @@ def _arguments(call: ToolUse) -> str:
     return call.json if call.json is not None else json.dumps(call.arguments)
 
 
-# --- OpenAI -----------------------------------------------------------------------------------
-
-
 def _openai(turn: Turn, request: ModelRequest, number: int) -> Iterator[Event]:
     wants_usage = bool(request.body.get("stream_options", {}).get("include_usage"))
     base: Json = {
@@ -145,9 +142,6 @@ def _openai_error(what: Failure) -> tuple[int, Json]:
     }[what.kind]
     error = {"message": what.message or message, "type": kind, "param": what.param, "code": code}
     return status, {"error": error}
-
-
-# --- Anthropic --------------------------------------------------------------------------------
 
 
 def _event(data: Json) -> bytes:

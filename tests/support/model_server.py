@@ -47,8 +47,6 @@ class ModelServer:
         self._unknown: set[str] = set()
         self._runner: web.AppRunner | None = None
 
-    # --- The script ---
-
     def script(self, *turns: Turn) -> None:
         """Answers in this order, whoever asks."""
         self._script.extend(turns)
@@ -65,8 +63,6 @@ class ModelServer:
     def does_not_know(self, *parameters: str) -> None:
         """From now on, requests with these parameters are refused by name."""
         self._unknown.update(parameters)
-
-    # --- Where it is ---
 
     @property
     def url(self) -> str:
@@ -87,8 +83,6 @@ class ModelServer:
             return self.requests
 
         return (await eventually(seen, lambda all_: len(all_) > number))[number]
-
-    # --- Serving ---
 
     async def __aenter__(self) -> "ModelServer":
         app = web.Application(client_max_size=64 * 1024 * 1024)

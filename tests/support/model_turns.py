@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support.eventually import WAIT_S
+
 Json = dict[str, Any]
 
 
@@ -23,7 +25,7 @@ class Latch:
         if not self._future.done():
             self._future.set_result(None)
 
-    async def wait(self, timeout_s: float = 15.0) -> None:
+    async def wait(self, timeout_s: float = WAIT_S) -> None:
         # Shielded: a waiter that gives up must not cancel the thing for the others.
         await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._future)), timeout_s)
 
@@ -40,7 +42,7 @@ class Gate:
 
     async def pass_through(self) -> None:
         self.reached.set()
-        await self._opened.wait(timeout_s=60.0)
+        await self._opened.wait(2 * WAIT_S)
 
 
 @dataclass(kw_only=True)

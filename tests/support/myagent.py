@@ -25,8 +25,6 @@ class MyAgentClient(Peer):
     def subprotocol(self) -> str | None:
         return self._socket.protocol
 
-    # --- Up -----------------------------------------------------------------------------------
-
     async def send(self, event: str, **fields: Any) -> None:
         await self.send_text(json.dumps({"event": event, **fields}))
 
@@ -56,8 +54,6 @@ class MyAgentClient(Peer):
 
     async def reconnect(self, session_id: str, **position: Any) -> None:
         await self.send("user.reconnect", session_id=session_id, **position)
-
-    # --- Down ---------------------------------------------------------------------------------
 
     async def expect(self, kind: str, fits: Fits = anything, *, after: int = 0) -> Json:
         """The first message of that event that fits, beginning at that place; waits for it."""

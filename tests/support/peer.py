@@ -44,8 +44,6 @@ class Peer:
         self._socket: aiohttp.ClientWebSocketResponse
         self._reading: asyncio.Task[None] | None = None
 
-    # --- The line ---------------------------------------------------------------------------------
-
     async def connect(self, *, protocols: tuple[str, ...] = (), **headers: str) -> Self:
         """Opens the socket; nothing is said yet. Raises aiohttp's error where it is refused."""
         self._http = aiohttp.ClientSession()
@@ -87,22 +85,21 @@ class Peer:
 
     async def leave(self) -> None:
         await self._socket.close()
-        await self._end()
+        await self.finish()
 
     async def drop(self) -> None:
         """The line breaks: no close frame, the socket is gone."""
         connection = self._socket._response.connection
         if connection is not None and connection.transport is not None:
             connection.transport.abort()
-        await self._end()
+        await self.finish()
 
-    async def _end(self) -> None:
+    async def finish(self) -> None:
+        """Reads what is left of a line that has ended, and lets go of it."""
         if self._reading is not None:
             await self._reading
         await self._http.close()
         self._raise_fault()
-
-    # --- Saying -----------------------------------------------------------------------------------
 
     async def send_text(self, text: str) -> None:
         await self._socket.send_str(text)
@@ -115,8 +112,6 @@ class Peer:
         pongs = self.pongs
         await self._socket.ping()
         await self._until(lambda: self.pongs > pongs, "pong")
-
-    # --- Hearing ----------------------------------------------------------------------------------
 
     def of_type(self, kind: str, since: int = 0) -> list[Json]:
         return [one for one in self.received[since:] if one[self.named_by] == kind]

@@ -88,8 +88,6 @@ class RawWs:
         self._reading: asyncio.Task[None] | None = None
         self._news = News()
 
-    # --- The handshake ------------------------------------------------------------------------
-
     async def connect(self, *, behind: bytes = b"", **headers: str) -> "RawWs":
         """The opening handshake (§4.1); `behind` travels in the same packet as the request."""
         key = base64.b64encode(os.urandom(16))
@@ -132,8 +130,6 @@ class RawWs:
         if self._reading is not None:
             await asyncio.gather(self._reading, return_exceptions=True)
 
-    # --- Sending ------------------------------------------------------------------------------
-
     async def raw(self, data: bytes) -> None:
         """Bytes as they are. A peer that has hung up already is no error here."""
         with contextlib.suppress(ConnectionError):
@@ -165,8 +161,6 @@ class RawWs:
 
     def go_on_reading(self) -> None:
         self._writer.transport.resume_reading()  # type: ignore[attr-defined]
-
-    # --- What came back -----------------------------------------------------------------------
 
     @property
     def messages(self) -> list[dict[str, Any]]:

@@ -36,8 +36,6 @@ class RecordingLine:
     def unregister_session(self, session_id: str) -> None:
         self.sessions.pop(session_id, None)
 
-    # --- What tests do with it ------------------------------------------------------------------
-
     def tell(self, session_id: str, kind: str, **data: Any) -> None:
         """A message of the control plane, to that session."""
         self.sessions[session_id][kind](data)

@@ -36,8 +36,6 @@ class ScriptedAgent(Peer):
         self.base = url
         self.path = path
 
-    # --- The line -----------------------------------------------------------------------------
-
     async def _greet(self) -> None:
         await self.register()
 
@@ -66,8 +64,6 @@ class ScriptedAgent(Peer):
         back = await self.again().connect()
         await back.register(sync=False)
         return back
-
-    # --- Saying -------------------------------------------------------------------------------
 
     async def send(self, *messages: Json) -> None:
         for message in messages:
@@ -144,8 +140,6 @@ class ScriptedAgent(Peer):
         else:
             message |= {"type": "conversation_created", "provider": "claude-code"}
         await self.send(message)
-
-    # --- Hearing ------------------------------------------------------------------------------
 
     async def prompt(self, text: str) -> Json:
         """A user's message of that text, in the words of this agent's dialect."""

@@ -21,8 +21,6 @@ class ScriptedWeb(Peer):
         await self.expect("client_hello_ack")
         return await self.expect("auth_result")
 
-    # --- Saying -----------------------------------------------------------------------------------
-
     async def send(self, kind: str, /, **fields: Any) -> None:
         await self.send_text(json.dumps({"type": kind, **fields}, ensure_ascii=False))
 
@@ -38,8 +36,6 @@ class ScriptedWeb(Peer):
         await self.send("create_conversation", **{"provider": "claude-code", **fields})
         ready = await self.expect("session_ready", since=seen)
         return str(ready["conversationId"])
-
-    # --- Hearing ----------------------------------------------------------------------------------
 
     async def expect(self, kind: str, fits: Fits = anything, since: int = 0) -> Json:
         """The first message of that type that fits, since then."""

@@ -209,8 +209,7 @@ async def test_a_device_that_was_removed_stays_out_until_it_gets_a_new_token(
 
 
 async def test_a_token_is_written_into_no_log(tmp_path: Path) -> None:
-    control = await ControlProcess(tmp_path / "data", TRUNKLINE_LOG_LEVEL="debug").start()
-    try:
+    async with ControlProcess(tmp_path / "data", log_level="debug") as control:
         user = await control.user()
         made = await register(user)
         async with device_of(user, made) as device:
@@ -219,14 +218,9 @@ async def test_a_token_is_written_into_no_log(tmp_path: Path) -> None:
         async with ScriptedDevice(control.url, token=wrong) as device:
             assert await device.closed() == 1008
         await _status(ScriptedDevice(control.url, token=wrong, guid="g", path="/ws/agp"))
-    finally:
-        await control.terminate()
     assert "device refused" in control.log
     assert wrong not in control.log
     assert made["token"] not in control.log
-
-
-# --- On a network that is trusted ----------------------------------------------------------------
 
 
 @pytest.mark.proves("003-2-token-optional-where-open")

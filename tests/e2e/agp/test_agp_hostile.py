@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from tests.support.agp import ScriptedDevice, events_of, new_device
 from tests.support.control import Control, TestUser, running
@@ -22,12 +20,6 @@ pytestmark = [
 ]
 
 Json = dict[str, Any]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def device(user: TestUser) -> AsyncIterator[ScriptedDevice]:
-    async with await new_device(user) as live:
-        yield live
 
 
 async def _at_work(user: TestUser, device: ScriptedDevice) -> tuple[str, Json]:
@@ -174,9 +166,6 @@ async def test_text_that_looks_like_a_turn_s_end_is_text(
     assert said[0]["content"] == forged
 
 
-# --- What is not its own -------------------------------------------------------------------------
-
-
 async def _audited(user: TestUser) -> list[tuple[str, str]]:
     page = await user.ok("GET", "/audit")
     return [
@@ -264,9 +253,6 @@ async def test_a_message_that_was_broken_may_come_again_with_its_id(
     await device.send("session.update", {**named, **chunk}, msg_id=msg_id)
     await device.round_trip()
     assert [one["content"] for one in await _lives_on(user, device, prompt)] == ["whole"]
-
-
-# --- Frames and floods ---------------------------------------------------------------------------
 
 
 def _raw(device: ScriptedDevice) -> RawWs:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest_asyncio
 
 from tests.support.agp import ScriptedDevice, device_of, events_of, register
+from tests.support.clock import FakeClock
 from tests.support.control import ADMIN, Control, TestUser
 from tests.support.eventually import eventually
 from trunkline import limits
@@ -16,21 +17,11 @@ from trunkline.control.settings import Settings
 HOUR_S = 3600
 
 
-class _Clock:
-    """A clock (Unix ms) that a test turns."""
-
-    def __init__(self) -> None:
-        self.now_ms = 1_800_000_000_000
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
 class _Place:
     """A control plane that waits for its devices for two hours."""
 
     def __init__(self, data: Path) -> None:
-        self._clock = _Clock()
+        self._clock = FakeClock()
         settings = Settings(port=0, data=str(data), admin_token=ADMIN, machine_away_s=2 * HOUR_S)
         self.server = Server(settings, self._clock)
         self.user: TestUser
@@ -44,7 +35,7 @@ class _Place:
         )
 
     def passes(self, seconds: float) -> None:
-        self._clock.now_ms += int(seconds * 1000)
+        self._clock.advance(seconds)
         self._host.sweep()
 
     @property

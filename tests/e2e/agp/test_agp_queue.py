@@ -1,12 +1,10 @@
 """One prompt at a time per session, cancels, and messages that come twice."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from tests.support.agp import ScriptedDevice, events_of, new_device
+from tests.support.agp import ScriptedDevice, events_of
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
 from tests.support.sse import SseReader
@@ -21,12 +19,6 @@ pytestmark = [
 Json = dict[str, Any]
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def device(user: TestUser) -> AsyncIterator[ScriptedDevice]:
-    async with await new_device(user) as live:
-        yield live
-
-
 async def _ends(reader: SseReader, count: int) -> list[Json]:
     """The first ends of turns, in the order of the log."""
 
@@ -35,9 +27,6 @@ async def _ends(reader: SseReader, count: int) -> list[Json]:
 
     await reader.until(lambda _reader: len(found()) >= count, f"{count} ends")
     return found()
-
-
-# --- One at a time -------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("notes-4-one-prompt-at-a-time")
@@ -76,9 +65,6 @@ async def test_more_than_may_wait_is_an_error_of_that_turn_alone(
         assert (end["turn_id"], end["code"]) == (turn_id, "SESSION_BUSY")
         await device.respond(first, "done")
         await device.prompt("m0")
-
-
-# --- Cancel --------------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("003-4-cancel-fields", "003-7-cancel-flow")
@@ -169,9 +155,6 @@ async def test_a_cancel_with_nothing_at_work_is_nothing(
     await user.say(session_id, "hello")
     await device.prompt("hello")
     assert device.of("session.cancel") == []
-
-
-# --- What comes twice ----------------------------------------------------------------------------
 
 
 @pytest.mark.proves("003-3-msg-id-is-idempotent", "003-5-repeated-msg-id-is-dropped")

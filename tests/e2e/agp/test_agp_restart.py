@@ -1,7 +1,5 @@
 """The control plane is killed: what a device was at goes on, once and in order."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,28 +9,24 @@ from tests.support.agp import device_of, register
 from tests.support.control import ControlProcess, TestUser
 from tests.support.eventually import eventually
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 Json = dict[str, Any]
 
 
-@pytest_asyncio.fixture
-async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
-    process = await ControlProcess(tmp_path / "data").start()
-    yield process
-    await process.terminate()
+@pytest_asyncio.fixture(loop_scope="module")
+async def user(process: ControlProcess) -> TestUser:
+    return await process.user()
 
 
-@pytest_asyncio.fixture
-async def user(control: ControlProcess) -> TestUser:
-    return await control.user()
-
-
-async def _restart(control: ControlProcess) -> None:
-    await control.kill()
-    await control.start()
+async def _restart(process: ControlProcess) -> None:
+    await process.kill()
+    await process.start()
 
 
 async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
-    control: ControlProcess, user: TestUser
+    process: ControlProcess, user: TestUser
 ) -> None:
     made = await register(user)
     async with device_of(user, made) as device:
@@ -47,7 +41,7 @@ async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
         await device.tool(prompt, "t1", "in_progress", title="scan")
         async with user.reader(session_id) as reader:
             await reader.until_type("tool_call_start")
-        await _restart(control)
+        await _restart(process)
         assert await device.closed() == 1006
     async with device_of(user, made) as back:
         await back.prompt("lost")  # of which nothing was heard; it comes behind the others
@@ -77,7 +71,7 @@ async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
 
 
 async def test_a_prompt_of_which_nothing_was_heard_is_sent_again_after_a_restart(
-    control: ControlProcess, user: TestUser
+    process: ControlProcess, user: TestUser
 ) -> None:
     made = await register(user)
     async with device_of(user, made) as device:
@@ -85,7 +79,7 @@ async def test_a_prompt_of_which_nothing_was_heard_is_sent_again_after_a_restart
         await user.say(session_id, "lost?")
         await user.say(session_id, "then this")
         lost = await device.prompt("lost?")
-        await _restart(control)
+        await _restart(process)
     async with device_of(user, made) as back:
         assert await back.prompt("lost?") == lost
         await back.round_trip()
@@ -95,19 +89,19 @@ async def test_a_prompt_of_which_nothing_was_heard_is_sent_again_after_a_restart
 
 
 async def test_an_answer_from_the_app_s_own_file_is_taken_after_a_restart_and_taken_once(
-    control: ControlProcess, user: TestUser
+    process: ControlProcess, user: TestUser
 ) -> None:
     made = await register(user)
     async with device_of(user, made) as device:
         session_id = await user.session()
         await user.say(session_id, "work")
         prompt = await device.prompt("work")
-        await _restart(control)
+        await _restart(process)
     async with device_of(user, made) as back:
         msg_id = await back.respond(prompt, "done meanwhile")
         async with user.reader(session_id) as reader:
             await reader.until_type("execution_complete")
-        await _restart(control)
+        await _restart(process)
     async with device_of(user, made) as third:
         payload = {
             "session_id": session_id,
@@ -125,7 +119,7 @@ async def test_an_answer_from_the_app_s_own_file_is_taken_after_a_restart_and_ta
 
 @pytest.mark.parametrize(("pieces", "is_whole"), [(400, True), (600, False)])
 async def test_an_answer_without_content_shows_what_was_streamed_only_if_all_of_it_is_known(
-    control: ControlProcess, user: TestUser, pieces: int, is_whole: bool
+    process: ControlProcess, user: TestUser, pieces: int, is_whole: bool
 ) -> None:
     streamed = [f"{number} " for number in range(pieces)]
     made = await register(user)
@@ -140,7 +134,7 @@ async def test_an_answer_without_content_shows_what_was_streamed_only_if_all_of_
             prompt = await device.prompt("work")
             await device.text(prompt, *streamed)
             await reader.until_text(streamed[-1])
-        await _restart(control)
+        await _restart(process)
     async with device_of(user, made) as back:
         await back.text(prompt, "end")
         await back.respond(prompt)

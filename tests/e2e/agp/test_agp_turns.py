@@ -1,11 +1,9 @@
 """A device's turns: a prompt down, pieces and an answer up, all in the session's log."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
 import pytest
-import pytest_asyncio
 
 from tests.support.agp import ScriptedDevice, events_of, new_device
 from tests.support.control import TestUser
@@ -17,12 +15,6 @@ pytestmark = [
 ]
 
 Json = dict[str, Any]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def device(user: TestUser) -> AsyncIterator[ScriptedDevice]:
-    async with await new_device(user) as live:
-        yield live
 
 
 async def _asked(user: TestUser, device: ScriptedDevice, text: str = "go") -> tuple[str, Json]:

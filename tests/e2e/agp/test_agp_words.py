@@ -1,13 +1,11 @@
 """Every word of document 003 §5 and §6 as a device says it, and as readers of the log see it."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from tests.support.agp import ScriptedDevice, events_of, new_device
+from tests.support.agp import ScriptedDevice, events_of
 from tests.support.control import TestUser
 
 pytestmark = [
@@ -18,12 +16,6 @@ pytestmark = [
 Json = dict[str, Any]
 
 KINDS = ["read", "edit", "delete", "execute", "search", "fetch", "think", "other"]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def device(user: TestUser) -> AsyncIterator[ScriptedDevice]:
-    async with await new_device(user) as live:
-        yield live
 
 
 async def _asked(user: TestUser, device: ScriptedDevice) -> tuple[str, Json]:

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import warm_start
 from tests.support.control import ADMIN, Control, TestUser
 from tests.support.group import ScriptedGroup, of
 from tests.support.sse import SseReader
@@ -20,15 +22,9 @@ BOUND_S = 60
 
 async def run(control: Control, *arguments: str) -> tuple[int, str]:
     """Exit code, and what was printed."""
-    process = await asyncio.create_subprocess_exec(
-        PROGRAM,
-        *(*arguments, "--url", control.url, "--token", ADMIN),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    printed, _ = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, printed.decode()
+    known = (*arguments, "--url", control.url, "--token", ADMIN)
+    done = await asyncio.to_thread(warm_start.run, known, os.environ, Path.cwd())
+    return done.returncode, done.stdout + done.stderr
 
 
 async def made(control: Control, *arguments: str) -> Any:

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -13,15 +11,9 @@ from tests.support.control import ControlProcess, TestUser
 from tests.support.eventually import eventually
 from tests.support.vm import ScriptedVm
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 _WORD_S = 0.02  # between two words of a person
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
-    process = ControlProcess(tmp_path / "data", TRUNKLINE_RATE_LIMIT_PER_MINUTE="0")
-    await process.start()
-    yield process
-    await process.terminate()
 
 
 class Person:
@@ -97,8 +89,8 @@ class Team:
         self.persons = persons
 
     @classmethod
-    async def make(cls, control: ControlProcess, *names: str) -> "Team":
-        user = await control.user()
+    async def make(cls, process: ControlProcess, *names: str) -> "Team":
+        user = await process.user()
         persons = {}
         for name in names:
             scheduled = await user.schedule()
@@ -114,9 +106,9 @@ class Team:
         group = await user.ok("POST", "/groups", {"name": "team", "person_ids": ids})
         return cls(user, await user.session(machine_id=group["id"]), persons)
 
-    async def restart(self, control: ControlProcess) -> None:
-        await control.kill()
-        await control.start()
+    async def restart(self, process: ControlProcess) -> None:
+        await process.kill()
+        await process.start()
         for person in self.persons.values():
             await person.returns()
 
@@ -143,9 +135,9 @@ class Team:
 
 
 async def test_killed_in_the_middle_of_answers_nothing_is_lost_or_comes_twice(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    team = await Team.make(control, "alice", "bob")
+    team = await Team.make(process, "alice", "bob")
     turn = await team.user.say(team.session, "count")
     for person in team.persons.values():
         await person.asked()
@@ -163,7 +155,7 @@ async def test_killed_in_the_middle_of_answers_nothing_is_lost_or_comes_twice(
 
         async def restart(known: int = known) -> None:
             await eventually(lambda: team.events("text_chunk"), lambda found: len(found) > known)
-            await team.restart(control)
+            await team.restart(process)
 
         restarted = asyncio.create_task(restart())
         await asyncio.gather(*(speak(person, restarted) for person in team.persons.values()))
@@ -183,21 +175,21 @@ async def test_killed_in_the_middle_of_answers_nothing_is_lost_or_comes_twice(
 
 
 async def test_killed_at_the_moment_of_an_answer_it_is_passed_on_all_the_same(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    team = await Team.make(control, "alice", "bob")
+    team = await Team.make(process, "alice", "bob")
     turn = await team.user.say(team.session, "@alice begin")
     alice, bob = team.persons.values()
     await alice.asked()
     await alice.does(type="execution_complete", content="@bob your turn")
-    await team.restart(control)
+    await team.restart(process)
     assert (await bob.asked()).endswith("[alice says to you]\n@bob your turn")
-    await team.restart(control)
+    await team.restart(process)
     await bob.does(type="execution_complete", content="@alice and yours")
-    await team.restart(control)
+    await team.restart(process)
     await alice.asked()
     await alice.does(type="execution_complete", content="good")
-    await team.restart(control)
+    await team.restart(process)
     end = await team.end(turn)
     assert end["content"] == "alice: @bob your turn\n\nbob: @alice and yours\n\nalice: good"
     started = await team.events("person_start")
@@ -207,11 +199,11 @@ async def test_killed_at_the_moment_of_an_answer_it_is_passed_on_all_the_same(
     await team.leave()
 
 
-async def test_killed_before_anybody_was_asked_everybody_is(control: ControlProcess) -> None:
-    team = await Team.make(control, "alice", "bob")
+async def test_killed_before_anybody_was_asked_everybody_is(process: ControlProcess) -> None:
+    team = await Team.make(process, "alice", "bob")
     for number in range(3):
         turn = await team.user.say(team.session, f"round {number}")
-        await team.restart(control)
+        await team.restart(process)
         for person in team.persons.values():
             assert f"round {number}" in await person.asked()
             await person.does(type="execution_complete", content=f"{person.name} {number}")
@@ -221,9 +213,9 @@ async def test_killed_before_anybody_was_asked_everybody_is(control: ControlProc
 
 
 async def test_what_a_person_was_at_before_a_restart_goes_on_before_what_waits_for_it(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    team = await Team.make(control, "alice", "bob")
+    team = await Team.make(process, "alice", "bob")
     alice, bob = team.persons.values()
     first = await team.user.say(team.session, "@bob begin")
     await bob.asked()
@@ -235,7 +227,7 @@ async def test_what_a_person_was_at_before_a_restart_goes_on_before_what_waits_f
         return len(await team.events("person_start")) == 3
 
     await eventually(waits)
-    await team.restart(control)
+    await team.restart(process)
     await alice.does(type="execution_complete", content="something")
     assert (await team.end(second))["content"] == "alice: something"
     assert (await alice.asked()).endswith("[bob says to you]\n@alice when you have time")
@@ -244,8 +236,8 @@ async def test_what_a_person_was_at_before_a_restart_goes_on_before_what_waits_f
     await team.leave()
 
 
-async def test_an_answer_to_a_question_gets_through_a_restart(control: ControlProcess) -> None:
-    team = await Team.make(control, "alice")
+async def test_an_answer_to_a_question_gets_through_a_restart(process: ControlProcess) -> None:
+    team = await Team.make(process, "alice")
     turn = await team.user.say(team.session, "do it")
     alice = team.persons["alice"]
     await alice.asked()
@@ -256,7 +248,7 @@ async def test_an_answer_to_a_question_gets_through_a_restart(control: ControlPr
         return [one for one in found["items"] if one["session_id"] == team.session]
 
     approval = (await eventually(asked))[0]
-    await team.restart(control)
+    await team.restart(process)
     await team.user.ok("POST", f"/approvals/{approval['id']}", {"confirmed": True})
     answer = await alice.vm.expect("approval_response")
     assert (answer["data"]["request_id"], answer["data"]["confirmed"]) == ("q-1", True)
@@ -268,15 +260,15 @@ async def test_an_answer_to_a_question_gets_through_a_restart(control: ControlPr
 
 
 async def test_a_cancelled_turn_is_still_cancelled_after_a_restart(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    team = await Team.make(control, "alice")
+    team = await Team.make(process, "alice")
     turn = await team.user.say(team.session, "go on for ever")
     alice = team.persons["alice"]
     await alice.asked()
     await team.user.ok("POST", f"/sessions/{team.session}/cancel")
     await alice.vm.expect("cancel")
-    await team.restart(control)
+    await team.restart(process)
     await alice.vm.expect("cancel")
     await alice.does(type="execution_complete", content="stopped", cancelled=True)
     end = await team.end(turn)

@@ -1,21 +1,12 @@
 """A MyAgent client stops a turn, or finds that there is none."""
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from tests.support.control import TestUser
-from tests.support.myagent import MyAgentClient, client_of
+from tests.support.myagent import MyAgentClient
 from tests.support.vm import ScriptedVm
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def client(user: TestUser, vm: ScriptedVm) -> AsyncIterator[MyAgentClient]:
-    async with client_of(user) as live:
-        yield live
 
 
 async def begin(client: MyAgentClient, vm: ScriptedVm) -> str:

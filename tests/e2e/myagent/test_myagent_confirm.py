@@ -2,12 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
@@ -15,12 +13,6 @@ from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def client(user: TestUser, vm: ScriptedVm) -> AsyncIterator[MyAgentClient]:
-    async with client_of(user) as live:
-        yield live
 
 
 async def asked(client: MyAgentClient, vm: ScriptedVm, **question: Any) -> Json:

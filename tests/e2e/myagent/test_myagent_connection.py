@@ -1,6 +1,5 @@
 """How MyAgent clients get in, what they are greeted with, and what ends their connection."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -15,16 +14,7 @@ from tests.support.raw_ws import BINARY, TEXT, RawWs, encode_frame
 from tests.support.wire import Wire, upgrade
 from trunkline import limits
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as started:
-        yield started
-
-
-@pytest.fixture
-async def user(control: Control) -> TestUser:
-    return await control.user()
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def greeted(client: MyAgentClient) -> None:

@@ -1,37 +1,21 @@
 """Faults of ours while a MyAgent client waits: it is told, and its connection goes on."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.clock import FakeClock
+from tests.support.control import TestUser, running
 from tests.support.myagent import MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 from tests.support.yeaft_web import ScriptedWeb, web_url
-from tests.unit.control.conftest import FakeClock
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.edges.myagent.positions import Positions
 from trunkline.control.log.feeds import Feeds
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
-
-
-@pytest.fixture
-async def user(control: Control) -> TestUser:
-    return await control.user()
-
-
-@pytest.fixture
-async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
-    async with await user.vm() as live:
-        yield live
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.parametrize("broken", [(Positions, "save"), (Feeds, "_prime")])

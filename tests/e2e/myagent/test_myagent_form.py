@@ -1,11 +1,9 @@
 """The form of a MyAgent message (001, "消息格式", "错误响应格式"): the document's fields alone."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import TestUser
 from tests.support.myagent import MyAgentClient, client_of
@@ -37,12 +35,6 @@ TEXTS = {
     "system.error",
 }
 OBJECTS = {"agent.tool_call", "agent.tool_result", "agent.user_confirm", "system.connected"}
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def client(user: TestUser, vm: ScriptedVm) -> AsyncIterator[MyAgentClient]:
-    async with client_of(user) as live:
-        yield live
 
 
 async def begin(client: MyAgentClient, vm: ScriptedVm) -> str:

@@ -1,14 +1,11 @@
 """MyAgent clients that send nonsense: each piece is answered, and the connection lives."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from tests.support.control import TestUser
-from tests.support.myagent import MyAgentClient, client_of
+from tests.support.myagent import MyAgentClient
 from tests.support.vm import ScriptedVm
 
 pytestmark = [
@@ -43,12 +40,6 @@ ODD: dict[str, Any] = {
     "object": {"a": {"b": 1}},
     "deep": DEEP,
 }
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def client(user: TestUser, vm: ScriptedVm) -> AsyncIterator[MyAgentClient]:
-    async with client_of(user) as live:
-        yield live
 
 
 async def still_works(client: MyAgentClient, vm: ScriptedVm) -> None:

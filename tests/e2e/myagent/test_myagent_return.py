@@ -1,31 +1,16 @@
 """MyAgent clients that come back to their place: on any connection, after a restart."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.control import Control, ControlProcess, TestUser, running
+from tests.support.control import ControlProcess, TestUser
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
-
-
-@pytest.fixture
-async def user(control: Control) -> TestUser:
-    return await control.user()
-
-
-@pytest.fixture
-async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
-    async with await user.vm() as live:
-        yield live
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def streamed(client: MyAgentClient, vm: ScriptedVm, count: int) -> str:
@@ -228,7 +213,7 @@ async def test_two_devices_follow_one_session_and_each_returns_to_its_own_place(
 async def test_positions_survive_a_restart_of_the_control_plane(
     tmp_path: Path, ending: str
 ) -> None:
-    control = ControlProcess(tmp_path / "process", TRUNKLINE_RATE_LIMIT_PER_MINUTE="0")
+    control = ControlProcess(tmp_path / "process", rate_limit_per_minute=0)
     await control.start()
     user = await control.user()
     vm = await user.vm()
@@ -255,9 +240,7 @@ async def test_positions_survive_a_restart_of_the_control_plane(
 
 
 async def test_an_acknowledgement_survives_a_restart_of_the_control_plane(tmp_path: Path) -> None:
-    control = ControlProcess(tmp_path / "process", TRUNKLINE_RATE_LIMIT_PER_MINUTE="0")
-    await control.start()
-    try:
+    async with ControlProcess(tmp_path / "process", rate_limit_per_minute=0) as control:
         user = await control.user()
         async with await user.vm() as vm, client_of(user) as first:
             session = await streamed(first, vm, 10)
@@ -269,8 +252,6 @@ async def test_an_acknowledgement_survives_a_restart_of_the_control_plane(tmp_pa
             await second.reconnect(session)
             await has_piece(second, session, 9)
             assert numbers(second, session) == list(range(3, 10))
-    finally:
-        await control.terminate()
 
 
 @pytest.mark.parametrize("position", [{"last_seq": 999_999}, {"last_event_id": "{own}-77777"}])

@@ -2,48 +2,24 @@
 
 import copy
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.control import Control, ControlProcess, TestUser, running
+from tests.support.clock import FakeClock
+from tests.support.control import Control, ControlProcess, TestUser
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 from trunkline.control.clock import now_ms
 
-
-class TurnedClock:
-    """The wall clock, and how far a test has turned it."""
-
-    def __init__(self) -> None:
-        self.ahead_s = 0.0
-
-    def __call__(self) -> int:
-        return now_ms() + int(self.ahead_s * 1000)
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
-def clock() -> TurnedClock:
-    return TurnedClock()
-
-
-@pytest.fixture
-async def control(tmp_path: Path, clock: TurnedClock) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", clock, rate_limit_per_minute=0) as started:
-        yield started
-
-
-@pytest.fixture
-async def user(control: Control) -> TestUser:
-    return await control.user()
-
-
-@pytest.fixture
-async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
-    async with await user.vm() as live:
-        yield live
+@pytest.fixture(scope="module")
+def clock() -> FakeClock:
+    return FakeClock(now_ms())
 
 
 def saying(text: str) -> Callable[[Json], bool]:
@@ -218,14 +194,14 @@ async def test_the_order_of_its_fields_does_not_matter(user: TestUser, vm: Scrip
 
 @pytest.mark.proves("notes-2-signed-state-seven-days")
 async def test_a_state_lives_for_seven_days(
-    user: TestUser, vm: ScriptedVm, clock: TurnedClock
+    user: TestUser, vm: ScriptedVm, clock: FakeClock
 ) -> None:
     async with client_of(user) as client:
         signed = await export(client, await client.create_session())
-        clock.ahead_s = 7 * 24 * 3600 - 60
+        clock.advance(7 * 24 * 3600 - 60)
         await restore(client, signed)
         await client.expect("agent.state_restored")
-        clock.ahead_s = 7 * 24 * 3600 + 60
+        clock.advance(2 * 60)
         await restore(client, signed)
         await client.fault("STATE_EXPIRED")
 

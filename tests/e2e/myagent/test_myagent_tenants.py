@@ -6,30 +6,22 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def ann(control: Control) -> TestUser:
     return await control.user("ann")
 
 
-@pytest.fixture
-async def eve(control: Control) -> TestUser:
-    return await control.user("eve")
-
-
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def vm(ann: TestUser) -> AsyncIterator[ScriptedVm]:
     async with await ann.vm() as live:
         yield live

@@ -2,13 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
@@ -16,12 +15,6 @@ from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def client(user: TestUser, vm: ScriptedVm) -> AsyncIterator[MyAgentClient]:
-    async with client_of(user) as live:
-        yield live
 
 
 async def begin(client: MyAgentClient, vm: ScriptedVm, text: Any = "hello") -> str:

@@ -1,59 +1,47 @@
 """Lines that break and processes that are killed: what readers have is complete, in order, once."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
-from functools import partial
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import psutil
 import pytest
+import pytest_asyncio
 
-from tests.support.control import ControlProcess
 from tests.support.eventually import eventually
-from tests.support.model_server import Gate, ModelRequest, ModelServer, ToolUse, Turn
-from tests.support.node import Talk, World, is_alive
-from tests.support.proxy import CuttableProxy
+from tests.support.model_server import Gate, ToolUse, Turn
+from tests.support.node import Talk, is_alive
+from tests.support.node_system import WORDS, System, running_system, streaming
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SESSIONS = 10
-WORDS = [f"word{number} " for number in range(60)]
 
 
-@contextlib.asynccontextmanager
-async def system(folder: Path) -> AsyncIterator[tuple[World, CuttableProxy]]:
-    """The daemon reaches the control plane through a line that can be cut."""
-    control = await ControlProcess(folder / "data", TRUNKLINE_MACHINE_AWAY_S="60").start()
-    try:
-        async with (
-            ModelServer() as model,
-            CuttableProxy(urlsplit(control.url).port or 0) as proxy,
-        ):
-            world = World(control, model, folder / "home")
-            await world.open(f"ws://127.0.0.1:{proxy.port}/ws/vm")
-            try:
-                yield world, proxy
-            finally:
-                await world.close()
-    finally:
-        await control.terminate()
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def started(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[System]:
+    """One for all tests: to load a daemon takes long."""
+    async with running_system(tmp_path_factory.mktemp("faults")) as made:
+        yield made
 
 
-def is_of(number: int, request: ModelRequest) -> bool:
-    return request.prompt == f"Count, {number}."
+@pytest_asyncio.fixture(loop_scope="module")
+async def system(started: System) -> System:
+    """Up, and without sessions."""
+    node = started.world.node
+    if node.process.returncode is not None:
+        await node.start()
+
+    async def running() -> list[psutil.Process]:
+        return [one for one in node.session_processes() if is_alive(one)]
+
+    await eventually(running, lambda found: not found)
+    return started
 
 
-async def streaming(world: World, gates: list[Gate], first: int = 0) -> list[tuple[Talk, str]]:
-    """A session for each gate, in the middle of its answer."""
-    talks = []
-    for number, gate in enumerate(gates, first):
-        chunks: list[str | Gate] = [*WORDS[:30], gate, *WORDS[30:]]
-        world.model.when(partial(is_of, number), Turn(chunks=chunks))
-        talk = await (await world.session()).__aenter__()
-        talks.append((talk, await talk.say(f"Count, {number}.")))
-    for gate in gates:
-        await gate.reached.wait()
-    return talks
+async def close(*talks: Talk) -> None:
+    for talk in talks:
+        await talk.reader.leave()
+        await talk.user.ok("DELETE", f"/sessions/{talk.id}")
 
 
 async def complete(talks: list[tuple[Talk, str]]) -> None:
@@ -64,7 +52,7 @@ async def complete(talks: list[tuple[Talk, str]]) -> None:
             assert end["content"] == "".join(WORDS)
             assert fresh.text(turn_id) == "".join(WORDS)
             assert fresh.reader.ids == list(range(1, len(fresh.reader.ids) + 1))
-        await talk.reader.leave()
+        await close(talk)
 
 
 @pytest.mark.proves(
@@ -74,31 +62,30 @@ async def complete(talks: list[tuple[Talk, str]]) -> None:
     "004-10-events",
     "004-7-graph-per-session",
 )
-async def test_ten_streaming_sessions_survive_a_line_that_is_cut(tmp_path: Path) -> None:
-    async with system(tmp_path) as (world, proxy):
-        gates = [Gate() for _ in range(SESSIONS)]
-        talks = await streaming(world, gates)
-        proxy.cut()
-        for gate in gates:
-            gate.open()
-        for request in world.model.requests:
-            await request.finished.wait()  # the models have spoken, with nobody listening
-        proxy.mend()
-        await complete(talks)
+async def test_ten_streaming_sessions_survive_a_line_that_is_cut(system: System) -> None:
+    world, proxy = system.world, system.proxy
+    gates = [Gate() for _ in range(SESSIONS)]
+    talks = await streaming(world, gates)
+    proxy.cut()
+    for gate in gates:
+        gate.open()
+    for request in world.model.requests:
+        await request.finished.wait()  # the models have spoken, with nobody listening
+    proxy.mend()
+    await complete(talks)
 
 
-async def test_a_killed_control_plane_loses_nothing_of_what_machines_did(tmp_path: Path) -> None:
-    async with system(tmp_path) as (world, _):
-        gates = [Gate() for _ in range(SESSIONS)]
-        talks = await streaming(world, gates)
-        assert isinstance(world.control, ControlProcess)
-        await world.control.kill()
-        for gate in gates:
-            gate.open()
-        for request in world.model.requests:
-            await request.finished.wait()
-        await world.control.start()
-        await complete(talks)
+async def test_a_killed_control_plane_loses_nothing_of_what_machines_did(system: System) -> None:
+    world = system.world
+    gates = [Gate() for _ in range(SESSIONS)]
+    talks = await streaming(world, gates, first=SESSIONS)
+    await system.control.kill()
+    for gate in gates:
+        gate.open()
+    for request in world.model.requests:
+        await request.finished.wait()
+    await system.control.start()
+    await complete(talks)
 
 
 @pytest.mark.proves(
@@ -107,70 +94,70 @@ async def test_a_killed_control_plane_loses_nothing_of_what_machines_did(tmp_pat
     "004-4.10-crash-is-the-sessions-own",
     "004-4.10-exit-is-reported",
 )
-async def test_a_killed_session_process_is_that_sessions_error_alone(tmp_path: Path) -> None:
-    async with system(tmp_path) as (world, _):
-        gates = [Gate(), Gate()]
-        [(victim, lost)] = await streaming(world, gates[:1])
-        [process] = world.node.session_processes()
-        [(other, kept)] = await streaming(world, gates[1:], first=1)
-        process.kill()
-        end = await victim.end_of(lost)
-        assert (end["type"], end["code"]) == ("execution_error", "SESSION_CRASHED")
-        assert "SIGKILL" in end["error"]
-        for gate in gates:
-            gate.open()
-        assert (await other.end_of(kept))["content"] == "".join(WORDS)
-        world.model.script(Turn(text="Where were we?"))
-        assert (await victim.ask("Go on."))["content"] == "Where were we?"
-        said = [str(one["content"]) for one in world.model.requests[-1].messages]
-        assert "Count, 0." in said
-        assert len(victim.ends(lost)) == 1
-        for talk in (victim, other):
-            await talk.reader.leave()
+async def test_a_killed_session_process_is_that_sessions_error_alone(system: System) -> None:
+    world = system.world
+    gates = [Gate(), Gate()]
+    [(victim, lost)] = await streaming(world, gates[:1], first=20)
+    [process] = world.node.session_processes()
+    [(other, kept)] = await streaming(world, gates[1:], first=21)
+    process.kill()
+    end = await victim.end_of(lost)
+    assert (end["type"], end["code"]) == ("execution_error", "SESSION_CRASHED")
+    assert "SIGKILL" in end["error"]
+    for gate in gates:
+        gate.open()
+    assert (await other.end_of(kept))["content"] == "".join(WORDS)
+    world.model.script(Turn(text="Where were we?"))
+    assert (await victim.ask("Go on."))["content"] == "Where were we?"
+    said = [str(one["content"]) for one in world.model.requests[-1].messages]
+    assert "Count, 20." in said
+    assert len(victim.ends(lost)) == 1
+    await close(victim, other)
 
 
-async def test_a_killed_daemon_ends_its_turns_once_and_leaves_no_process(tmp_path: Path) -> None:
-    async with system(tmp_path) as (world, _):
-        world.model.script(
-            Turn(
-                chunks=["Wait. "],
-                tool_calls=[ToolUse(name="bash", arguments={"command": "setsid sleep 986 & wait"})],
-            )
+async def test_a_killed_daemon_ends_its_turns_once_and_leaves_no_process(system: System) -> None:
+    world = system.world
+    world.model.script(
+        Turn(
+            chunks=["Wait. "],
+            tool_calls=[ToolUse(name="bash", arguments={"command": "setsid sleep 986 & wait"})],
         )
-        async with await world.session() as talk:
-            turn_id = await talk.say("Sleep.")
-            await talk.until("tool_call_start")
-            daemon = psutil.Process(world.node.process.pid)
+    )
+    async with await world.session() as talk:
+        turn_id = await talk.say("Sleep.")
+        await talk.until("tool_call_start")
+        daemon = psutil.Process(world.node.process.pid)
 
-            async def asleep() -> bool:
-                return any("986" in one.cmdline() for one in daemon.children(recursive=True))
+        async def asleep() -> bool:
+            return any("986" in one.cmdline() for one in daemon.children(recursive=True))
 
-            await eventually(asleep)
-            family = daemon.children(recursive=True)
-            await world.node.kill()
+        await eventually(asleep)
+        family = daemon.children(recursive=True)
+        await world.node.kill()
 
-            async def alive() -> list[psutil.Process]:
-                return [one for one in family if is_alive(one)]
+        async def alive() -> list[psutil.Process]:
+            return [one for one in family if is_alive(one)]
 
-            await eventually(alive, lambda found: not found)
-            await world.node.start()
-            end = await talk.end_of(turn_id)
-            assert (end["type"], end["code"]) == ("execution_error", "MACHINE_RESTARTED")
-            world.model.script(Turn(text="Awake again."))
-            assert (await talk.ask("Awake?"))["content"] == "Awake again."
-            assert talk.text(turn_id) == "Wait. "
-            assert len(talk.ends(turn_id)) == 1
-            assert talk.reader.ids == list(range(1, len(talk.reader.ids) + 1))
+        await eventually(alive, lambda found: not found)
+        await world.node.start()
+        end = await talk.end_of(turn_id)
+        assert (end["type"], end["code"]) == ("execution_error", "MACHINE_RESTARTED")
+        world.model.script(Turn(text="Awake again."))
+        assert (await talk.ask("Awake?"))["content"] == "Awake again."
+        assert talk.text(turn_id) == "Wait. "
+        assert len(talk.ends(turn_id)) == 1
+        assert talk.reader.ids == list(range(1, len(talk.reader.ids) + 1))
+        await talk.user.ok("DELETE", f"/sessions/{talk.id}")
 
 
 @pytest.mark.proves("004-5-runs-until-stopped")
-async def test_a_daemon_that_is_told_to_stop_leaves_nothing_behind(tmp_path: Path) -> None:
-    async with system(tmp_path) as (world, _):
-        world.model.script(Turn(text="Hello."))
-        async with await world.session() as talk:
-            await talk.ask("Hello?")
-            family = psutil.Process(world.node.process.pid).children(recursive=True)
-            assert family
-            async with asyncio.timeout(10):
-                assert await world.node.stop() == 0
-            assert not [one for one in family if is_alive(one)]
+async def test_a_daemon_that_is_told_to_stop_leaves_nothing_behind(system: System) -> None:
+    world = system.world
+    world.model.script(Turn(text="Hello."))
+    async with await world.session() as talk:
+        await talk.ask("Hello?")
+        family = psutil.Process(world.node.process.pid).children(recursive=True)
+        assert family
+        async with asyncio.timeout(10):
+            assert await world.node.stop() == 0
+        assert not [one for one in family if is_alive(one)]

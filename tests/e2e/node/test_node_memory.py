@@ -6,10 +6,10 @@ from pathlib import Path
 
 import psutil
 
-from tests.e2e.node.test_node_faults import WORDS, streaming, system
 from tests.support.memory_group import MemoryGroup, parent_group
 from tests.support.model_server import Gate, ModelRequest, ToolUse, Turn
 from tests.support.node import Talk, World, is_alive
+from tests.support.node_system import WORDS, running_system, streaming
 from trunkline import limits
 
 BOUND_S = 120
@@ -43,7 +43,7 @@ async def test_a_session_that_the_kernel_kills_for_its_memory_is_that_sessions_e
     async with (
         asyncio.timeout(BOUND_S),
         MemoryGroup(parent, ROOM_BYTES) as group,
-        system(tmp_path) as (world, _),
+        running_system(tmp_path) as (world, _, _),
     ):
         gates = [Gate(), Gate()]
         [(other, kept)] = await streaming(world, gates[:1])
@@ -81,7 +81,7 @@ async def test_a_session_that_is_refused_memory_is_that_sessions_error_alone(
     tmp_path: Path,
 ) -> None:
     """Where the kernel refuses instead of killing: the process may live on, and says so itself."""
-    async with asyncio.timeout(BOUND_S), system(tmp_path) as (world, _):
+    async with asyncio.timeout(BOUND_S), running_system(tmp_path) as (world, _, _):
         gates = [Gate(), Gate()]
         [(other, kept)] = await streaming(world, gates[:1])
         turn = Turn(chunks=["Reading. ", gates[1], *LONG_ANSWER])

@@ -118,7 +118,7 @@ async def test_whoever_waits_for_a_vm_that_fails_is_told(tmp_path: Path) -> None
 async def test_local_vms_end_with_a_killed_control_plane_and_return_with_the_next(
     tmp_path: Path,
 ) -> None:
-    process = await ControlProcess(tmp_path / "data", TRUNKLINE_VM_COMMAND=DAEMON).start()
+    process = await ControlProcess(tmp_path / "data", vm_command=DAEMON).start()
     async with Client(process.url, ADMIN) as client:
         vm_id = await start(client)
         await until(client, vm_id, online=True)

@@ -49,9 +49,6 @@ def an_event_of(session_id: str, size: int) -> bytes:
     return an_event(session_id, "x" * (size - len(an_event(session_id, ""))))
 
 
-# --- Frames that RFC 6455 or the document forbids: the line ends with the code for it ------------
-
-
 def broken(code: int, name: str, *frames: bytes) -> object:
     return pytest.param(frames, code, id=name)
 
@@ -160,9 +157,6 @@ async def test_a_peers_mistake_is_logged_once_and_not_as_an_error_of_ours(
     assert [one for one in caplog.records if one.levelname in ("ERROR", "CRITICAL")] == []
 
 
-# --- Size ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-9-frame-10-mb")
 async def test_a_message_of_exactly_ten_megabytes_is_taken(
     user: TestUser, line: RawWs, session: str
@@ -217,9 +211,6 @@ async def test_a_flood_behind_the_forbidden_frame_does_not_hide_the_close_code(
 ) -> None:
     await line.raw(encode_frame(BINARY, b"x") + encode_frame(TEXT, b"x" * 1_000_000) * 8)
     assert await line.closed() == 1003
-
-
-# --- Fragments and control frames ----------------------------------------------------------------
 
 
 async def test_fragments_with_pings_between_them_are_one_message(
@@ -282,9 +273,6 @@ async def test_the_close_handshake_is_answered(
     assert await texts(user, session) == []
 
 
-# --- A machine that does not read ----------------------------------------------------------------
-
-
 @pytest.fixture
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """For lines that are opened from here on."""
@@ -307,8 +295,7 @@ async def test_large_answers_that_wait_for_a_slow_reader_arrive_whole(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     # On uvloop, as in production: what it cannot send at once it keeps by reference.
-    process = await ControlProcess(tmp_path_factory.mktemp("slow") / "data").start()
-    try:
+    async with ControlProcess(tmp_path_factory.mktemp("slow") / "data") as process:
         user = await process.user()
         agents = [
             await user.ok("POST", "/agents", {"name": "big", "system_prompt": "字" * size})
@@ -334,5 +321,3 @@ async def test_large_answers_that_wait_for_a_slow_reader_arrive_whole(
             await line.until(lambda: len(line.frames) >= 62 or line.ended, "the last answer")
             answers = [one for one in line.messages if one["type"] == "response"]
             assert sorted(one["id"] for one in answers) == sorted(f"r{one}" for one in range(60))
-    finally:
-        await process.terminate()

@@ -1,24 +1,18 @@
 """The life of one line, from `auth` to its end (source document 000 §1 to §3, §4.1, §8)."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
 from tests.support.vm import ScriptedVm
 from trunkline import limits
 from trunkline.control.edges.semibot import host as vm_host
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def _machine(user: TestUser) -> dict[str, Any]:

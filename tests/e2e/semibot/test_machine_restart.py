@@ -1,33 +1,22 @@
 """Machines that lose their sessions, or cannot start them: turns that wait for a person go on,
 what cannot go on ends once, and the next message finds a way (docs/protocols/capabilities.md)."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
 from tests.support.told import quiet, said, started
 from tests.support.vm import ScriptedVm
 from trunkline import limits
 from trunkline.control import server
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as made:
-        yield made
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def waiting(user: TestUser) -> list[str]:
     return [one["request_id"] for one in (await user.ok("GET", "/approvals"))["items"]]
-
-
-async def states(user: TestUser, session: str) -> list[str]:
-    snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
-    return [turn["state"] for turn in snapshot["turns"]]
 
 
 async def back(user: TestUser, vm: ScriptedVm) -> ScriptedVm:
@@ -46,9 +35,6 @@ async def asking(user: TestUser, vm: ScriptedVm, session: str) -> str:
     return turn
 
 
-# --- Turns that wait for a person ----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lists_first", [True, False])
 async def test_a_kept_turn_whose_session_does_not_run_goes_on_after_a_restart_of_the_machine(
     control: Control, lists_first: bool
@@ -60,7 +46,7 @@ async def test_a_kept_turn_whose_session_does_not_run_goes_on_after_a_restart_of
     turn = await asking(user, vm, session)
     await user.say(other, "lost")
     await said(vm, "lost")
-    await eventually(lambda: states(user, other), lambda seen: seen == ["sent"])
+    await user.until_turns(other, "sent")
     await vm.drop()
     again = await back(user, vm)
     if lists_first:
@@ -76,7 +62,7 @@ async def test_a_kept_turn_whose_session_does_not_run_goes_on_after_a_restart_of
     await user.ok("POST", "/approvals/q", {"confirmed": True})
     await again.expect("approval_response")
     await again.event(session, seq=3, type="execution_complete", content="ok", turn_id=turn)
-    await eventually(lambda: states(user, session), lambda seen: seen == ["completed"])
+    await user.until_turns(session, "completed")
     assert [one["session_id"] for one in again.of_type("user_message")] == [other]
     assert len(again.of_type("start_session")) == 1
     await again.leave()
@@ -108,7 +94,7 @@ async def test_a_turn_whose_end_was_sent_before_resume_is_not_sent_again(
     session, other = await user.session(), await user.session()
     turn = await user.say(session, "one")
     await said(vm, "one")
-    await eventually(lambda: states(user, session), lambda seen: seen == ["sent"])
+    await user.until_turns(session, "sent")
     await vm.drop()
     again = await back(user, vm)
     await again.heartbeat(other)
@@ -116,7 +102,7 @@ async def test_a_turn_whose_end_was_sent_before_resume_is_not_sent_again(
     await again.event(session, seq=1, **end)
     await again.send({"type": "resume", "pending_ids": [], "turns": []})
     await again.expect("resume_response")
-    await eventually(lambda: states(user, session), lambda seen: seen == ["failed"])
+    await user.until_turns(session, "failed")
     await quiet(user, again, other)
     assert again.of_type("start_session") == again.of_type("user_message") == []
     await again.leave()
@@ -137,9 +123,6 @@ async def test_an_answer_for_a_session_that_does_not_run_any_more_starts_it_firs
         await vm.expect("approval_response")
         kinds = [message["type"] for message in vm.received]
         assert [kind for kind in kinds if kind != "ack"] == ["start_session", "approval_response"]
-
-
-# --- Questions of turns that have ended ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -199,7 +182,7 @@ async def test_a_question_and_the_end_of_its_turn_at_once_leave_nothing_waiting(
                 for place, data in ((1, ask), (2, end))
             ]
             await vm.send({"type": "batch", "events": events})
-        await eventually(lambda: states(user, session), lambda seen: seen == ["failed"] * 20)
+        await eventually(lambda: user.turn_states(session), lambda seen: seen == ["failed"] * 20)
         path = f"/approvals?session_id={session}&state=denied&limit=100"
 
         async def denied() -> int:
@@ -207,9 +190,6 @@ async def test_a_question_and_the_end_of_its_turn_at_once_leave_nothing_waiting(
 
         await eventually(denied, lambda count: count == 20)
         assert await waiting(user) == []
-
-
-# --- Sessions that a machine cannot start --------------------------------------------------------
 
 
 CODES = ["RUNTIME_UNSUPPORTED", "SESSION_LIMIT", "SESSION_START_FAILED"]
@@ -233,7 +213,7 @@ async def test_a_session_that_the_machine_refuses_is_started_again_by_the_next_m
         await user.say(session, "try again")
         await said(vm, "try again")
         assert starts(vm, session) == 2
-        await eventually(lambda: states(user, session), lambda seen: seen == ["sent"])
+        await user.until_turns(session, "sent")
 
 
 @pytest.mark.parametrize("machine_ends_each", [False, True])
@@ -250,7 +230,7 @@ async def test_what_a_machine_was_told_for_a_session_that_it_refuses_ends_once(
         if machine_ends_each:
             for seq, turn in enumerate(turns, 2):
                 await vm.event(session, seq=seq, **error, turn_id=turn)
-        await eventually(lambda: states(user, session), lambda seen: seen == ["failed", "failed"])
+        await user.until_turns(session, "failed", "failed")
         await vm.event(session, seq=9, type="text_chunk", content="marker")
         async with user.reader(session) as reader:
             await reader.until_text("marker")

@@ -18,11 +18,6 @@ async def user(tmp_path: Path) -> AsyncIterator[TestUser]:
         yield await control.user()
 
 
-async def _turn_states(user: TestUser, session: str) -> list[str]:
-    snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
-    return [turn["state"] for turn in snapshot["turns"]]
-
-
 @pytest.mark.proves("000-1-one-line-per-vm", "000-4.2-event-to-its-session")
 async def test_sessions_share_a_line_and_stay_apart(user: TestUser) -> None:
     async with await user.vm() as vm:
@@ -108,8 +103,8 @@ async def test_a_cancel_ends_the_turn_of_its_session_and_of_no_other(user: TestU
             kinds = [event.json["type"] for event in bystander.events]
             assert kinds == ["user_message", "text_chunk"]
         assert [message["session_id"] for message in vm.of_type("cancel")] == [session]
-        await eventually(lambda: _turn_states(user, session), lambda one: one == ["cancelled"])
-        assert await _turn_states(user, other) == ["sent"]
+        await user.until_turns(session, "cancelled")
+        assert await user.turn_states(other) == ["sent"]
 
 
 @pytest.mark.proves("000-5.6-idempotent")
@@ -119,10 +114,10 @@ async def test_cancelling_a_finished_turn_changes_nothing(user: TestUser) -> Non
         await user.say(session, "hello")
         await vm.expect("user_message")
         await vm.event(session, type="execution_complete", content="done")
-        await eventually(lambda: _turn_states(user, session), lambda one: one == ["completed"])
+        await user.until_turns(session, "completed")
         for _ in range(3):
             assert (await user.call("POST", f"/sessions/{session}/cancel"))[0] == 202
-        assert await _turn_states(user, session) == ["completed"]
+        assert await user.turn_states(session) == ["completed"]
         async with user.reader(session) as reader:
             await reader.until_type("execution_complete")
             assert len(reader.ids) == 2  # the message and its one end

@@ -1,7 +1,6 @@
 """From a machine's frame to a reader's event, on real sockets (source document 000 §4.2, §7)."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,7 @@ import pytest
 from tests.support.control import Control, running
 from trunkline import limits
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.proves("000-4.2-data-not-parsed", "000-7-stream-address")
@@ -144,10 +139,9 @@ async def test_a_reader_that_joins_in_the_middle_of_a_stream_has_no_gap_and_no_r
 
 
 async def test_a_reader_that_does_not_read_is_cut_and_slows_nobody(
-    control: Control, monkeypatch: pytest.MonkeyPatch
+    own_control: Control,
 ) -> None:
-    monkeypatch.setattr(limits, "READER_UNSENT_BYTES_MAX", 256 * 1024)
-    user = await control.user()
+    user = await own_control.user()
     async with await user.vm() as vm:
         session = await user.session()
         slow = await user.reader(session).open(read=False, limit=1024)
@@ -156,7 +150,7 @@ async def test_a_reader_that_does_not_read_is_cut_and_slows_nobody(
             for number in range(1, 201):
                 await vm.text(session, piece)
                 await quick.until_count(number)
-        metrics = (await control.call("GET", "/api/../metrics"))[1].decode()
+        metrics = (await own_control.call("GET", "/api/../metrics"))[1].decode()
         assert "sse_readers_cut_total 1.0" in metrics
         # It comes back and misses nothing.
         async with user.reader(session) as back:

@@ -1,10 +1,8 @@
 """Who may knock at the one port and where: foreign pages, foreign names, strange paths."""
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import Control, TestUser
 from tests.support.raw_ws import RawWs
@@ -14,17 +12,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def session(user: TestUser) -> AsyncIterator[str]:
-    async with await user.vm() as vm:
-        session_id = await user.session()
-        await vm.text(session_id, "hello")
-        yield session_id
-
-
-# --- Who may call --------------------------------------------------------------------------------
 
 
 FOREIGN = [
@@ -89,9 +76,6 @@ async def test_a_foreign_name_in_the_host_header_is_refused(
             await wire.send(request)
             status, body = await wire.answer()
             assert (status, body["error"]["code"]) == (403, "HOST_REFUSED"), request
-
-
-# --- Where ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,6 @@ def signing_key(control: Control, data: Path) -> RSAPrivateKey:
     return key
 
 
-# --- Tickets -------------------------------------------------------------------------------------
-
-
 @pytest.mark.proves(
     "000-1-first-connection-address",
     "000-1-reconnection-address",
@@ -110,9 +107,6 @@ async def test_a_refused_token_does_not_use_the_ticket_up(user: TestUser) -> Non
     vm = await user.schedule()
     assert await verdict(first_url(user, vm["ticket"]), "forged") == 4001
     assert await verdict(first_url(user, vm["ticket"]), vm["token"]) == 0
-
-
-# --- Tokens --------------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("000-9-token-issued-at-scheduling", "000-9-token-signed-rs256")

@@ -15,9 +15,6 @@ pytestmark = [
 ]
 
 
-# --- user_message --------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-5.5-message-to-its-session", "000-5.5-history", "000-5.5-metadata")
 async def test_a_message_carries_its_history_and_metadata(user: TestUser, vm: ScriptedVm) -> None:
     session_id = await user.session()
@@ -81,9 +78,6 @@ async def test_only_a_machine_that_named_capabilities_is_told_the_turns_id(
         session_id = await user.session()
         turn_id = await user.say(session_id, "hi")
         assert (await said(vm, "hi"))["data"]["turn_id"] == turn_id
-
-
-# --- cancel --------------------------------------------------------------------------------------
 
 
 async def cancels_in_audit(user: TestUser, session_id: str) -> list[str]:
@@ -152,9 +146,6 @@ async def test_a_message_that_was_held_and_cancelled_is_never_delivered(user: Te
             assert back.of_type("cancel") == []
 
 
-# --- config_update -------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-5.7-while-it-runs")
 async def test_a_hot_update_reaches_that_session_and_lasts_for_its_next_start(
     user: TestUser,
@@ -180,9 +171,6 @@ async def test_a_hot_update_reaches_that_session_and_lasts_for_its_next_start(
         assert starts[-1]["data"]["agent_config"] == {"model": "m", "temperature": 0.5}
     status, body = await user.call("PATCH", f"/sessions/{session_id}/config", {})
     assert (status, body["error"]["code"]) == (400, "INVALID_REQUEST")
-
-
-# --- Approvals -----------------------------------------------------------------------------------
 
 
 async def ask(user: TestUser, vm: ScriptedVm, session_id: str, request_id: str) -> Json:

@@ -20,9 +20,6 @@ pytestmark = [
 ]
 
 
-# --- The first frame -----------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-1-user-id-required")
 async def test_without_a_user_id_there_is_no_websocket(user: TestUser) -> None:
     for query in ("", "?user_id=", "?ticket=abc", "?USER_ID=1"):
@@ -170,9 +167,6 @@ async def test_only_so_many_lines_may_wait_at_the_door(
             pass
 
 
-# --- init ----------------------------------------------------------------------------------------
-
-
 SECRET = "sk-ant-this-must-never-be-seen-in-clear"
 
 
@@ -226,9 +220,7 @@ async def test_init_names_the_capabilities_in_force(user: TestUser) -> None:
 async def test_no_secret_is_ever_in_clear_on_the_wire_on_disk_or_in_the_logs(
     tmp_path: Path,
 ) -> None:
-    process = ControlProcess(tmp_path / "data", TRUNKLINE_LOG_LEVEL="debug")
-    await process.start()
-    try:
+    async with ControlProcess(tmp_path / "data", log_level="debug") as process:
         user = await process.user()
         await user.ok("PUT", f"/users/{user.id}/credentials/anthropic", {"api_key": SECRET})
         vm = await user.schedule()
@@ -241,8 +233,6 @@ async def test_no_secret_is_ever_in_clear_on_the_wire_on_disk_or_in_the_logs(
         assert await verdict(first_url(user, vm["ticket"]), vm["token"]) == 4001
         listed = await user.ok("GET", f"/users/{user.id}/credentials")
         assert SECRET not in json.dumps(listed)
-    finally:
-        await process.terminate()
     assert SECRET.encode() not in wire
     secrets = [SECRET, vm["token"], vm["ticket"], user.token, ADMIN]
     files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]

@@ -19,9 +19,6 @@ pytestmark = [
 ]
 
 
-# --- Two lines of one VM -------------------------------------------------------------------------
-
-
 async def test_a_newer_line_replaces_the_older_and_nothing_of_the_old_one_is_delivered_late(
     user: TestUser,
 ) -> None:
@@ -74,9 +71,6 @@ async def test_of_many_lines_of_one_vm_at_once_one_stays(user: TestUser) -> None
     await told()[0].__aexit__(None, None, None)
 
 
-# --- Silence -------------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-8-close-4008")
 async def test_a_silent_line_is_closed_with_4008_and_its_readers_are_told_while_pings_keep_one_up(
     user: TestUser, monkeypatch: pytest.MonkeyPatch
@@ -126,9 +120,6 @@ async def test_readers_are_told_when_the_machine_comes_back(user: TestUser) -> N
         async with user.again(vm):
             await reader.until(lambda one: len(one.events) == 2)
             assert [one.json["machine"] for one in reader.events] == ["offline", "online"]
-
-
-# --- Floods --------------------------------------------------------------------------------------
 
 
 BEAT = encode_frame(TEXT, b'{"type": "heartbeat", "active_sessions": []}')
@@ -190,9 +181,6 @@ async def test_a_batch_needs_the_capability_and_has_a_bound(
         async with user.reader(session_id) as reader:
             await reader.until_text("last")
             assert reader.last_id == 11
-
-
-# --- Faults and farewells ------------------------------------------------------------------------
 
 
 async def test_a_fault_of_the_control_plane_closes_with_4500(

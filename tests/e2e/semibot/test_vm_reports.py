@@ -189,8 +189,7 @@ async def test_a_bad_report_that_asks_for_an_answer_gets_its_error(
 async def test_a_report_whose_answer_was_lost_counts_once_also_over_a_kill_of_the_control_plane(
     tmp_path: Path,
 ) -> None:
-    process = await ControlProcess(tmp_path / "data").start()
-    try:
+    async with ControlProcess(tmp_path / "data") as process:
         owner = await process.user()
         machine = await owner.vm()
         session_id = await owner.session()
@@ -206,5 +205,3 @@ async def test_a_report_whose_answer_was_lost_counts_once_also_over_a_kill_of_th
                 assert answer["result"] == {"accepted": True}
         sums = (await owner.ok("GET", "/usage?group_by=model"))["items"]
         assert [(one["calls"], one["tokens_in"]) for one in sums] == [(1, 10)]
-    finally:
-        await process.terminate()

@@ -1,14 +1,13 @@
 """What a VM asks for (000 §4.3): every method's answer and its errors."""
 
 import base64
-from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 
 from tests.support.admission import Json
 from tests.support.control import Control, TestUser
-from tests.support.gate import Gate, answer_to, gated_tools, mcp_call
+from tests.support.gate import Gate, answer_to, mcp_call
 from tests.support.orgs import admin_of_new_org, import_skill
 from tests.support.vm import ScriptedVm
 from tests.unit.control.services.mcp_server import running_server
@@ -18,12 +17,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def gate(user: TestUser, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gate]:
-    async with gated_tools(user, monkeypatch) as made:
-        yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -13,9 +13,6 @@ pytestmark = [
 ]
 
 
-# --- start_session -------------------------------------------------------------------------------
-
-
 SKILL_MD = b"""---
 name: Web search
 description: Finds things
@@ -193,9 +190,6 @@ async def test_sessions_of_different_runtimes_share_one_vm(user: TestUser, vm: S
         await vm.text(session_id, name)
         async with user.reader(session_id) as reader:
             await reader.until_text(name)
-
-
-# --- stop_session --------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("000-5.3-reasons")

@@ -1,31 +1,26 @@
 """A line that lives longer than the token that opened it: the machine has the next one in time."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.clock import FakeClock
+from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
 from tests.support.vm import ScriptedVm
-from tests.unit.control.conftest import FakeClock
 from trunkline import limits
 from trunkline.control.edges.semibot.host import VmHost
 
-HALF_S = limits.VM_TOKEN_LIFE_S / 2
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
-async def control(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", clock) as started:
-        yield started
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def clock() -> FakeClock:
     return FakeClock()
+
+
+HALF_S = limits.VM_TOKEN_LIFE_S / 2
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ async def test_a_request_that_is_answered_in_time_is_kept_and_one_that_is_not_is
     server = Server(settings(tmp_path / "data"))
     info = await server.start()
     user = await admin_of_new_org(Control(info.url))
-    async with gated_tools(user, monkeypatch) as gate:
+    async with gated_tools(user) as gate:
         vm = await user.vm()
         session = await user.session()
         await vm.send(mcp_call(session, "slow", "gate"))

@@ -1,13 +1,13 @@
 """The standard event types of source document 000 §7, from a machine to a reader."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 
-from tests.support.control import Control, running
+from tests.support.control import Control
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 EVENTS: dict[str, dict[str, Any]] = {
     "text_chunk": {"content": "Hello"},
@@ -19,12 +19,6 @@ EVENTS: dict[str, dict[str, Any]] = {
     "execution_complete": {"content": "Done."},
     "execution_error": {"error": "the model did not answer", "code": "MODEL_ERROR"},
 }
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as started:
-        yield started
 
 
 @pytest.mark.proves("000-7-standard-event-types", "000-7-ids-grow", "000-7-one-stream-per-session")

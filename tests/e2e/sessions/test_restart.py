@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -14,13 +12,7 @@ from tests.support.control import ControlProcess, TestUser
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[ControlProcess]:
-    process = ControlProcess(tmp_path / "data", TRUNKLINE_RATE_LIMIT_PER_MINUTE="0")
-    await process.start()
-    yield process
-    await process.terminate()
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class SeqVm:
@@ -99,10 +91,10 @@ class PatientReader:
 
 
 async def test_kill_9_in_the_middle_of_a_stream_loses_and_repeats_nothing_with_seq(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
     """Twenty rounds: what readers have at the end is exactly what was sent."""
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm("seq")
     session = await user.session()
     machine = SeqVm(user, vm, session)
@@ -115,10 +107,10 @@ async def test_kill_9_in_the_middle_of_a_stream_loses_and_repeats_nothing_with_s
             await reader.until_text(f"{round_number}:{round_number * 3}")
         else:
             await asyncio.sleep(0)
-        await control.kill()
+        await process.kill()
         await streaming
-        await machine.vm._end()
-        await control.start()
+        await machine.vm.finish()
+        await process.start()
         await machine.return_and_resend()
         await machine.all_safe()
         await reader.follow()
@@ -137,18 +129,18 @@ async def _stream(machine: SeqVm, round_number: int, count: int) -> None:
 
 
 async def test_a_graceful_restart_in_the_middle_of_a_stream_with_seq_keeps_ids(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     machine = SeqVm(user, await user.vm("seq"), session := await user.session())
     reader = PatientReader(user, session)
     await reader.follow()
     await _stream(machine, 0, 50)
     await reader.until_text("0:25")
-    assert await control.terminate() == 0
+    assert await process.terminate() == 0
     await _stream(machine, 1, 50)
-    await machine.vm._end()
-    await control.start()
+    await machine.vm.finish()
+    await process.start()
     await reader.follow()
     await machine.return_and_resend()
     await reader.until_text("1:49")
@@ -160,9 +152,9 @@ async def test_a_graceful_restart_in_the_middle_of_a_stream_with_seq_keeps_ids(
 
 
 async def test_without_seq_what_was_delivered_is_never_lost_or_renumbered(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm()
     session = await user.session()
     reader = PatientReader(user, session)
@@ -170,12 +162,12 @@ async def test_without_seq_what_was_delivered_is_never_lost_or_renumbered(
     sent = [f"a{number}" for number in range(300)]
     await vm.text(session, *sent)
     await reader.until_text("a100")
-    await control.kill()
-    await vm._end()
+    await process.kill()
+    await vm.finish()
     await reader.put_down()
     before = list(reader.collected)
     assert len(before) > 100
-    await control.start()
+    await process.start()
     log = await user.ok("GET", f"/sessions/{session}/events?after=0&limit=1000")
     kept = [(event["id"], event["event"]["content"]) for event in log["items"]]
     assert kept[: len(before)] == [(i, json.loads(data)["content"]) for i, data in before]
@@ -194,17 +186,17 @@ async def test_without_seq_what_was_delivered_is_never_lost_or_renumbered(
 
 @pytest.mark.proves("000-7-ring-of-500")
 async def test_a_restart_replays_from_disk_what_memory_no_longer_holds(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm()
     session = await user.session()
     async with user.reader(session) as live:
         await vm.text(session, *(f"t{number}" for number in range(1, 601)))
         await live.until_text("t600")
     await vm.leave()
-    await control.kill()
-    await control.start()
+    await process.kill()
+    await process.start()
     async with user.reader(session, last_event_id=100) as reader:
         await reader.until_text("t600")
         assert reader.ids == list(range(101, 601))
@@ -214,9 +206,9 @@ async def test_a_restart_replays_from_disk_what_memory_no_longer_holds(
 
 
 async def test_events_sent_again_are_dropped_and_a_gap_is_a_resync(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     async with await user.vm("seq", "batch") as vm:
         session = await user.session()
         async with user.reader(session) as reader:
@@ -238,9 +230,9 @@ async def test_events_sent_again_are_dropped_and_a_gap_is_a_resync(
 
 @pytest.mark.proves("000-5.1-init-fields", "000-5.5-user-message-fields")
 async def test_a_machine_without_capabilities_is_served_exactly_as_documented(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     scheduled = await user.schedule()
     vm = ScriptedVm(scheduled["ws_url"], user.id, scheduled["token"], scheduled["ticket"])
     await vm.connect()
@@ -261,8 +253,8 @@ async def test_a_machine_without_capabilities_is_served_exactly_as_documented(
     await vm.leave()
 
 
-async def test_a_batch_carries_events_of_many_sessions_in_order(control: ControlProcess) -> None:
-    user = await control.user()
+async def test_a_batch_carries_events_of_many_sessions_in_order(process: ControlProcess) -> None:
+    user = await process.user()
     async with await user.vm("batch") as vm:
         one, other = await user.session(), await user.session()
         events = [
@@ -278,16 +270,16 @@ async def test_a_batch_carries_events_of_many_sessions_in_order(control: Control
 
 
 async def test_a_message_that_waits_for_its_machine_survives_a_restart(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm()
     session = await user.session()
     await vm.expect("start_session")
     await vm.drop()
     turn = await user.say(session, "are you there?", client_message_id="c1")
-    await control.kill()
-    await control.start()
+    await process.kill()
+    await process.start()
     assert await user.say(session, "are you there?", client_message_id="c1") == turn
     again = user.again(vm)
     await again.connect()
@@ -304,24 +296,24 @@ async def test_a_message_that_waits_for_its_machine_survives_a_restart(
 
 
 async def test_sigterm_tells_readers_flushes_and_exits_within_ten_seconds(
-    control: ControlProcess,
+    process: ControlProcess,
 ) -> None:
-    user = await control.user()
+    user = await process.user()
     vm = await user.vm()
     session = await user.session()
     async with user.reader(session) as reader:
         await vm.text(session, *(f"t{number}" for number in range(100)))
         await reader.until_text("t0")
         async with asyncio.timeout(10):
-            assert await control.terminate() == 0
+            assert await process.terminate() == 0
         await reader.until_ended()
         assert "the server is going down" in reader.comments
         assert await vm.closed() == 1001
     seen = reader.texts()
-    await control.start()
+    await process.start()
     async with user.reader(session, last_event_id=reader.last_id) as back:
         await back.until(lambda one: one.status == 200)
     log = await user.ok("GET", f"/sessions/{session}/events?after=0&limit=1000")
     texts = [one["event"] for one in log["items"] if one["event"]["type"] == "text_chunk"]
     assert [event["content"] for event in texts][: len(seen)] == seen
-    await vm._end()
+    await vm.finish()

@@ -2,22 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def _is(path: tuple[str, ...], value: str, message: dict[str, Any]) -> bool:

@@ -1,10 +1,8 @@
 """Readers that come and go: revoked tokens, and those who leave before they are let in."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import Control, TestUser
 from tests.support.metrics import metric
@@ -14,14 +12,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def session(user: TestUser) -> AsyncIterator[str]:
-    async with await user.vm() as vm:
-        session_id = await user.session()
-        await vm.text(session_id, "hello")
-        yield session_id
 
 
 async def test_a_revoked_token_cuts_its_readers_and_no_others(

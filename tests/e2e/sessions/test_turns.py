@@ -2,26 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control
 from tests.support.eventually import eventually
 from trunkline.control.log.segments import Segment, SqliteSegments
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", machine_away_s=1.0) as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def states(user: TestUser, session: str) -> list[str]:
-    snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
-    return [turn["state"] for turn in snapshot["turns"]]
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Any]:
+    return {"machine_away_s": 1.0}
 
 
 async def test_a_turn_that_was_ended_for_a_lost_machine_does_not_hide_the_next_ones_end(
@@ -44,7 +38,7 @@ async def test_a_turn_that_was_ended_for_a_lost_machine_does_not_hide_the_next_o
             assert done["content"] == "answer two"
 
             async def both_ended() -> bool:
-                return await states(user, session) == ["failed", "completed"]
+                return await user.turn_states(session) == ["failed", "completed"]
 
             await eventually(both_ended)
 
@@ -89,7 +83,7 @@ async def test_an_odd_field_does_not_hide_a_turns_end(
         await vm.event(session, type="execution_complete", content="done", **odd)
 
         async def ended() -> bool:
-            return await states(user, session) == ["completed"]
+            return await user.turn_states(session) == ["completed"]
 
         await eventually(ended)
 
@@ -104,7 +98,7 @@ async def test_words_inside_a_text_do_not_end_a_turn(control: Control) -> None:
             await vm.text(session, 'say "execution_complete" {"type":"execution_complete"}')
             await vm.text(session, "marker")
             await reader.until_text("marker")
-        assert await states(user, session) == ["sent"]
+        assert await user.turn_states(session) == ["sent"]
 
 
 async def test_only_what_is_committed_is_acknowledged_after_a_reconnect(

@@ -1,7 +1,6 @@
 """A conversation as the terminal holds it, over a real server with a scripted machine."""
 
 import asyncio
-import io
 import os
 import pty
 import sys
@@ -9,13 +8,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import Control, TestUser
 from tests.support.vm import ScriptedVm
 from trunkline import limits
 from trunkline.cli import chat
 from trunkline.cli.conversation import Answer, Conversation
 from trunkline.client import Client, Event
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 BOUND_S = 60
 
@@ -49,13 +51,7 @@ class Desk:
         return [event.type for event in self.shown]
 
 
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as control:
-        yield control
-
-
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def desk(control: Control) -> AsyncIterator[Desk]:
     user = await control.user()
     async with await user.vm() as vm, Client(control.url, user.token) as client:
@@ -120,10 +116,9 @@ async def test_a_question_goes_by_either_name_and_is_answered_in_its_own_session
 
 
 @pytest.mark.parametrize("key", ["request_id", "approval_id"])
-def test_without_a_terminal_the_command_that_answers_is_shown(
-    key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+async def test_without_a_terminal_the_command_that_answers_is_shown(
+    key: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
     event = Event(id=1, data={"type": "approval_request", key: "q 1;\x1b[2J"})
     assert chat._ask("s-1", event) is None
     assert "session answer 'q 1;\\x1b[2J' --session s-1 --yes" in capsys.readouterr().err
@@ -139,13 +134,9 @@ def test_without_a_terminal_the_command_that_answers_is_shown(
     ],
     ids=["input", "select", "confirm", "nothing said"],
 )
-def test_the_command_for_a_question_that_wants_text_has_a_place_for_it(
-    kind: str | None,
-    answer: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+async def test_the_command_for_a_question_that_wants_text_has_a_place_for_it(
+    kind: str | None, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
     chat._ask("s-1", Event(1, {"type": "approval_request", "request_id": "q", "kind": kind}))
     assert capsys.readouterr().err.endswith(answer)
 

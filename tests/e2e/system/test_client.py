@@ -1,36 +1,20 @@
 """The Python client over a real server: streams that resume, answers, and nothing left open."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
-from tests.support.control import Control, ControlProcess, TestUser, running
+from tests.support.control import Control, ControlProcess, TestUser
 from tests.support.eventually import eventually
 from tests.support.proxy import CuttableProxy
 from tests.support.vm import ScriptedVm
 from trunkline.client import ApiError, Client, Event
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 BOUND_S = 60
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as control:
-        yield control
-
-
-@pytest.fixture
-async def user(control: Control) -> TestUser:
-    return await control.user()
-
-
-@pytest.fixture
-async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
-    async with await user.vm() as vm:
-        yield vm
 
 
 def port_of(control: Control) -> int:
@@ -154,8 +138,7 @@ async def test_a_message_waits_for_a_line_that_is_mended_soon(
 
 
 async def test_a_stream_goes_on_when_the_server_was_killed_and_is_back(tmp_path: Path) -> None:
-    control = await ControlProcess(tmp_path / "data").start()
-    try:
+    async with ControlProcess(tmp_path / "data") as control:
         user = await control.user()
         async with asyncio.timeout(BOUND_S), Client(control.url, user.token) as client:
             async with await user.vm() as vm:
@@ -177,5 +160,3 @@ async def test_a_stream_goes_on_when_the_server_was_killed_and_is_back(tmp_path:
             ids = [event.id for event in (*seen, *after)]
             assert ids == list(range(1, len(ids) + 1))
             await events.aclose()
-    finally:
-        await control.terminate()

@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import Control, TestUser
 from tests.support.raw_ws import PING, RawWs, encode_frame
@@ -16,17 +14,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def session(user: TestUser) -> AsyncIterator[str]:
-    async with await user.vm() as vm:
-        session_id = await user.session()
-        await vm.text(session_id, "hello")
-        yield session_id
-
-
-# --- Heads ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/api/v1/sessions/x/stream"])
@@ -115,9 +102,6 @@ async def test_a_head_may_come_byte_by_byte(control: Control, user: TestUser) ->
         for byte in get("/healthz", wire.host):
             await wire.send(bytes([byte]))
         assert (await wire.answer())[0] == 200
-
-
-# --- One connection, many requests ---------------------------------------------------------------
 
 
 async def test_a_kept_alive_connection_may_go_on_as_a_stream(

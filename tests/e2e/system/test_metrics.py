@@ -1,21 +1,14 @@
 """The metrics of source document 000 §10, under its names, with its types and labels."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import aiohttp
 import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.control import Control, running
+from tests.support.control import Control
 from tests.support.eventually import eventually
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Scrape:
@@ -50,8 +43,8 @@ async def _scrape(control: Control) -> Scrape:
     "000-10-sse-buffer-size",
     "000-10-sse-events-forwarded-total",
 )
-async def test_the_documents_metrics_have_its_names_types_and_labels(control: Control) -> None:
-    user = await control.user()
+async def test_the_documents_metrics_have_its_names_types_and_labels(own_control: Control) -> None:
+    user = await own_control.user()
     async with await user.vm() as vm:
         one, other = await user.session(), await user.session()
         await vm.heartbeat(one, other)
@@ -59,7 +52,7 @@ async def test_the_documents_metrics_have_its_names_types_and_labels(control: Co
         await vm.request(one, "get_session")
         async with user.reader(one) as reader:
             await reader.until_text("c")
-        seen = await _scrape(control)
+        seen = await _scrape(own_control)
     assert {
         name: seen.families[name].type
         for name in (
@@ -100,42 +93,44 @@ async def test_the_documents_metrics_have_its_names_types_and_labels(control: Co
 
 @pytest.mark.proves("000-10-ws-reconnections-total")
 async def test_a_line_that_comes_back_is_a_reconnection_and_a_first_one_is_none(
-    control: Control,
+    own_control: Control,
 ) -> None:
-    user = await control.user()
+    user = await own_control.user()
     vm = await user.vm()
     await vm.drop()
     again = user.again(vm)
     await again.connect()
     await again.authenticate()
     seen = await eventually(
-        lambda: _scrape(control), lambda one: one.value("ws_reconnections_total") == 1
+        lambda: _scrape(own_control), lambda one: one.value("ws_reconnections_total") == 1
     )
     assert seen.value("ws_connections_active") == 1
     await again.leave()
 
 
-async def test_a_label_per_user_or_session_goes_with_its_line(control: Control) -> None:
-    user = await control.user()
+async def test_a_label_per_user_or_session_goes_with_its_line(own_control: Control) -> None:
+    user = await own_control.user()
     vm = await user.vm()
     session = await user.session()
-    assert (await _scrape(control)).value("sse_buffer_size", session_id=session) == 0
+    assert (await _scrape(own_control)).value("sse_buffer_size", session_id=session) == 0
     await vm.leave()
     gone = await eventually(
-        lambda: _scrape(control), lambda one: one.value("ws_connections_active") == 0
+        lambda: _scrape(own_control), lambda one: one.value("ws_connections_active") == 0
     )
     assert gone.value("sse_buffer_size", session_id=session) is None
     assert gone.value("ws_sessions_per_connection", user_id=user.id) is None
 
 
-async def test_labels_stay_within_what_is_known_whatever_machines_send(control: Control) -> None:
-    user = await control.user()
+async def test_labels_stay_within_what_is_known_whatever_machines_send(
+    own_control: Control,
+) -> None:
+    user = await own_control.user()
     async with await user.vm() as vm:
         session = await user.session()
         for number in range(5):
             await vm.send({"type": f"made_up_{number}"})
             await vm.request(session, f"made_up_{number}")
-        seen = await _scrape(control)
+        seen = await _scrape(own_control)
     assert seen.value("ws_messages_received_total", type="unknown") == 5
     methods = {one.labels["method"] for one in seen.families["ws_request_duration_seconds"].samples}
     assert methods == {"unknown"}

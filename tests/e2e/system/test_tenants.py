@@ -1,17 +1,10 @@
 """What one person may not do with another one's things, on a running control plane."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from tests.support.control import Control, running
+from tests.support.control import Control
 
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data") as started:
-        yield started
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_a_session_cannot_be_made_with_another_persons_private_agent(

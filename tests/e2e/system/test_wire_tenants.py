@@ -5,12 +5,11 @@ exists nowhere is not. The owner's machines hear nothing of it.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
-import pytest_asyncio
 
 from tests.support.control import Control, TestUser
 from tests.support.matrix.json_socket import Json, JsonSocket
@@ -18,7 +17,6 @@ from tests.support.matrix.treasure import (
     NOWHERE,
     Treasure,
     audited,
-    hoard,
     refused,
     same,
     untouched,
@@ -26,19 +24,6 @@ from tests.support.matrix.treasure import (
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def eve(control: Control) -> TestUser:
-    return await control.user("eve")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def treasure(control: Control) -> AsyncIterator[Treasure]:
-    async with hoard(control) as made:
-        yield made
-
-
-# --- REST -------------------------------------------------------------------------------------
 
 REST: list[tuple[str, str, Json | None, str, str]] = [
     ("GET", "/sessions/{}", None, "session", "session"),
@@ -95,9 +80,6 @@ async def test_rest_makes_no_session_on_what_is_anothers(
     assert (status, other_status) == (404, 404)
     same(answer, other, name)
     await audited(control, eve, "rest", "machine", name)
-
-
-# --- WebSocket clients ------------------------------------------------------------------------
 
 
 class Attempt(NamedTuple):

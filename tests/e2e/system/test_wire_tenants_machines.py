@@ -2,11 +2,9 @@
 AGP, agents by Yeaft. Not taken, audited, and without a trace in the owner's sessions."""
 
 import json
-from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import pytest
-import pytest_asyncio
 
 from tests.support.agp import new_device
 from tests.support.control import Control, TestUser
@@ -15,24 +13,12 @@ from tests.support.matrix.treasure import (
     NOWHERE,
     Treasure,
     audited,
-    hoard,
     refused,
     same,
     untouched,
 )
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def eve(control: Control) -> TestUser:
-    return await control.user("eve")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def treasure(control: Control) -> AsyncIterator[Treasure]:
-    async with hoard(control) as made:
-        yield made
 
 
 @pytest.mark.parametrize(

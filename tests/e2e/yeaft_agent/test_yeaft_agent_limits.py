@@ -1,37 +1,20 @@
 """What a Yeaft agent does not do in time is done here: conversations that do not start, turns that
 do not end, questions that nobody answers."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.clock import FakeClock
 from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
 from trunkline import limits
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
-
-
-class HandClock:
-    """A clock that a test turns."""
-
-    def __init__(self) -> None:
-        self.now_ms = 1_800_000_000_000
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
-
-
-# --- Starting -------------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("notes-3-first-answer-tells")
@@ -97,9 +80,6 @@ async def test_a_message_to_a_conversation_that_starts_can_be_cancelled(control:
             assert [one["text"] for one in agent.of_type("send_message")] == ["late"]
 
 
-# --- Ending ---------------------------------------------------------------------------------------
-
-
 @BOTH
 async def test_a_cancel_that_the_agent_does_not_follow_ends_the_turn_here(
     control: Control, dialect: str, monkeypatch: pytest.MonkeyPatch
@@ -148,9 +128,6 @@ async def test_a_program_that_ends_in_the_middle_of_a_turn_ends_it(control: Cont
         assert agent.of_type("resume_conversation")
 
 
-# --- Questions ------------------------------------------------------------------------------------
-
-
 async def pending(user: TestUser) -> list[Any]:
     found = await user.ok("GET", "/approvals")
     return list(found["items"] if isinstance(found, dict) else found)
@@ -171,13 +148,13 @@ async def ask(user: TestUser, agent: ScriptedAgent) -> str:
 
 @pytest.mark.proves("notes-2-confirm-300-s")
 async def test_a_question_without_an_answer_means_no(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     async with running(tmp_path / "data", clock) as control:
         user = await control.user()
         async with await new_agent(user) as agent:
             session = await ask(user, agent)
             async with user.reader(session) as reader:
-                clock.now_ms += 301_000
+                clock.advance(301)
                 denied = await agent.expect("ask_user_answer")
                 assert (denied["requestId"], denied["answer"]) == ("q-1", "")
                 assert denied["confirmed"] is False
@@ -189,26 +166,26 @@ async def test_a_question_without_an_answer_means_no(tmp_path: Path) -> None:
 
 
 async def test_a_questions_time_goes_on_over_a_restart(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     async with running(tmp_path / "data", clock) as control:
         user = await control.user()
         agent = await new_agent(user)
         async with agent:
             session = await ask(user, agent)
-    clock.now_ms += 200_000
+    clock.advance(200)
     async with running(tmp_path / "data", clock) as control:
         user.control = control
         async with ScriptedAgent(control.url, agent.id, agent.secret) as back:
             other = await user.session(machine_id=agent.id)
             await back.expect("create_conversation", lambda one: one["conversationId"] == other)
             assert back.of_type("ask_user_answer") == []
-            clock.now_ms += 101_000
+            clock.advance(101)
             denied = await back.expect("ask_user_answer")
             assert (denied["conversationId"], denied["confirmed"]) == (session, False)
 
 
 async def test_a_question_of_a_turn_that_has_ended_is_not_answered_any_more(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     async with running(tmp_path / "data", clock) as control:
         user = await control.user()
         async with await new_agent(user) as agent:
@@ -217,8 +194,8 @@ async def test_a_question_of_a_turn_that_has_ended_is_not_answered_any_more(tmp_
                 await agent.result(session)
                 told = await reader.until_type("approval_resolved")
                 assert told["reason"] == "turn_ended"
-                clock.now_ms += 301_000
+                clock.advance(301)
                 second = await ask(user, agent)
-                clock.now_ms += 301_000
+                clock.advance(301)
                 denied = await agent.expect("ask_user_answer")
                 assert denied["conversationId"] == second

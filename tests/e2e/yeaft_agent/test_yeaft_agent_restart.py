@@ -1,6 +1,5 @@
 """The control plane is killed while a Yeaft agent is at a turn: the turn goes on, and runs once."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,14 +8,10 @@ from tests.support.control import ControlProcess, running
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED
 from tests.support.yeaft_turn import turn_at
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
-
-
-@pytest.fixture
-async def process(tmp_path: Path) -> AsyncIterator[ControlProcess]:
-    started = await ControlProcess(tmp_path / "data").start()
-    yield started
-    await started.terminate()
 
 
 @BOTH
@@ -61,13 +56,13 @@ async def test_a_turn_that_the_agent_is_busy_with_is_not_said_again(
 
 @BOTH
 async def test_a_cancel_is_not_forgotten(tmp_path: Path, dialect: str) -> None:
-    async with running(tmp_path / "data") as control, turn_at(control, dialect) as turn:
+    async with running(tmp_path / "data") as process, turn_at(process, dialect) as turn:
         user, agent, session = turn
         await user.ok("POST", f"/sessions/{session}/cancel", {})
         await agent.expect("cancel_execution")
     async with (
-        running(tmp_path / "data") as control,
-        turn.agent_at(control) as back,
+        running(tmp_path / "data") as process,
+        turn.agent_at(process) as back,
         user.reader(session) as reader,
     ):
         await back.expect("cancel_execution")
@@ -80,7 +75,7 @@ async def test_a_cancel_is_not_forgotten(tmp_path: Path, dialect: str) -> None:
 
 
 async def test_a_cancel_of_an_earlier_turn_is_not_the_next_ones(tmp_path: Path) -> None:
-    async with running(tmp_path / "data") as control, turn_at(control) as turn:
+    async with running(tmp_path / "data") as process, turn_at(process) as turn:
         user, agent, session = turn
         await user.ok("POST", f"/sessions/{session}/cancel", {})
         await agent.cancelled(session)
@@ -88,6 +83,6 @@ async def test_a_cancel_of_an_earlier_turn_is_not_the_next_ones(tmp_path: Path) 
             await reader.until_type("execution_complete")
         await user.say(session, "two")
         await agent.prompt("two")
-    async with running(tmp_path / "data") as control, turn.agent_at(control) as back:
+    async with running(tmp_path / "data") as process, turn.agent_at(process) as back:
         await back.prompt("two")
         assert back.of_type("cancel_execution") == []

@@ -1,7 +1,6 @@
 """A Yeaft agent that goes and comes back, and a control plane that does: nothing is said twice,
 nothing is lost, and a conversation is taken up before it goes on."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,9 @@ from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, new_agent
 from tests.support.yeaft_turn import turn_at
 from trunkline import limits
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 BOTH = pytest.mark.parametrize("dialect", [DOCUMENTED, DEPLOYED])
-
-
-@pytest.fixture
-async def control(tmp_path: Path) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", rate_limit_per_minute=0) as started:
-        yield started
 
 
 async def until_offline(user: TestUser, machine_id: str) -> None:
@@ -229,9 +224,6 @@ async def test_a_session_that_was_closed_while_the_agent_was_away_is_deleted(
         async with await agent.returned() as back:
             await back.sync({"id": session, "processing": False})
             assert (await back.expect("delete_conversation"))["conversationId"] == session
-
-
-# --- The control plane is restarted ---------------------------------------------------------------
 
 
 @BOTH

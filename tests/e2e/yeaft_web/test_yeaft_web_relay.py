@@ -103,9 +103,6 @@ async def test_an_answer_to_one_clients_request_is_passed_on_and_not_kept(
         assert [name for name in names if name] == ["odd_thing"]
 
 
-# --- While the agent is away ----------------------------------------------------------------------
-
-
 async def _away(user: TestUser, agent: ScriptedAgent, web: ScriptedWeb) -> str:
     session = await web.create(agentId=agent.id)
     await agent.drop()

@@ -40,8 +40,6 @@ class AgpMachine(ScriptedMachine):
             case "session.cancel":
                 self.cancel(payload["session_id"])
 
-    # --- Up -----------------------------------------------------------------------------------
-
     async def _say(self, method: str, turn: Performance, **payload: object) -> None:
         await self.send(
             {

@@ -80,8 +80,6 @@ class ScriptedMachine(MachineDriver):
         self._sending = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # --- For the protocol to say --------------------------------------------------------------
-
     @abstractmethod
     async def _connect(self) -> JsonSocket:
         """A line that has been let in."""
@@ -106,8 +104,6 @@ class ScriptedMachine(MachineDriver):
 
     @abstractmethod
     async def tell_cancelled(self, turn: Performance) -> None: ...
-
-    # --- For the protocol to call -------------------------------------------------------------
 
     async def send(self, message: Json) -> None:
         """Now, or as soon as there is a line again; always in order."""
@@ -142,8 +138,6 @@ class ScriptedMachine(MachineDriver):
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    # --- The play -----------------------------------------------------------------------------
 
     async def _perform(self, turn: Performance) -> None:
         playing = asyncio.create_task(self._play(turn))
@@ -181,8 +175,6 @@ class ScriptedMachine(MachineDriver):
                     return
         turn.is_over = True
         await self.tell_end(turn)
-
-    # --- MachineDriver ------------------------------------------------------------------------
 
     def plays(self, prompt: str, *story: Beat) -> None:
         self._stories[prompt] = story

@@ -77,8 +77,6 @@ class MyAgentClient(ClientDriver):
             lambda one: one["event"] == event and one.get("session_id") == session_id, event
         )
 
-    # --- What it is told ----------------------------------------------------------------------
-
     def _take(self, message: Json) -> None:
         assert message["timestamp"]
         assert ("session_id" in message) is not message["event"].startswith("system.")

@@ -97,8 +97,6 @@ class YeaftClient(ClientDriver):
     async def close(self) -> None:
         await self._socket.leave()
 
-    # --- What it is told ----------------------------------------------------------------------
-
     def _take(self, message: Json) -> None:
         conversation = message.get("conversationId")
         if not isinstance(conversation, str):

@@ -80,8 +80,6 @@ class YeaftMachine(ScriptedMachine):
             }
         )
 
-    # --- Up -----------------------------------------------------------------------------------
-
     async def _output(self, turn: Performance, **data: Any) -> None:
         await self.send({"type": "claude_output", "conversationId": turn.session_id, "data": data})
 

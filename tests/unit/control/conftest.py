@@ -1,6 +1,7 @@
 """Fixtures for everything that needs records: `store` on both databases, `keys`, `clock`.
 
-A test that takes `store` runs twice, on SQLite and on PostgreSQL; `sqlite_store` runs once.
+A test that takes `store` runs twice, on SQLite and, as a slow one, on PostgreSQL; one that takes
+`sqlite_store` runs once.
 """
 
 import shutil
@@ -11,22 +12,10 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
+from tests.support.clock import FakeClock as FakeClock
 from tests.unit.control.postgres import NoPostgres, Postgres, in_own_loop
 from trunkline.control.access.keys import Keys
 from trunkline.control.store.engine import Store, sqlite_url
-
-
-class FakeClock:
-    """A clock (Unix ms) that stands still until a test turns it."""
-
-    def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
-        self.now_ms = now_ms
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-    def advance(self, seconds: float) -> None:
-        self.now_ms += int(seconds * 1000)
 
 
 @pytest.fixture
@@ -73,7 +62,7 @@ async def sqlite_store(tmp_path: Path, migrated_sqlite: Path) -> AsyncIterator[S
     await store.close()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 async def store(
     request: pytest.FixtureRequest, tmp_path: Path, migrated_sqlite: Path
 ) -> AsyncIterator[Store]:

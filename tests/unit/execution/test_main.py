@@ -19,6 +19,8 @@ from tests.support.proxy import CuttableProxy
 from tests.support.scripted_node import SECRETS, ScriptedNode
 from tests.support.sse import SseReader
 
+pytestmark = pytest.mark.slow
+
 BOUND_S = 60
 Json = dict[str, Any]
 ENDS = ("execution_complete", "execution_error")

@@ -17,6 +17,8 @@ from trunkline.execution.home import Home
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.skills.registry import SkillRegistry
 
+pytestmark = pytest.mark.slow
+
 BOUND_S = 60
 
 

@@ -10,6 +10,7 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
 
+from tests.support import fresh_data
 from tests.unit.control.people import People
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
@@ -91,7 +92,8 @@ def settings(tmp_path: Path) -> Settings:
 async def core(
     sqlite_store: Store, keys: Keys, settings: Settings, tmp_path: Path
 ) -> AsyncIterator[Core]:
-    segments = await SqliteSegments.open(tmp_path / "log.db")
+    fresh_data.copy_to(tmp_path / "data")
+    segments = await SqliteSegments.open(tmp_path / "data" / "log.db")
     core = Core(settings, sqlite_store, segments, keys, ADMIN_TOKEN)
     yield core
     await core.vms.stop()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.people import People
 from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys

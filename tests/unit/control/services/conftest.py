@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from sqlalchemy import insert
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.ids import new_id

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import uvicorn
+from mcp.server.lowlevel import Server as LowLevelServer
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
@@ -33,7 +34,7 @@ class RunningServer:
         """Takes no more connections; those that exist live on."""
 
 
-def _tools(seen: RunningServer) -> MCPServer:
+def usual_tools(seen: RunningServer) -> MCPServer:
     mcp = MCPServer("tests")
 
     @mcp.tool()
@@ -65,19 +66,21 @@ def _tools(seen: RunningServer) -> MCPServer:
     return mcp
 
 
+Tools = Callable[[RunningServer], MCPServer | LowLevelServer[Any]]
+
+
 @contextlib.asynccontextmanager
 async def running_server(
-    port: int = 0,
+    tools: Tools = usual_tools,
     *,
+    port: int = 0,
     json_response: bool = False,
     legacy: bool = False,
-    tools: Callable[[RunningServer], Any] | None = None,
 ) -> AsyncIterator[RunningServer]:
-    """`legacy`: a server that knows nothing of the 2026 protocol and so keeps sessions. `tools`
-    makes another MCP server than the usual one."""
+    """`legacy`: a server that knows nothing of the 2026 protocol and so keeps sessions."""
     listening = socket.create_server(("127.0.0.1", port))
     seen = RunningServer(listening)
-    app = (tools or _tools)(seen).streamable_http_app(
+    app = tools(seen).streamable_http_app(
         json_response=json_response,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )

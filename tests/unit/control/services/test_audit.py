@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from sqlalchemy import delete, insert, select, update
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from sqlalchemy import func, select
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World, add_session
 from trunkline import limits
 from trunkline.control.access.keys import Keys

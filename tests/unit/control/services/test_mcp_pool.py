@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.mcp_server import running_server
 from trunkline.control.access.keys import Keys
@@ -239,7 +239,7 @@ async def test_a_restarted_server_is_connected_anew(world: World, servers: McpSe
     async with running_server() as first:
         await remote(servers, world, first.url)
         assert await add(pool, world) == 3
-    async with running_server(first.port) as second:
+    async with running_server(port=first.port) as second:
         assert await add(pool, world) == 3
         assert second.calls == ["add"]
         await pool.close()
@@ -253,7 +253,7 @@ async def test_a_server_that_forgot_the_session_is_greeted_anew_and_the_tool_run
     async with running_server(legacy=True) as first:
         await remote(servers, world, first.url)
         assert await add(pool, world) == 3
-    async with running_server(first.port, legacy=True) as second:
+    async with running_server(port=first.port, legacy=True) as second:
         assert await add(pool, world) == 3
         assert second.calls == ["add"]
         assert pool.size == 1

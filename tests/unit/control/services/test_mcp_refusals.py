@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, NotFound

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, text
 from structlog.testing import capture_logs
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline import limits
 from trunkline.control.errors import Forbidden, InvalidRequest, NotFound, TooLarge

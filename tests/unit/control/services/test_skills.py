@@ -5,7 +5,7 @@ import base64
 import pytest
 from sqlalchemy import func, select
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from tests.unit.control.services.test_skill_package import zipped
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound, TooLarge

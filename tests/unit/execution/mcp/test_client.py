@@ -20,6 +20,8 @@ from trunkline.execution.mcp.client import LocalMcp
 from trunkline.execution.mcp.servers import LocalServer
 from trunkline.execution.tools.base import ToolError
 
+pytestmark = pytest.mark.slow
+
 ODD = Path(__file__).parent / "odd_server.py"
 TIME_SERVER = Path(sys.executable).parent / "mcp-server-time"
 ENV = {"PATH": "/usr/bin:/bin", "PLAIN": "visible"}

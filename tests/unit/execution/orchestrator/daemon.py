@@ -5,12 +5,12 @@ import asyncio
 import json
 import os
 import socket
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.support.clock import Clock
 from tests.support.eventually import WAIT_S
 from tests.support.model_server import ModelServer
 from trunkline import limits
@@ -23,27 +23,6 @@ ENDS = ("execution_complete", "execution_error")
 MODEL = "gpt-scripted"
 LINE_BYTES_MAX = 2 * limits.IPC_LINE_BYTES_MAX
 ENV = {"PATH": os.environ["PATH"]}
-
-
-class Clock:
-    """Time that passes when the test says so, for those who sleep by it."""
-
-    def __init__(self) -> None:
-        self.now = time.time()
-        self._moved = asyncio.Condition()
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        until = self.now + seconds
-        async with self._moved:
-            await self._moved.wait_for(lambda: self.now >= until)
-
-    async def pass_time(self, seconds: float) -> None:
-        async with self._moved:
-            self.now += seconds
-            self._moved.notify_all()
 
 
 class Daemon:

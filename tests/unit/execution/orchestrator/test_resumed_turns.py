@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
-from tests.unit.execution.orchestrator.daemon import Clock, Daemon
+from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.session import ipc
 
 AGENTS = [{"id": "a-1", "name": "researcher"}, {"id": "a-2", "name": "helper"}]

@@ -1,20 +1,13 @@
 """Sessions that nobody uses: they give their process back, and go on when they are spoken to."""
 
 from tests.support import pids
+from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
 from trunkline import limits
 from trunkline.execution.session.spawner import Spawner
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def processes(spawner: Spawner, count: int) -> None:

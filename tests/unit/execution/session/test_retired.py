@@ -2,11 +2,11 @@
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
-from tests.unit.execution.session.test_rest import Clock
 from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.session.manager import SessionManager

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.support.control import TestUser, running
 from tests.support.sse import SseReader
 from tests.unit.execution.session.conftest import MakeManager
-from tests.unit.execution.session.test_rest import Clock
 from tests.unit.execution.session.test_retired import at_rest
 from tests.unit.execution.ws.machine import make_client
 from trunkline import limits

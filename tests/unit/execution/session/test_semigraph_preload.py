@@ -10,6 +10,8 @@ from structlog.testing import capture_logs
 
 from trunkline.execution.session.semigraph_rehearsal import rehearse
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 
 FIRST_TURN = """

@@ -20,6 +20,8 @@ from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.orchestrator.graph import create_agent_graph
 from trunkline.execution.session import ipc
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = (
     "import sys; from trunkline.execution.session.semigraph_process import main; main(sys.argv[1])"
 )

@@ -4,11 +4,15 @@ import asyncio
 import os
 from pathlib import Path
 
+import pytest
+
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience, SessionProcess
 from trunkline.execution.session.sockets import SocketFolder
 from trunkline.execution.session.spawner import Spawner
+
+pytestmark = pytest.mark.slow
 
 BOUND_S = 120
 

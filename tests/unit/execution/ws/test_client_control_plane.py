@@ -19,6 +19,8 @@ from trunkline import limits
 from trunkline.execution.control_plane import RequestFailed
 from trunkline.execution.ws.client import ControlPlaneClient
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def user(tmp_path: Path) -> AsyncIterator[TestUser]:
@@ -127,8 +129,7 @@ async def test_ten_sessions_keep_talking_through_an_outage(user: TestUser, tmp_p
 async def test_a_control_plane_that_is_killed_gets_everything_when_it_is_back(
     tmp_path: Path,
 ) -> None:
-    control = await ControlProcess(tmp_path / "data").start()
-    try:
+    async with ControlProcess(tmp_path / "data") as control:
         user = await control.user()
         client = await machine_of(user, tmp_path / "out", user.ws_url)
         async with connected(client):
@@ -145,8 +146,6 @@ async def test_a_control_plane_that_is_killed_gets_everything_when_it_is_back(
             await control.start()
             async with user.reader(session) as again:
                 await complete(again, 400)
-    finally:
-        await control.terminate()
 
 
 TALKER = """

@@ -2,16 +2,10 @@
 
 import json
 
+from tests.support.clock import Clock
 from tests.unit.execution.ws.machine import event, text
 from trunkline import limits
 from trunkline.execution.ws.coalescer import Coalescer
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def drained(coalescer: Coalescer) -> list[tuple[str, str]]:

@@ -4,16 +4,9 @@ import random
 
 import pytest
 
+from tests.support.clock import Clock
 from trunkline import limits
 from trunkline.execution.ws.pace import Pace
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def most_in_a_minute(times: list[float]) -> int:

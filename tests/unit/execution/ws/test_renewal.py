@@ -4,9 +4,9 @@ from pathlib import Path
 
 import structlog
 
+from tests.support.clock import FakeClock
 from tests.support.control import running
 from tests.support.eventually import eventually
-from tests.unit.control.conftest import FakeClock
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.proxy import Proxy
 from tests.unit.execution.ws.scripted_control import ScriptedControl

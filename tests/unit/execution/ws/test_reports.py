@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 import structlog
 
+from tests.support.clock import Clock
 from trunkline import limits
 from trunkline.execution.ws.journal import Journal
 from trunkline.execution.ws.report_sender import ReportSender
 from trunkline.execution.ws.reports import Reports
 from trunkline.wire.semibot.messages import ErrorBody, Response
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def open_reports(tmp_path: Path, **bounds: int) -> Reports:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.unit.execution.ws.machine import event, text
 from trunkline.execution.ws.event import Event
 from trunkline.execution.ws.frames import request
@@ -14,13 +15,6 @@ from trunkline.execution.ws.line import Line
 from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.pace import Pace
 from trunkline.execution.ws.uplink import Uplink
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Frames:

@@ -1,0 +1,157 @@
+"""Canaries for the private parts of other libraries that are used outside the door, and a scan of
+the sources that finds a use which no canary watches.
+
+Those that the door uses are watched in `control/door/test_private_parts.py`.
+"""
+
+import ast
+import asyncio
+import contextlib
+import importlib
+import sys
+import threading
+from asyncio.subprocess import PIPE
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import aiosqlite
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+# Private by their underscore, and each watched by a canary here or beside the door.
+WATCHED = {"_conn", "_message_tail", "_thread", "_transport"}
+# Documented, in spite of their underscore.
+DOCUMENTED = {"_asdict", "_replace", "_fields", "_exit"}
+WATCHED_MODULES = {"mcp.client._transport"}
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def own_names(tree: ast.Module) -> set[str]:
+    """The private names that a module itself gives to something."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+                found.add(name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+    return found
+
+
+def private_parts(tree: ast.Module) -> Iterator[str]:
+    """What a module takes that is private to another one."""
+    own = own_names(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=value, attr=name) if is_private(name):
+                is_ours = isinstance(value, ast.Name) and value.id in ("self", "cls")
+                if not is_ours and name not in own | DOCUMENTED:
+                    yield name
+            case ast.ImportFrom(module=str(module)) if any(map(is_private, module.split("."))):
+                yield module
+            case ast.Import(names=names):
+                yield from (one.name for one in names if any(map(is_private, one.name.split("."))))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("protocol._message_tail", ["_message_tail"]),
+        ("from mcp.client._transport import X", ["mcp.client._transport"]),
+        ("import anyio._backends", ["anyio._backends"]),
+        ("class A:\n def _b(self): ...\n def c(self, other): other._b()", []),
+        ("self._x = 1", []),
+        ("row._asdict()", []),
+    ],
+)
+def test_a_use_of_a_private_part_is_seen(text: str, found: list[str]) -> None:
+    assert list(private_parts(ast.parse(text))) == found
+
+
+def test_every_private_part_of_a_library_that_is_used_has_a_canary() -> None:
+    unwatched = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for name in private_parts(ast.parse(path.read_text(encoding="utf-8")))
+        if name not in WATCHED | WATCHED_MODULES
+    ]
+    assert unwatched == []
+
+
+async def test_aiosqlite_has_one_thread_a_connection_that_is_not_started_before_it_is_awaited(
+    tmp_path: Path,
+) -> None:
+    connection = aiosqlite.connect(tmp_path / "x.db")
+    thread = getattr(connection, "_thread", None)
+    broken = (
+        "aiosqlite has changed: `Connection._thread` is not the thread that serves it, or runs "
+        "before the connection is awaited; `control/store/connect.py` makes it a daemon thread, so "
+        "that a process which could not drain in time still ends"
+    )
+    assert isinstance(thread, threading.Thread), broken
+    assert not thread.is_alive(), broken
+    thread.daemon = True
+    async with connection:
+        assert thread.is_alive(), broken
+    thread.join(10)
+    assert not thread.is_alive(), broken
+
+
+def test_the_mcp_sdk_names_the_type_of_a_transports_streams() -> None:
+    with contextlib.suppress(ImportError):
+        if hasattr(importlib.import_module("mcp.client._transport"), "TransportStreams"):
+            return
+    pytest.fail(
+        "the MCP SDK has changed: `mcp.client._transport.TransportStreams` is gone; it is what "
+        "`execution/mcp/stdio.py` says that it yields, and nothing public has that type"
+    )
+
+
+async def test_asyncio_lets_go_of_a_childs_pipes_by_the_private_transport_of_its_process() -> None:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "input()", stdin=PIPE, stdout=PIPE
+    )
+    broken = (
+        "asyncio has changed: `Process._transport.close()` does not close the pipes of a child; "
+        "`execution/mcp/stdio.py` closes those that an escaped grandchild holds open that way"
+    )
+    transport = getattr(child, "_transport", None)
+    assert isinstance(transport, asyncio.SubprocessTransport), broken
+    transport.close()
+    assert child.stdin is not None
+    assert child.stdin.is_closing(), broken
+    await child.wait()
+
+
+async def test_aiohttps_websocket_gives_its_connection_so_that_it_can_be_aborted() -> None:
+    async def accept(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.receive()
+        return socket
+
+    app = web.Application()
+    app.router.add_get("/", accept)
+    async with (
+        TestServer(app) as server,
+        aiohttp.ClientSession() as http,
+        http.ws_connect(server.make_url("/")) as socket,
+    ):
+        connection = getattr(socket, "_conn", None)
+        transport = getattr(connection, "transport", None)
+        assert isinstance(transport, asyncio.Transport), (
+            "aiohttp has changed: `ClientWebSocketResponse._conn` has no transport of the "
+            "connection; a machine on a foreign wire aborts a line that is never read through it"
+        )
+        transport.abort()
+        async with asyncio.timeout(10):
+            assert (await socket.receive()).type is not aiohttp.WSMsgType.TEXT
