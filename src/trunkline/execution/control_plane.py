@@ -3,15 +3,6 @@
 from typing import Any, Protocol
 
 
-class RequestFailed(Exception):
-    """The control plane, or the daemon, answered with an error."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
 class ControlPlane(Protocol):
     """Asks and reports for one session."""
 

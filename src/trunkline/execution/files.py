@@ -20,15 +20,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from trunkline import limits
+from trunkline.execution.errors import LockBusy
 
 _TEMPORARY = ".tmp"
 _numbers = itertools.count()
-
-
-class LockBusy(OSError):
-    """Another process holds a lock for longer than any write of ours takes."""
-
-    code = "FILE_LOCKED"
 
 
 def write_atomic(

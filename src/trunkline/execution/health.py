@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from trunkline import limits
+from trunkline.execution.process.programs import ended
 
 _log = structlog.get_logger(__name__)
 
@@ -143,7 +144,5 @@ async def program_version(name: str) -> str | None:
     except TimeoutError:
         return None
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await ended(process, 0)
     return output.decode("utf-8", "replace").strip()[:100] or None

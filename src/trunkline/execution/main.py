@@ -17,23 +17,29 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution import logs
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import (
+    HomeBusy,
+    LocalModelError,
+    RequestFailed,
+    ServerRefused,
+    SettingsError,
+)
 from trunkline.execution.health import Health, degradation
-from trunkline.execution.home import Home, HomeBusy
-from trunkline.execution.llm.local_server import LocalModelError, LocalModelServer
-from trunkline.execution.session import family, ipc
-from trunkline.execution.session.failure import Failure
+from trunkline.execution.home import Home
+from trunkline.execution.llm.local_server import LocalModelServer
+from trunkline.execution.process import family
+from trunkline.execution.process.child import Failure
+from trunkline.execution.process.environment import scrubbed
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.requests import Local, Tell
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
-from trunkline.execution.session.sockets import SocketFolder
-from trunkline.execution.session.spawner import Spawner
-from trunkline.execution.settings import NodeSettings, SettingsError
-from trunkline.execution.tools.environment import scrubbed
+from trunkline.execution.settings import NodeSettings
 from trunkline.execution.wires.choice import line_of
-from trunkline.execution.wires.keeper import Refused
 from trunkline.execution.ws.handlers import MACHINE
 
 _log = structlog.get_logger(__name__)
@@ -85,8 +91,8 @@ class Node:
         self._client.on_line = self._line_changed
 
     async def serve(self) -> None:
-        """Until `stop` is set; then everything is saved, ended and gone. Raises Refused when a
-        foreign server does not want this machine."""
+        """Until `stop` is set; then everything is saved, ended and gone. Raises ServerRefused when
+        a foreign server does not want this machine."""
         beside: list[asyncio.Task[Any]] = []
         try:
             await self._spawner.start()
@@ -107,7 +113,7 @@ class Node:
             await asyncio.gather(*beside, return_exceptions=True)
             await self._close()
         if self._refusal is not None:
-            raise Refused(self._refusal)
+            raise ServerRefused(self._refusal)
 
     def _refused(self, why: str) -> None:
         self._refusal = why
@@ -190,7 +196,7 @@ class Node:
 
 
 def run(settings: NodeSettings) -> None:
-    """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy, SettingsError, Refused."""
+    """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy, SettingsError, ServerRefused."""
     logs.configure(json_logs=settings.json_logs, level=settings.log_level)
     logs.hide([settings.token, settings.ticket])
     home = Home(settings.home)
@@ -227,7 +233,7 @@ def main() -> int:
         return 2
     try:
         run(settings)
-    except (HomeBusy, OSError, SettingsError, Refused) as error:
+    except (HomeBusy, OSError, SettingsError, ServerRefused) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

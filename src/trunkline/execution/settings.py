@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
-from trunkline.execution.session import fork_server
+from trunkline.execution.errors import SettingsError
+from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
 
 _DOCUMENTS_HOME = Path("/") / "home" / "user"  # 004 §6
@@ -68,12 +69,6 @@ _NOT_FOR = {
 # Keys of the machine's own user; those of `init` win.
 _KEYS = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
 _KEYS |= {"TAVILY_API_KEY": "tavily", "BRAVE_API_KEY": "brave"}
-
-
-class SettingsError(Exception):
-    """A setting is missing or makes no sense; the text names it."""
-
-    code = "INVALID_SETTINGS"
 
 
 class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):

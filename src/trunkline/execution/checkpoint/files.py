@@ -15,7 +15,6 @@ from trunkline import limits
 from trunkline.execution.checkpoint.record import (
     FOLDER,
     OWN_LINE,
-    CheckpointProblem,
     Kind,
     Record,
     Writes,
@@ -27,6 +26,7 @@ from trunkline.execution.checkpoint.record import (
     read_writes,
     writes_line,
 )
+from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import write_atomic
 
 _log = structlog.get_logger(__name__)
@@ -67,11 +67,11 @@ def restore(session_dir: Path, document: Mapping[str, Any]) -> bool:
     """
     data = msgspec.json.encode(document)
     if len(data) > limits.SNAPSHOT_BYTES_MAX:
-        raise CheckpointProblem("CHECKPOINT_TOO_LARGE", "a snapshot's checkpoint is too large")
+        raise CheckpointError("CHECKPOINT_TOO_LARGE", "a snapshot's checkpoint is too large")
     try:
         parsed = _documents.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise CheckpointProblem(
+        raise CheckpointError(
             "SNAPSHOT_INVALID", f"not a snapshot's checkpoint: {error}"
         ) from error
     folder = session_dir / FOLDER

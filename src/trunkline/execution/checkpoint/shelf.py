@@ -12,7 +12,6 @@ import msgspec
 from trunkline import limits
 from trunkline.execution.checkpoint.record import (
     FOLDER,
-    CheckpointProblem,
     Kind,
     Record,
     Writes,
@@ -24,6 +23,7 @@ from trunkline.execution.checkpoint.record import (
     read_writes,
     writes_line,
 )
+from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import append, remove, sweep, write_atomic
 
 # LangGraph's channel for a question to a person.
@@ -235,8 +235,8 @@ class Shelf:
             remove(path_of(self._folder, key, checkpoint_id, Kind.WRITES))
 
 
-def _too_large(what: str) -> CheckpointProblem:
-    return CheckpointProblem(
+def _too_large(what: str) -> CheckpointError:
+    return CheckpointError(
         "CHECKPOINT_TOO_LARGE",
         f"The {what} is larger than {limits.CHECKPOINT_BYTES_MAX // limits.MIB} MiB "
         "and cannot be saved.",

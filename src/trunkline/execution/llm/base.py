@@ -95,23 +95,6 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 Piece = Text | Thinking | Reply
 
 
-class ModelError(Exception):
-    """A call that failed, in words for the person who waits for the answer.
-
-    `code`: MODEL_KEY_MISSING, MODEL_KEY_REFUSED, MODEL_NOT_FOUND, MODEL_RATE_LIMITED,
-    MODEL_CONTEXT_FULL, MODEL_OVERLOADED, MODEL_UNREACHABLE, MODEL_REFUSED, MODEL_ERROR.
-    """
-
-    def __init__(
-        self, code: str, message: str, *, retryable: bool = False, retry_after_s: float = 0.0
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.retryable = retryable
-        self.retry_after_s = retry_after_s
-
-
 class BaseLLMProvider(ABC):
     """One provider's API. A stream that is closed early (`aclose`) ends its HTTP request."""
 

@@ -5,13 +5,13 @@ import re
 from collections.abc import AsyncGenerator
 from uuid import uuid4
 
+from trunkline.execution.errors import ModelError
 from trunkline.execution.llm import demo_words
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
     Call,
     Json,
     Message,
-    ModelError,
     Piece,
     Reply,
     Text,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.llm.base import ModelError
+from trunkline.execution.errors import ModelError
 
 _TITLES = {"openai": "OpenAI", "anthropic": "Anthropic", "local": "The local model"}
 _SECRET = re.compile(r"\b(?:sk|key|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)

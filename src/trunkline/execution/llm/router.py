@@ -15,17 +15,9 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.errors import ModelError
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
-from trunkline.execution.llm.base import (
-    BaseLLMProvider,
-    Call,
-    ModelError,
-    Piece,
-    Reply,
-    Text,
-    Thinking,
-    Usage,
-)
+from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Reply, Text, Thinking, Usage
 from trunkline.execution.llm.demo_provider import DemoProvider
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.local_model import LocalProvider

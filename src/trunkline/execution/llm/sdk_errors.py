@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import structlog
 
-from trunkline.execution.llm.base import ModelError
+from trunkline.execution.errors import ModelError
 from trunkline.execution.llm.errors import (
     Refusal,
     Service,

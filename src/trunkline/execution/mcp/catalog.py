@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.mcp.tools import McpSource, tools_of
-from trunkline.execution.tools.base import Tool, ToolError
+from trunkline.execution.tools.base import Tool
 
 _log = structlog.get_logger()
 

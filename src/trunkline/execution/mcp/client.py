@@ -13,9 +13,10 @@ import structlog
 from mcp import Client
 
 from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.mcp.servers import LocalServer
 from trunkline.execution.mcp.stdio import stdio_transport
-from trunkline.execution.tools.base import Json, ToolError
+from trunkline.execution.tools.base import Json
 from trunkline.execution.tools.excerpt import shortened
 
 _log = structlog.get_logger()

@@ -19,9 +19,9 @@ from mcp_types import jsonrpc_message_adapter
 
 from trunkline import limits
 from trunkline.execution.mcp.servers import LocalServer
+from trunkline.execution.process.family import kill_group
+from trunkline.execution.process.programs import children
 from trunkline.execution.tools.excerpt import shortened
-from trunkline.execution.tools.process_children import children
-from trunkline.execution.tools.process_group import kill_group
 
 _log = structlog.get_logger()
 

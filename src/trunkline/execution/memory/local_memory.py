@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import MemoryFileError
 from trunkline.execution.files import (
     append,
     locked,
@@ -35,15 +36,6 @@ from trunkline.execution.memory.conversation import (
 _log = structlog.get_logger(__name__)
 
 
-class MemoryProblem(ValueError):
-    """Something that short-term memory does not keep, and why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
 class LocalShortTermMemory:
     """`conversation.md`, `context.json` and `scratchpad.md` of one session."""
 
@@ -61,7 +53,7 @@ class LocalShortTermMemory:
     async def save_message(self, role: str, content: str) -> None:
         """Appends a section. A very long one is cut, and says so."""
         if not is_role(role):
-            raise MemoryProblem("MEMORY_ROLE_INVALID", f"not a role: {role[:100]!r}")
+            raise MemoryFileError("MEMORY_ROLE_INVALID", f"not a role: {role[:100]!r}")
         text = _cut(content, limits.CONVERSATION_MESSAGE_CHARS_MAX)
         append(self._conversation, render(Section(role, self._now(), text)))
 
@@ -108,7 +100,7 @@ class LocalShortTermMemory:
             text = json.dumps((kept or {}) | entries, ensure_ascii=False, indent=2)
             data = text.encode("utf-8", "replace")
             if len(data) > limits.CONTEXT_BYTES_MAX:
-                raise MemoryProblem(
+                raise MemoryFileError(
                     "MEMORY_FULL",
                     f"context.json would have {len(data)} bytes; "
                     f"at most {limits.CONTEXT_BYTES_MAX} are kept",
@@ -207,7 +199,7 @@ def _cut(text: str, chars_max: int) -> str:
 
 def _key(key: str) -> str:
     if not 0 < len(key) <= limits.CONTEXT_KEY_CHARS_MAX:
-        raise MemoryProblem(
+        raise MemoryFileError(
             "MEMORY_KEY_INVALID",
             f"a context key has 1 to {limits.CONTEXT_KEY_CHARS_MAX} characters, not {len(key)}",
         )
@@ -217,7 +209,7 @@ def _key(key: str) -> str:
 def _plain(value: Any, depth: int = 0) -> Any:
     """The value as JSON has it; what JSON cannot hold is refused, not turned into text."""
     if depth > limits.CONTEXT_DEPTH_MAX:
-        raise MemoryProblem("MEMORY_VALUE_INVALID", "a context value is nested too deeply")
+        raise MemoryFileError("MEMORY_VALUE_INVALID", "a context value is nested too deeply")
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and abs(value) <= limits.JSON_INT_MAX:
@@ -228,7 +220,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return [_plain(one, depth + 1) for one in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: _plain(one, depth + 1) for key, one in value.items()}
-    raise MemoryProblem("MEMORY_VALUE_INVALID", f"a context value is JSON, not {value!r:.100}")
+    raise MemoryFileError("MEMORY_VALUE_INVALID", f"a context value is JSON, not {value!r:.100}")
 
 
 def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
@@ -239,5 +231,5 @@ def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
     if not (
         isinstance(conversation, str) and isinstance(context, dict) and isinstance(scratchpad, str)
     ):
-        raise MemoryProblem("SNAPSHOT_INVALID", "a snapshot's memory is two texts and an object")
+        raise MemoryFileError("SNAPSHOT_INVALID", "a snapshot's memory is two texts and an object")
     return conversation[-limits.CONVERSATION_READ_BYTES_MAX :], context, scratchpad

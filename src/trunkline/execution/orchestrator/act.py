@@ -9,13 +9,14 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from trunkline import limits
-from trunkline.execution.llm.base import Message, ModelError, ToolCall
+from trunkline.execution.errors import ModelError, ToolError, TurnError
+from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.clipping import clipped, readable
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import cut
-from trunkline.execution.orchestrator.state import Json, Step, TurnError
+from trunkline.execution.orchestrator.state import Json, Step
 from trunkline.execution.orchestrator.sub_agents import ask_agent
-from trunkline.execution.tools.base import ToolError, ToolResult
+from trunkline.execution.tools.base import ToolResult
 from trunkline.execution.tools.delegate import DelegatingRun
 
 _log = structlog.get_logger(__name__)

@@ -5,15 +5,8 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from trunkline import limits
-from trunkline.execution.llm.base import (
-    Call,
-    Message,
-    ModelError,
-    Reply,
-    Text,
-    Thinking,
-    ToolCall,
-)
+from trunkline.execution.errors import ModelError
+from trunkline.execution.llm.base import Call, Message, Reply, Text, Thinking, ToolCall
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import call_ids, trimmed
 from trunkline.execution.orchestrator.prompt import system_prompt

@@ -72,19 +72,6 @@ class Step(TypedDict):
     verdict: Verdict
 
 
-class TurnError(Exception):
-    """A turn that cannot go on, in words for the person who waits.
-
-    `code`: TURN_LIMIT, TURN_TIMEOUT, TOOLS_KEEP_FAILING, SESSION_STOPPED, TURN_QUEUE_FULL,
-    TURN_FAILED.
-    """
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
 def new_turn(turn_id: str, messages: list[Message]) -> State:
     """The input that starts a turn: `messages` are added to what was said before."""
     return State(

@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 from langgraph import func
 
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.settings import Settings, stricter
 from trunkline.execution.orchestrator.state import Json, new_turn
-from trunkline.execution.tools.base import ToolError
 
 
 class _Config(msgspec.Struct):

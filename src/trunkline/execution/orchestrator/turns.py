@@ -18,7 +18,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, Interrupt
 
 from trunkline import limits
-from trunkline.execution.llm.base import Message, ModelError
+from trunkline.execution.errors import ModelError, TurnError
+from trunkline.execution.llm.base import Message
 from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.approvals import Approvals
 from trunkline.execution.orchestrator.context import Context
@@ -26,14 +27,7 @@ from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.leftovers import finish_half_done
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
-from trunkline.execution.orchestrator.state import (
-    Answer,
-    Json,
-    Question,
-    State,
-    TurnError,
-    new_turn,
-)
+from trunkline.execution.orchestrator.state import Answer, Json, Question, State, new_turn
 from trunkline.execution.orchestrator.tally import Tallies, Tally
 
 _log = structlog.get_logger(__name__)

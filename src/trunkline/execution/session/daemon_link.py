@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
 from trunkline.execution.ws.event import cut
 

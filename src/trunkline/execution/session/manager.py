@@ -13,17 +13,17 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import StartFailed
 from trunkline.execution.home import Home
+from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc, saved
-from trunkline.execution.session.child import StartFailed
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.line import Handlers, Line
-from trunkline.execution.session.refusals import Refusals, RefusedStart
+from trunkline.execution.session.refusals import Refusals
 from trunkline.execution.session.requests import Local
 from trunkline.execution.session.retired import Retired
 from trunkline.execution.session.runtime_adapter import Json
 from trunkline.execution.session.saved import SavedStart
-from trunkline.execution.session.session import START_FAILED, MakeAdapter, Session
+from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.turns import Turns
 
@@ -147,8 +147,8 @@ class SessionManager:
         self._end_left(session_id)
         try:
             session = self._new(start)
-        except RefusedStart as refused:
-            self._refusals.add(session_id, refused.failure)
+        except StartFailed as refused:
+            self._refusals.add(session_id, Failure.of(refused))
             return
         self.active_sessions[session_id] = session
         self._left.pop(session_id, None)
@@ -162,25 +162,24 @@ class SessionManager:
                 await session.start()
             except StartFailed as error:
                 del self.active_sessions[session_id]
-                failure = Failure(code=START_FAILED, message=str(error))
-                self._refusals.add(session_id, failure, session.turns)
+                self._refusals.add(session_id, Failure.of(error), session.turns)
                 return
         _log.info("session started", session=session_id, runtime=start.runtime_type)
 
     def _new(self, start: SavedStart) -> Session:
-        """Raises RefusedStart."""
+        """Raises StartFailed."""
         session = self._make(start)
         if not self._has_room():
-            raise RefusedStart("SESSION_LIMIT", self._limit_reached())
+            raise StartFailed(self._limit_reached(), code="SESSION_LIMIT")
         return session
 
     def _make(self, start: SavedStart) -> Session:
         make_adapter = self._runtimes.get(start.runtime_type)
         if make_adapter is None:
-            raise RefusedStart(
-                "RUNTIME_UNSUPPORTED",
+            raise StartFailed(
                 f"this machine has no runtime {start.runtime_type[:100]!r};"
                 f" it has: {', '.join(sorted(self._runtimes))}",
+                code="RUNTIME_UNSUPPORTED",
             )
         api_keys, llm_config = self._access()
         config = msgspec.structs.replace(start.config, api_keys=api_keys, llm_config=llm_config)
@@ -241,10 +240,10 @@ class SessionManager:
         start = saved.load(self._home.session(session_id))
         try:
             if start is None:
-                raise RefusedStart(START_FAILED, "the machine cannot read how it was started")
+                raise StartFailed("the machine cannot read how it was started")
             session = self._make(start)
-        except RefusedStart as refused:
-            self._refusals.add(session_id, refused.failure)
+        except StartFailed as refused:
+            self._refusals.add(session_id, Failure.of(refused))
             return {}
         session.start_resting()
         self.active_sessions[session_id] = session

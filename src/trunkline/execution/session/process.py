@@ -11,11 +11,11 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.session import family, ipc
-from trunkline.execution.session.child import Child, Exit, Launch, StartFailed
-from trunkline.execution.session.failure import Failure, failure_of
-from trunkline.execution.session.lines import Lines, LineTooLong
-from trunkline.execution.session.sockets import SocketFolder
+from trunkline.execution.errors import MessageTooLong, StartFailed
+from trunkline.execution.process import family
+from trunkline.execution.process.child import Child, Exit, Failure, LastWords, Launch, failure_of
+from trunkline.execution.process.sockets import Lines, SocketFolder
+from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
@@ -56,7 +56,7 @@ class SessionProcess:
         self._unanswered = 0
         self._is_hung = False
         self._broken: str | None = None
-        self._said: ipc.Error | None = None
+        self._said: LastWords | None = None
         self._oom_kills = family.oom_kills()
 
     @property
@@ -139,12 +139,12 @@ class SessionProcess:
                 code=message.code,
                 problem=message.message,
             )
-            self._said = message
+            self._said = LastWords(message.code, message.message)
         else:
             self._on_message(message)
 
     def on_lost(self, error: Exception | None) -> None:
-        if isinstance(error, LineTooLong):
+        if isinstance(error, MessageTooLong):
             self._broken = f"it sent a line of more than {limits.IPC_LINE_BYTES_MAX} bytes"
         elif isinstance(error, msgspec.MsgspecError):
             self._broken = "it sent something that is no message"

@@ -7,21 +7,13 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.session.failure import Failure
+from trunkline.execution.process.child import Failure
 from trunkline.execution.session.line import Line
 from trunkline.execution.session.turns import Turns
 
 _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
-
-
-class RefusedStart(Exception):
-    """A session that is not started, and why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.failure = Failure(code=code, message=message)
 
 
 class Refusals:

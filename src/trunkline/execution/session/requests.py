@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
 from trunkline.execution.session.line import Line
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.process.child import Failure, Launch
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
-from trunkline.execution.session.child import Launch
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.process import Patience, SessionProcess
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
-from trunkline.execution.session.sockets import SocketFolder
 
 
 class SemiGraphAdapter(RuntimeAdapter):

@@ -15,9 +15,9 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc, saved
-from trunkline.execution.session.child import StartFailed
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.line import Handlers, Line
 from trunkline.execution.session.requests import Local, Requests
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
@@ -28,8 +28,6 @@ _log = structlog.get_logger(__name__)
 
 MakeAdapter = Callable[[Path, Callable[[ipc.Up], None], Callable[[Failure], None]], RuntimeAdapter]
 """Of a session's folder, of who takes its messages, and of who is told its end."""
-
-START_FAILED = "SESSION_START_FAILED"
 
 _LOST = Failure(
     code="SESSION_CRASHED", message="the session's process ended before it got the message"
@@ -285,8 +283,7 @@ class Session:
                     await self._launch()
                 await self._carry_out(command)
             except StartFailed as error:
-                failure = Failure(code=START_FAILED, message=str(error))
-                self._end_turns(failure, self._given | _turn_of(command))
+                self._end_turns(Failure.of(error), self._given | _turn_of(command))
             except Exception:
                 _log.exception("a command could not be carried out", session=self.id)
                 self._end_turns(_FAULT, _turn_of(command))

@@ -12,14 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trunkline import limits
+from trunkline.execution.errors import SkillRefused
 
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\\]")
 _SCRIPT_MODE = 0o755
 _FILE_MODE = 0o644
-
-
-class SkillRefused(Exception):
-    """The package is no good; the message says why."""
 
 
 def checked_files(package: Any) -> dict[PurePosixPath, bytes]:

@@ -12,16 +12,16 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane, RequestFailed
-from trunkline.execution.files import LockBusy, locked
+from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.errors import LockBusy, RequestFailed, SkillRefused, ToolError
+from trunkline.execution.files import locked
 from trunkline.execution.home import Home
+from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.skills import index
 from trunkline.execution.skills.cache import SkillCache
 from trunkline.execution.skills.index import LATEST, Json, SkillEntry
-from trunkline.execution.skills.package import SkillRefused, checked_files
+from trunkline.execution.skills.package import checked_files
 from trunkline.execution.skills.requirements import check_skill_requirements, needed_variables
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.environment import scrubbed
 from trunkline.execution.tools.excerpt import Excerpt, shortened
 from trunkline.execution.tools.text_file import read_text
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import aiohttp
 
 from trunkline.addresses import is_public
+from trunkline.execution.errors import AddressRefused
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 AddressInfo = tuple[
@@ -20,10 +21,6 @@ AddressInfo = tuple[
     str,
     tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes],
 ]
-
-
-class AddressRefused(OSError):
-    """An OSError, so that the connector goes on to a name's next address."""
 
 
 def guarded_connector(

@@ -2,7 +2,8 @@
 so that it survives restarts; the answer is the result and `run` is never reached."""
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json, Tool, ToolError, ToolResult, ToolRun, object_schema
+from trunkline.execution.errors import ToolError
+from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 
 
 class AskUser(Tool):

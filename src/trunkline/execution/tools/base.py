@@ -19,10 +19,6 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """For readers: exit code, whether the output was cut, files that were made."""
 
 
-class ToolError(Exception):
-    """A tool could not do it; the message is for the model and the reader."""
-
-
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a tool: where it happens and whom it may tell."""
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json, Tool, ToolError, ToolResult, ToolRun, object_schema
+from trunkline.execution.errors import ToolError
+from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.command import TIMEOUT_SCHEMA, run_shown
 from trunkline.execution.tools.paths import Paths
 from trunkline.execution.tools.read_only import only_reads

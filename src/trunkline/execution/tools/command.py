@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json, ToolError, ToolResult, ToolRun
+from trunkline.execution.errors import ToolError
+from trunkline.execution.process.programs import Finished, ending, run_process
+from trunkline.execution.tools.base import Json, ToolResult, ToolRun
 from trunkline.execution.tools.excerpt import Excerpt
-from trunkline.execution.tools.process import Finished, ending, run_process
 from trunkline.execution.tools.progress import Progress
 
 TIMEOUT_SCHEMA: Json = {

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json, Tool, ToolError, ToolResult, ToolRun, object_schema
+from trunkline.execution.errors import ToolError
+from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 
 AskAgent = Callable[[str, str, str], Awaitable[str]]
 """(agent's id, its name, the task) → its answer."""

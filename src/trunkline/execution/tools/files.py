@@ -4,9 +4,10 @@ import asyncio
 from pathlib import Path
 
 from trunkline import limits
-from trunkline.execution.files import LockBusy, locked
+from trunkline.execution.errors import LockBusy, ToolError
+from trunkline.execution.files import locked
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import Json, Tool, ToolError, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.excerpt import Excerpt
 from trunkline.execution.tools.paths import Paths
 from trunkline.execution.tools.text_file import read_text, write_text

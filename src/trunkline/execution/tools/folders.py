@@ -7,10 +7,11 @@ from itertools import islice
 from pathlib import Path
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json, Tool, ToolError, ToolResult, ToolRun, object_schema
+from trunkline.execution.errors import ToolError
+from trunkline.execution.process.programs import run_process
+from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.excerpt import Excerpt, shortened
 from trunkline.execution.tools.paths import Paths
-from trunkline.execution.tools.process import run_process
 
 # Large, and never what somebody looks for.
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})

@@ -7,8 +7,8 @@ default; what `bash` may do is a question of approval, not of paths.
 from pathlib import Path
 
 from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import ToolError
 from trunkline.execution.tools.excerpt import shortened
 
 

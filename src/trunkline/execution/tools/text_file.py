@@ -5,8 +5,8 @@ import stat
 from pathlib import Path
 
 from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.files import write_atomic
-from trunkline.execution.tools.base import ToolError
 
 _NEW_FILE_MODE = 0o644
 _SNIFF_BYTES = 8 * 1024

@@ -13,6 +13,7 @@ from trunkline.execution.mcp.catalog import McpCatalog
 from trunkline.execution.mcp.remote import RemoteMcp
 from trunkline.execution.mcp.servers import RemoteServer, parse_servers
 from trunkline.execution.mcp.tools import McpSource
+from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.session import ipc
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools import search_engines
@@ -20,7 +21,6 @@ from trunkline.execution.tools.arguments import ArgumentCheck
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.bash import Bash
 from trunkline.execution.tools.code import CodeExecution
-from trunkline.execution.tools.environment import scrubbed
 from trunkline.execution.tools.excerpt import shortened
 from trunkline.execution.tools.files import EditFile, ReadFile, WriteFile
 from trunkline.execution.tools.folders import ListFiles, SearchFiles

@@ -10,15 +10,9 @@ import aiohttp
 from yarl import URL
 
 from trunkline import limits
-from trunkline.execution.tools.addresses import AddressRefused, guarded_connector
-from trunkline.execution.tools.base import (
-    Json,
-    Tool,
-    ToolError,
-    ToolResult,
-    ToolRun,
-    object_schema,
-)
+from trunkline.execution.errors import AddressRefused, ToolError
+from trunkline.execution.tools.addresses import guarded_connector
+from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.excerpt import Excerpt, shortened
 
 _REDIRECTS = (301, 302, 303, 307, 308)

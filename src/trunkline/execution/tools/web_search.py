@@ -4,14 +4,8 @@ import aiohttp
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.tools.base import (
-    Json,
-    Tool,
-    ToolError,
-    ToolResult,
-    ToolRun,
-    object_schema,
-)
+from trunkline.execution.errors import ToolError
+from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.excerpt import shortened
 from trunkline.execution.tools.search_engines import NONE_SET, Engine, Found
 

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.errors import SettingsError
 from trunkline.execution.files import read_head
 from trunkline.execution.home import Home
 from trunkline.execution.orchestrator.settings import read_settings
-from trunkline.execution.settings import NodeSettings, SettingsError
+from trunkline.execution.settings import NodeSettings
 from trunkline.execution.wires.agp_line import AgpClient
 from trunkline.execution.wires.machine_line import MachineLine
 from trunkline.execution.wires.yeaft_greeting import Introduction

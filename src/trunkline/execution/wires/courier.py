@@ -63,7 +63,7 @@ class Courier:
         self.online = False
 
     async def run(self) -> None:
-        """Until cancelled. Raises Refused."""
+        """Until cancelled. Raises ServerRefused."""
         await self._keeper.run(self._live)
 
     def wake(self) -> None:

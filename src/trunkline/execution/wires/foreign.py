@@ -15,8 +15,8 @@ import structlog
 from yarl import URL
 
 from trunkline import limits
+from trunkline.execution.errors import ServerRefused
 from trunkline.execution.wires.courier import Courier, Wire
-from trunkline.execution.wires.keeper import Refused
 from trunkline.execution.wires.names import Names
 from trunkline.execution.wires.owed import Owed
 from trunkline.execution.wires.prompts import Prompt, Prompts
@@ -117,7 +117,7 @@ class ForeignClient(Wire, ABC):
     async def _keep(self) -> None:
         try:
             await self._courier.run()
-        except Refused as refused:
+        except ServerRefused as refused:
             _log.error(str(refused))
             self._on_refused(str(refused))
 

@@ -12,17 +12,14 @@ import structlog
 from yarl import URL
 
 from trunkline import limits
+from trunkline.execution.errors import LineEnd, NoLine, ServerRefused
 from trunkline.execution.wires.socket import Socket, open_socket
-from trunkline.execution.ws.line import BROKEN, End, NoLine
+from trunkline.execution.ws.line import BROKEN
 
 _log = structlog.get_logger(__name__)
 
 REFUSED = 1008
 _REFUSED_HTTP = (400, 401, 403)
-
-
-class Refused(Exception):
-    """The server does not want this machine: trying again would not help. For people."""
 
 
 class Keeper:
@@ -34,7 +31,7 @@ class Keeper:
 
     async def run(self, live: Callable[[Socket], Awaitable[None]]) -> None:
         """Calls `live` with each connection, until cancelled. `live` calls `is_up` when the
-        server has let us in, and may raise Refused, as this does."""
+        server has let us in, and may raise ServerRefused, as this does."""
         async with aiohttp.ClientSession() as http:
             while True:
                 end = await self._one_line(http, live)
@@ -55,34 +52,34 @@ class Keeper:
 
     async def _one_line(
         self, http: aiohttp.ClientSession, live: Callable[[Socket], Awaitable[None]]
-    ) -> End:
+    ) -> LineEnd:
         try:
             socket = await open_socket(http, self._url)
         except NoLine as error:
             return error.end
         try:
             await live(socket)
-        except Refused:
+        except ServerRefused:
             raise
         except NoLine as error:
             return error.end
         except TimeoutError:
-            return End(BROKEN, "the server did not answer the handshake in time")
+            return LineEnd(BROKEN, "the server did not answer the handshake in time")
         except ConnectionError:
             pass  # how it ended is known to the socket
         except Exception as error:
             _log.exception("a fault ended the line to the server")
-            return End(BROKEN, f"a fault on this machine: {type(error).__name__}")
+            return LineEnd(BROKEN, f"a fault on this machine: {type(error).__name__}")
         finally:
             await socket.close()
         return socket.end
 
-    def _give_up_on(self, end: End) -> None:
+    def _give_up_on(self, end: LineEnd) -> None:
         if end.code == REFUSED:
             why = end.reason or "the token or secret is wrong, or another has taken its place"
-            raise Refused(f"the server refuses this machine (1008): {why}")
+            raise ServerRefused(f"the server refuses this machine (1008): {why}")
         if end.code in _REFUSED_HTTP and not self._was_up:
-            raise Refused(f"the server refuses this machine ({end.reason})")
+            raise ServerRefused(f"the server refuses this machine ({end.reason})")
 
     def _delay_s(self) -> float:
         delays = limits.WIRE_RECONNECT_DELAYS_S

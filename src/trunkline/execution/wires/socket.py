@@ -13,7 +13,8 @@ from aiohttp import WSMsgType
 from yarl import URL
 
 from trunkline import limits
-from trunkline.execution.ws.line import BROKEN, End, NoLine, end_of, why_of
+from trunkline.execution.errors import LineEnd, NoLine
+from trunkline.execution.ws.line import BROKEN, end_of, why_of
 
 _log = structlog.get_logger(__name__)
 
@@ -23,7 +24,7 @@ class Socket:
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
-        self.end = End(BROKEN, "the connection was lost")
+        self.end = LineEnd(BROKEN, "the connection was lost")
         self.on_arrived: Callable[[int], None] = lambda _mark: None
         """Told the mark of a ping that was answered."""
 
@@ -79,7 +80,7 @@ async def open_socket(http: aiohttp.ClientSession, url: URL) -> Socket:
                 timeout=aiohttp.ClientWSTimeout(ws_close=limits.CLOSE_GRACE_S),
             )
     except aiohttp.WSServerHandshakeError as error:
-        raise NoLine(End(error.status, why_of(error)), was_reached=False) from None
+        raise NoLine(LineEnd(error.status, why_of(error)), was_reached=False) from None
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise NoLine(End(BROKEN, why_of(error)), was_reached=False) from None
+        raise NoLine(LineEnd(BROKEN, why_of(error)), was_reached=False) from None
     return Socket(socket)

@@ -9,9 +9,8 @@ import structlog
 from yarl import URL
 
 from trunkline import __version__
-from trunkline.execution.wires.keeper import Refused
+from trunkline.execution.errors import NoLine, ServerRefused
 from trunkline.execution.wires.socket import Socket
-from trunkline.execution.ws.line import NoLine
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft.messages import Auth, AuthRequired
@@ -47,7 +46,7 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     async def greet(self, socket: Socket) -> None:
-        """Until the server has registered us. Raises NoLine, Refused."""
+        """Until the server has registered us. Raises NoLine, ServerRefused."""
         async for text in socket.texts():
             try:
                 kind = codec.decode(text).type
@@ -75,4 +74,6 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
 def _check(registered: dict[str, Any]) -> None:
     """A server with a key that does not say that plain text will do, encrypts."""
     if registered.get("sessionKey") and registered.get("acceptPlaintext") is not True:
-        raise Refused("the server wants encrypted messages inside of TLS, which is not spoken here")
+        raise ServerRefused(
+            "the server wants encrypted messages inside of TLS, which is not spoken here"
+        )

@@ -18,7 +18,7 @@ from yarl import URL
 
 from trunkline import limits
 from trunkline.execution import logs
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.ws import downlink, frames
 from trunkline.execution.ws.calls import Calls
 from trunkline.execution.ws.downlink import BadTurn, ForSession, ResumeResults, Unknown

@@ -11,8 +11,9 @@ import structlog
 from yarl import URL
 
 from trunkline import limits
-from trunkline.execution.ws.backoff import Backoff
-from trunkline.execution.ws.line import BROKEN, End, Line, NoLine, open_line
+from trunkline.execution.backoff import Backoff
+from trunkline.execution.errors import LineEnd, NoLine
+from trunkline.execution.ws.line import BROKEN, Line, open_line
 from trunkline.execution.ws.pace import Pace
 from trunkline.wire.semibot.close_codes import CloseCode
 
@@ -51,7 +52,9 @@ class LineKeeper:
         self._pace = pace
         self._clock = clock
         self._sleep = sleep
-        self._backoff = Backoff(random)
+        self._backoff = Backoff(
+            limits.RECONNECT_DELAYS_S, jitter=limits.RECONNECT_JITTER, random=random
+        )
         self.problem: str | None = None
         self.on_exhausted: Callable[[str], None] = lambda _why: None
         """The documented delays are used up: who still waits for the line waits in vain."""
@@ -67,7 +70,7 @@ class LineKeeper:
 
     async def _one_line(
         self, http: aiohttp.ClientSession, live: Callable[[Line], Awaitable[None]]
-    ) -> End:
+    ) -> LineEnd:
         ticket = self._ticket if self._clock() < self._ticket_until else None
         url = self._url if ticket is None else self._url.update_query(ticket=ticket)
         try:
@@ -80,7 +83,7 @@ class LineKeeper:
             return error.end
         except Exception as error:
             _log.exception("a fault kept the line to the control plane from opening")
-            return End(BROKEN, f"a fault on this machine: {type(error).__name__}")
+            return LineEnd(BROKEN, f"a fault on this machine: {type(error).__name__}")
         self._ticket = None
         up_at = self._clock()
         _log.info("the line to the control plane is up")
@@ -94,7 +97,7 @@ class LineKeeper:
             self._backoff.reset()
         return line.end
 
-    def _delay_s(self, end: End) -> float:
+    def _delay_s(self, end: LineEnd) -> float:
         """How long to wait, and why, for people."""
         at_least_s = 0.0
         self.problem = f"no line to the control plane ({end.code}: {end.reason})"

@@ -5,7 +5,6 @@ An open line is authenticated and has had its `init`. Text in, text out; it deci
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import NamedTuple
 
 import aiohttp
 import structlog
@@ -13,6 +12,7 @@ from aiohttp import WSMsgType
 from yarl import URL
 
 from trunkline import limits
+from trunkline.execution.errors import LineEnd, NoLine
 from trunkline.execution.ws import downlink, frames
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.connection import CAPABILITIES
@@ -24,23 +24,6 @@ BROKEN = 1006
 """What RFC 6455 calls a line that ended without a close frame."""
 
 
-class End(NamedTuple):
-    """How a line ended, or why there was none."""
-
-    code: int
-    reason: str
-
-
-class NoLine(Exception):
-    """The control plane could not be reached, or did not let us in."""
-
-    def __init__(self, end: End, *, was_reached: bool) -> None:
-        super().__init__(f"{end.code}: {end.reason}")
-        self.end = end
-        self.was_reached = was_reached
-        """There was a WebSocket: a ticket has been shown, and is good for nothing any more."""
-
-
 class Line:
     """An open line."""
 
@@ -49,7 +32,7 @@ class Line:
         self.init = init
         self.token = token
         """The one that opened this line: keys in its `init` are encrypted with it."""
-        self.end = End(BROKEN, "the connection was lost")
+        self.end = LineEnd(BROKEN, "the connection was lost")
 
     async def send(self, frame: bytes) -> None:
         """Waits while the network does not keep up. Raises ConnectionError on a broken line."""
@@ -90,7 +73,7 @@ async def open_line(http: aiohttp.ClientSession, url: URL, token: str) -> Line:
         if socket is not None:
             await socket.close()
         if isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
-            raise NoLine(End(BROKEN, why_of(error)), was_reached=socket is not None) from None
+            raise NoLine(LineEnd(BROKEN, why_of(error)), was_reached=socket is not None) from None
         raise
 
 
@@ -116,9 +99,9 @@ async def _init(socket: aiohttp.ClientWebSocketResponse) -> InitData:
         _log.warning("a message before init; ignored")
 
 
-def end_of(frame: aiohttp.WSMessage, close_code: int | None) -> End:
+def end_of(frame: aiohttp.WSMessage, close_code: int | None) -> LineEnd:
     if frame.type is WSMsgType.CLOSE:
-        return End(int(frame.data or BROKEN), str(frame.extra or "")[:200])
+        return LineEnd(int(frame.data or BROKEN), str(frame.extra or "")[:200])
     code = int(close_code or BROKEN)
     reason = str(frame.data)[:200] if frame.type is WSMsgType.ERROR else "the connection was lost"
-    return End(code, reason)
+    return LineEnd(code, reason)

@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.ws.downlink import error_of
 from trunkline.wire.semibot.messages import ErrorBody, Response
 

@@ -16,7 +16,7 @@ from tests.unit.execution.checkpoint.savers import SESSION, ids, names_in, opene
 from trunkline import limits
 from trunkline.execution.checkpoint.files import latest, restore
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.checkpoint.record import CheckpointProblem
+from trunkline.execution.errors import CheckpointError
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_a_document_that_is_not_ours_is_refused_and_writes_nothing(
     local: LocalCheckpointer, session_dir: Path, elsewhere: Path, fields: dict[str, Any]
 ) -> None:
     put(local, "a", {"n": 1})
-    with pytest.raises(CheckpointProblem):
+    with pytest.raises(CheckpointError):
         restore(elsewhere, changed(sent(latest(session_dir)), **fields))
     assert not elsewhere.exists()
 
@@ -175,7 +175,7 @@ def test_a_companion_with_a_hostile_name_is_refused_before_anything_is_written(
     put(local, "a", {"n": 1})
     document = sent(latest(session_dir))
     bad = changed(document, checkpoint_id="../../escape")
-    with pytest.raises(CheckpointProblem):
+    with pytest.raises(CheckpointError):
         restore(elsewhere, changed(document, companions=[document, bad]))
     assert not elsewhere.exists()
 
@@ -185,7 +185,7 @@ def test_a_document_that_is_too_large_is_refused(
 ) -> None:
     put(local, "a", {"n": 1})
     huge = changed(sent(latest(session_dir)), channel_values={"n": "x" * limits.SNAPSHOT_BYTES_MAX})
-    with pytest.raises(CheckpointProblem) as caught:
+    with pytest.raises(CheckpointError) as caught:
         restore(elsewhere, huge)
     assert caught.value.code == "CHECKPOINT_TOO_LARGE"
 

@@ -7,7 +7,8 @@ import pytest
 from tests.support.model_server import Failure, ModelServer, ToolUse, Turn
 from tests.support.models import BASH, MODELS, Session, call, collect, failing, reply_of, text_of
 from trunkline import limits
-from trunkline.execution.llm.base import ModelError, Usage
+from trunkline.execution.errors import ModelError
+from trunkline.execution.llm.base import Usage
 
 PROVIDERS = sorted(MODELS)
 

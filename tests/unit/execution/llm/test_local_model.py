@@ -5,8 +5,8 @@ import pytest
 from tests.support.model_server import ModelServer, Turn
 from tests.support.models import BASH, Control, Session, news_of, reply_of, used_tool
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
-from trunkline.execution.llm.base import Message, ModelError
+from trunkline.execution.errors import ModelError, RequestFailed
+from trunkline.execution.llm.base import Message
 
 
 def served(server: ModelServer, key: str = "") -> dict[str, str]:

@@ -15,10 +15,10 @@ import structlog
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import is_running
 from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
 from trunkline.execution.mcp.client import LocalMcp
 from trunkline.execution.mcp.servers import LocalServer
-from trunkline.execution.tools.base import ToolError
 
 ODD = Path(__file__).parent / "odd_server.py"
 TIME_SERVER = Path(sys.executable).parent / "mcp-server-time"

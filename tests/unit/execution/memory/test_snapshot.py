@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from trunkline import limits
-from trunkline.execution.memory.local_memory import LocalShortTermMemory, MemoryProblem
+from trunkline.execution.errors import MemoryFileError
+from trunkline.execution.memory.local_memory import LocalShortTermMemory
 
 
 def ticking(start_s: float) -> Callable[[], float]:
@@ -90,7 +91,7 @@ async def test_an_empty_snapshot_changes_nothing(memory: LocalShortTermMemory) -
 async def test_a_snapshot_of_the_wrong_shape_is_refused(
     memory: LocalShortTermMemory, snapshot: dict[str, Any]
 ) -> None:
-    with pytest.raises(MemoryProblem):
+    with pytest.raises(MemoryFileError):
         await memory.restore(snapshot)
     assert await memory.get_context() == {}
 

@@ -11,8 +11,8 @@ from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from trunkline.execution.home import Home
+from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.spawner import Spawner
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@ from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
 from trunkline import limits
-from trunkline.execution.session.spawner import Spawner
+from trunkline.execution.process.fork_client import Spawner
 
 
 class Clock:

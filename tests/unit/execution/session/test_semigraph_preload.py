@@ -17,7 +17,7 @@ import asyncio, sys, tempfile, threading
 from pathlib import Path
 from tests.support.model_server import ModelServer, ToolUse, Turn, running_in_thread
 from tests.unit.execution.orchestrator.daemon import Daemon
-from trunkline.execution.session import fork_server
+from trunkline.execution.process import fork_server
 
 fork_server.load(fork_server.DEFAULT_TARGET)
 assert threading.active_count() == 1, threading.enumerate()

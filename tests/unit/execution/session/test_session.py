@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from trunkline import limits
+from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
 from trunkline.execution.session.saved import SavedStart
 from trunkline.execution.session.session import Session

@@ -10,10 +10,9 @@ import pytest
 
 from tests.unit.execution.tools.support import Control
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools.base import ToolError
 
 
 def package(version: str, text: str = "guide") -> dict[str, Any]:

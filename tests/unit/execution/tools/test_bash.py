@@ -9,9 +9,9 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import Call, is_running
 from trunkline import limits
-from trunkline.execution.tools.base import ToolError
+from trunkline.execution.errors import ToolError
+from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.tools.bash import Bash
-from trunkline.execution.tools.environment import scrubbed
 from trunkline.execution.tools.paths import Paths
 
 

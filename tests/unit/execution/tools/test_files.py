@@ -7,8 +7,8 @@ import pytest
 
 from tests.unit.execution.tools.support import Call
 from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import ToolError
 from trunkline.execution.tools.files import EditFile, ReadFile, WriteFile
 from trunkline.execution.tools.paths import Paths
 

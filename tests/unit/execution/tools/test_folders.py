@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.execution.tools.support import Call
 from trunkline import limits
-from trunkline.execution.tools.base import ToolError
+from trunkline.execution.errors import ToolError
 from trunkline.execution.tools.folders import ListFiles, SearchFiles
 from trunkline.execution.tools.paths import Paths
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import ToolError
 from trunkline.execution.tools.paths import Paths
 
 

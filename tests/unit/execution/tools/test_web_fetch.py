@@ -18,8 +18,8 @@ from tests.unit.execution.tools.web import (
     serving,
 )
 from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.tools.addresses import guarded_connector
-from trunkline.execution.tools.base import ToolError
 from trunkline.execution.tools.web_fetch import WebFetch, _Page
 
 PAGE = """<html><head><title>News</title><script>var hidden = 1;</script></head><body>

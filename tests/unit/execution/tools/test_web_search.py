@@ -8,7 +8,7 @@ from aiohttp import web
 from tests.unit.execution.tools.support import Call
 from tests.unit.execution.tools.web import serving
 from trunkline import limits
-from trunkline.execution.tools.base import ToolError
+from trunkline.execution.errors import ToolError
 from trunkline.execution.tools.search_engines import Engine, chosen
 from trunkline.execution.tools.web_search import WebSearch
 

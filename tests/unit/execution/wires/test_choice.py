@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from trunkline.execution.errors import SettingsError
 from trunkline.execution.home import Home
-from trunkline.execution.settings import NodeSettings, SettingsError
+from trunkline.execution.settings import NodeSettings
 from trunkline.execution.wires.agp_line import AgpClient
 from trunkline.execution.wires.choice import agent_of, line_of
 from trunkline.execution.wires.yeaft_line import YeaftClient

@@ -16,7 +16,7 @@ from tests.support.sse import SseReader
 from tests.unit.execution.ws.machine import Naps, connected, event, make_client, text
 from tests.unit.execution.ws.proxy import Proxy
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.ws.client import ControlPlaneClient
 
 

@@ -10,7 +10,7 @@ from tests.support.eventually import eventually
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.scripted_control import Connection, ScriptedControl
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.ws.client import ControlPlaneClient
 from trunkline.execution.ws.requests import timeout_s
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.execution.tools import orphanage
+from tests.unit.execution.process import orphanage
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt orphans")

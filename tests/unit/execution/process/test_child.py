@@ -4,9 +4,7 @@ import signal
 
 import pytest
 
-from trunkline.execution.session.child import Exit
-from trunkline.execution.session.failure import failure_of
-from trunkline.execution.session.ipc import Error
+from trunkline.execution.process.child import Exit, LastWords, failure_of
 
 KILLED = Exit(signal=signal.SIGKILL)
 
@@ -22,7 +20,7 @@ KILLED = Exit(signal=signal.SIGKILL)
         (Exit(signal=signal.SIGSEGV), {"oom_kills": 1}, "SESSION_CRASHED"),
         (KILLED, {"hung": True, "oom_kills": 1}, "SESSION_HUNG"),
         (KILLED, {"broken": "it lied"}, "SESSION_CRASHED"),
-        (Exit(exit_code=1), {"said": Error(message="full", code="NO_ROOM")}, "NO_ROOM"),
+        (Exit(exit_code=1), {"said": LastWords("NO_ROOM", "full")}, "NO_ROOM"),
     ],
 )
 def test_an_end_has_a_code(end: Exit, seen: dict[str, object], code: str) -> None:

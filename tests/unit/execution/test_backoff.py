@@ -1,24 +1,31 @@
 """How long a machine waits for its line."""
 
+from collections.abc import Callable
+
 import pytest
 
-from trunkline.execution.ws.backoff import Backoff
+from trunkline import limits
+from trunkline.execution.backoff import Backoff
+
+
+def line_backoff(random: Callable[[], float]) -> Backoff:
+    return Backoff(limits.RECONNECT_DELAYS_S, jitter=limits.RECONNECT_JITTER, random=random)
 
 
 @pytest.mark.proves("000-6-back-off", "004-3.1-reconnect-delays", "004-3.1-reconnects-for-ever")
 def test_delays_are_the_documented_ones_and_then_the_last_for_ever() -> None:
-    backoff = Backoff(lambda: 0.5)
+    backoff = line_backoff(lambda: 0.5)
     assert [backoff.next_s() for _ in range(11)] == [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30]
 
 
 @pytest.mark.proves("004-3.1-reconnect-delays")
 def test_chance_moves_a_delay_by_a_fifth_either_way() -> None:
-    assert Backoff(lambda: 0.0).next_s() == 0.8
-    assert Backoff(lambda: 1.0).next_s() == 1.2
+    assert line_backoff(lambda: 0.0).next_s() == 0.8
+    assert line_backoff(lambda: 1.0).next_s() == 1.2
 
 
 def test_it_is_exhausted_after_the_eight_documented_delays() -> None:
-    backoff = Backoff(lambda: 0.5)
+    backoff = line_backoff(lambda: 0.5)
     for _ in range(8):
         assert not backoff.is_exhausted
         backoff.next_s()
@@ -26,7 +33,7 @@ def test_it_is_exhausted_after_the_eight_documented_delays() -> None:
 
 
 def test_a_line_that_was_up_starts_the_delays_again() -> None:
-    backoff = Backoff(lambda: 0.5)
+    backoff = line_backoff(lambda: 0.5)
     for _ in range(9):
         backoff.next_s()
     backoff.reset()
@@ -35,6 +42,6 @@ def test_a_line_that_was_up_starts_the_delays_again() -> None:
 
 
 def test_a_longer_delay_can_be_asked_for_and_counts() -> None:
-    backoff = Backoff(lambda: 0.5)
+    backoff = line_backoff(lambda: 0.5)
     assert backoff.next_s(60) == 60
     assert backoff.next_s() == 2

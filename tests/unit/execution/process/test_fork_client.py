@@ -12,11 +12,11 @@ import pytest
 
 from tests.support import pids
 from tests.support.eventually import eventually
-from tests.unit.execution.session.conftest import TARGET
+from tests.unit.execution.conftest import TARGET
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.process.child import Exit
+from trunkline.execution.process.fork_client import ForkedChild, Spawner
 from trunkline.execution.session import ipc
-from trunkline.execution.session.child import Exit, StartFailed
-from trunkline.execution.session.fork_link import ForkedChild
-from trunkline.execution.session.spawner import Spawner
 
 BOUND_S = 30
 

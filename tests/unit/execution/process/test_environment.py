@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.execution.tools.environment import scrubbed
+from trunkline.execution.process.environment import scrubbed
 
 
 @pytest.mark.parametrize(

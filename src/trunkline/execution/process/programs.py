@@ -1,6 +1,7 @@
-"""One command, run to its end: bounded in time and output, shown while it runs, ended wholly.
+"""Programs that a process of ours starts: run to their end within bounds, ended with all they left.
 
-For tools that start programs. What the command means is theirs.
+A session adopts what its commands leave behind (`family.py`), and the event loop waits only for
+what was started here: the others are reaped by hand. What a program is for is its caller's.
 """
 
 import asyncio
@@ -8,16 +9,58 @@ import codecs
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.tools.process_children import children
-from trunkline.execution.tools.process_group import kill_group
+from trunkline.execution.process import family
+from trunkline.execution.process.family import kill_group
 
 _CHUNK_BYTES = 64 * 1024
+
+
+class Children:
+    """Knows the programs that were started through it; their exit status is the loop's."""
+
+    def __init__(self) -> None:
+        self._started: set[asyncio.subprocess.Process] = set()
+        self._starting = 0
+
+    async def start(self, *argv: str, **options: Any) -> asyncio.subprocess.Process:
+        """As `asyncio.create_subprocess_exec`."""
+        self._starting += 1
+        try:
+            process = await asyncio.create_subprocess_exec(*argv, **options)
+            self._started.add(process)
+        finally:
+            self._starting -= 1
+        return process
+
+    def reap_orphans(self) -> None:
+        """Lets the dead go that nobody waits for; the living, and what was started here, stay."""
+        self._started = {one for one in self._started if one.returncode is None}
+        if self._starting:
+            return  # a child without a name here may be one that is being started
+        for pid in family.children() - {one.pid for one in self._started}:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+children = Children()
+"""Of this process."""
+
+
+async def ended(process: asyncio.subprocess.Process, within_s: float) -> None:
+    """Waits for a program that was told to end; kills one that does not."""
+    try:
+        async with asyncio.timeout(within_s):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):

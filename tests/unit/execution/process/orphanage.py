@@ -1,6 +1,6 @@
 """A program for tests: adopts orphans as a session does, runs commands, says what is left of them.
 
-`python -m tests.unit.execution.tools.orphanage FOLDER`
+`python -m tests.unit.execution.process.orphanage FOLDER`
 """
 
 import asyncio
@@ -11,9 +11,8 @@ from pathlib import Path
 
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import is_running
-from trunkline.execution.session import family
-from trunkline.execution.tools.process import run_process
-from trunkline.execution.tools.process_children import children
+from trunkline.execution.process import family
+from trunkline.execution.process.programs import children, run_process
 
 
 async def command(text: str, folder: Path) -> int:

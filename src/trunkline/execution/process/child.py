@@ -1,14 +1,49 @@
-"""Why a session's process is no more, in words and codes for the readers of its turn."""
+"""A process that runs a session, whoever started it: how it ended, and what that means.
 
+The text and codes of a failure are for the readers of the turn that it ended.
+"""
+
+import asyncio
 import signal
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from trunkline.execution.session.child import Exit
-from trunkline.execution.session.ipc import Error
+from trunkline.execution.errors import ExecutionError
 
-Json = dict[str, Any]
+
+class Exit(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two says how a process ended; none where nobody could tell any more."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+
+    def __str__(self) -> str:
+        if self.signal is not None:
+            return f"was ended by {signal.Signals(self.signal).name}"
+        return f"ended with exit code {self.exit_code}" if self.exit_code is not None else "is gone"
+
+
+class Child(Protocol):
+    """A process as seen from the daemon."""
+
+    pid: int
+    ended: asyncio.Future[Exit]
+
+    def kill(self) -> None:
+        """SIGKILL, if it still runs."""
+
+
+Launch = Callable[[str], Awaitable[Child]]
+"""Starts a process that connects to the socket at that path. Raises StartFailed."""
+
+
+class LastWords(NamedTuple):
+    """What a process said of itself before it ended."""
+
+    code: str
+    message: str
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,9 +55,13 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     signal: str | None = None
 
-    def fields(self) -> Json:
+    @classmethod
+    def of(cls, error: ExecutionError) -> "Failure":
+        return cls(code=error.code, message=error.message)
+
+    def fields(self) -> dict[str, Any]:
         """Of the event; `turn_id` and `ts` come from whoever sends it."""
-        fields: Json = {"error": self.message, "code": self.code}
+        fields: dict[str, Any] = {"error": self.message, "code": self.code}
         if self.exit_code is not None:
             fields["exit_code"] = self.exit_code
         if self.signal is not None:
@@ -35,18 +74,18 @@ def failure_of(
     *,
     hung: bool = False,
     broken: str | None = None,
-    said: Error | None = None,
+    said: LastWords | None = None,
     oom_kills: int = 0,
 ) -> Failure:
     """What one end means. `hung`: we killed it for its silence. `broken`: we killed it for what it
-    sent. `said`: its own last words. `oom_kills`: how often memory ran out while it lived."""
+    sent. `oom_kills`: how often memory ran out while it lived."""
     name = signal.Signals(end.signal).name if end.signal is not None else None
     if hung:
         code, why = "SESSION_HUNG", "the session's process did not answer any more and was ended"
     elif broken is not None:
         code, why = "SESSION_CRASHED", f"the session's process was ended: {broken}"
     elif said is not None:
-        code, why = said.code, said.message
+        code, why = said
     elif end.signal == signal.SIGKILL and oom_kills:
         code, why = "SESSION_OUT_OF_MEMORY", "the machine ran out of memory and ended this session"
     elif end.signal == signal.SIGKILL:

@@ -1,6 +1,6 @@
 """The warm fork server: imports once what sessions need, then makes a process of it for each.
 
-A program of its own: `python -m trunkline.execution.session.fork_server FD MODULE:FUNCTION
+A program of its own: `python -m trunkline.execution.process.fork_server FD MODULE:FUNCTION
 LEVEL FORM`, where FD is its end of a socketpair with the daemon and the last two say how sessions
 log. It has one thread and no event loop, because
 it forks. Every process below a session that loses its parent ends up here and is killed; when the
@@ -21,22 +21,85 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+import msgspec
+
 from trunkline.execution import logs
-from trunkline.execution.session import family, fork_messages
-from trunkline.execution.session.fork_messages import (
-    Exited,
-    Failed,
-    Ready,
-    Refused,
-    Spawn,
-    Spawned,
-)
+from trunkline.execution.process import family
 
 DEFAULT_TARGET = "trunkline.execution.session.semigraph_process:main"
 _READ_BYTES = 64 * 1024
 _STRAYS_PAUSE_S = 0.005
 
 Target = Callable[[str], None]
+
+
+class _Message(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=True):
+    """JSON lines over the socketpair with the daemon."""
+
+
+class Spawn(_Message, tag="spawn"):
+    """A new process for a session, which connects to `socket_path`."""
+
+    id: int
+    socket_path: str
+
+
+class Kill(_Message, tag="kill"):
+    """SIGKILL, by the only one who knows that this number is still that process."""
+
+    pid: int
+
+
+class Ready(_Message, tag="ready"):
+    """Everything is imported. `threads` should be 1: a fork copies no other."""
+
+    threads: int
+
+
+class Failed(_Message, tag="failed"):
+    """The target cannot be imported; the server ends."""
+
+    message: str
+
+
+class Spawned(_Message, tag="spawned"):
+    id: int
+    pid: int
+
+
+class Refused(_Message, tag="refused"):
+    """The machine has no room for another process."""
+
+    id: int
+    message: str
+
+
+class Exited(_Message, tag="exited"):
+    """A session's process has ended: one of the two says how."""
+
+    pid: int
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+Down = Spawn | Kill
+Up = Ready | Failed | Spawned | Refused | Exited
+
+_encoder = msgspec.json.Encoder()
+_down: msgspec.json.Decoder[Down] = msgspec.json.Decoder(Down)
+_up: msgspec.json.Decoder[Up] = msgspec.json.Decoder(Up)
+
+
+def line(message: Down | Up) -> bytes:
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_down(text: bytes) -> Down:
+    return _down.decode(text)
+
+
+def decode_up(text: bytes) -> Up:
+    return _up.decode(text)
 
 
 class ForkServer:
@@ -71,14 +134,14 @@ class ForkServer:
             raise EOFError
         *lines, self._unread = (self._unread + data).split(b"\n")
         for text in lines:
-            message = fork_messages.decode_down(text)
+            message = decode_down(text)
             if isinstance(message, Spawn):
                 self._spawn(message)
             elif message.pid in self._sessions:
                 family.kill(message.pid)
 
-    def _tell(self, message: fork_messages.Up) -> None:
-        self._daemon.sendall(fork_messages.line(message))
+    def _tell(self, message: Up) -> None:
+        self._daemon.sendall(line(message))
 
     def _spawn(self, request: Spawn) -> None:
         server = os.getpid()
@@ -190,13 +253,13 @@ def main(arguments: list[str]) -> int:
         target = load(target_name)
     except Exception as error:
         traceback.print_exc()
-        daemon.sendall(fork_messages.line(Failed(message=f"{type(error).__name__}: {error}")))
+        daemon.sendall(line(Failed(message=f"{type(error).__name__}: {error}")))
         return 1
     gc.collect()
     gc.freeze()
     server = ForkServer(daemon, target)
     with suppress(ConnectionError):
-        daemon.sendall(fork_messages.line(Ready(threads=_threads())))
+        daemon.sendall(line(Ready(threads=_threads())))
     server.serve()
     return 0
 

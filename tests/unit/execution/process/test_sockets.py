@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from trunkline import limits
-from trunkline.execution.session.lines import Lines, LineTooLong
-from trunkline.execution.session.sockets import SocketFolder
+from trunkline.execution.errors import MessageTooLong
+from trunkline.execution.process.sockets import Lines, SocketFolder
 
 
 def mode(path: Path) -> int:
@@ -83,14 +83,14 @@ async def sent(*pieces: bytes, bytes_max: int = 10) -> tuple[Gathered, Exception
 async def test_lines_arrive_whole_however_they_were_sent() -> None:
     gathered, error = await sent(b"on", b"e\ntw", b"o\n\nthree\nrest without an end")
     assert gathered.lines == [b"one", b"two", b"", b"three"]
-    assert isinstance(error, LineTooLong)  # the rest has more than ten bytes
+    assert isinstance(error, MessageTooLong)  # the rest has more than ten bytes
 
 
 @pytest.mark.parametrize("pieces", [(b"x" * 11 + b"\n",), (b"x" * 6, b"x" * 6), (b"x" * 5000,)])
 async def test_a_line_over_the_bound_ends_the_connection(pieces: tuple[bytes, ...]) -> None:
     gathered, error = await sent(b"0123456789\n", *pieces)
     assert gathered.lines == [b"0123456789"]
-    assert isinstance(error, LineTooLong)
+    assert isinstance(error, MessageTooLong)
 
 
 async def test_a_line_that_its_reader_refuses_ends_the_connection() -> None:
