@@ -314,7 +314,7 @@ REPORT_RETRY_S = 1.0  # after the control plane said that it is busy
 REPORT_GAP_S = 0.25  # a report this long after the last one does not wait behind events
 EARLY_MESSAGES_MAX = 20  # of a session that nobody handles yet
 EARLY_SESSIONS_MAX = 100
-LANE_MESSAGES_MAX = 1_000  # that wait for one session's handlers
+EARLY_MACHINE_MESSAGES_MAX = 1_000  # starts and stops before the daemon takes them
 
 # --- The client -------------------------------------------------------------------------------
 CLIENT_TIMEOUT_S = 70.0  # a little more than the server's own limit for a request

@@ -71,11 +71,9 @@ class LineEnd(NamedTuple):
 class NoLine(ExecutionError):
     code = "NO_LINE"
 
-    def __init__(self, end: LineEnd, *, was_reached: bool) -> None:
+    def __init__(self, end: LineEnd) -> None:
         super().__init__(f"{end.code}: {end.reason}")
         self.end = end
-        self.was_reached = was_reached
-        """There was a WebSocket: a ticket has been shown, and is good for nothing any more."""
 
 
 class ServerRefused(ExecutionError):

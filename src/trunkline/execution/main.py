@@ -26,6 +26,7 @@ from trunkline.execution.errors import (
 )
 from trunkline.execution.health import Health, degradation
 from trunkline.execution.home import Home
+from trunkline.execution.line import MACHINE
 from trunkline.execution.llm.local_server import LocalModelServer
 from trunkline.execution.process import family
 from trunkline.execution.process.child import Failure
@@ -39,8 +40,7 @@ from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
 from trunkline.execution.settings import NodeSettings
-from trunkline.execution.wires.choice import line_of
-from trunkline.execution.ws.handlers import MACHINE
+from trunkline.execution.ws.choice import line_of
 
 _log = structlog.get_logger(__name__)
 
@@ -83,7 +83,7 @@ class Node:
             local=local,
         )
         self._health = Health(runtimes, self._manager.counts, settings.sessions_max)
-        self._client.message_handlers[MACHINE] = self._manager.handlers()
+        self._client.register_session(MACHINE, self._manager.handlers())
         self._client.active_sessions = self._manager.names
         self._client.open_turns = self._manager.turns
         self._client.health = self._health.report

@@ -13,12 +13,11 @@ import pytest
 from tests.support.model_server import ModelServer, Turn, running_in_thread
 from tests.unit.execution.orchestrator.daemon import Clock, Daemon
 from trunkline.execution.home import Home
-from trunkline.execution.session import saved
-from trunkline.execution.session.turns import Turns
-from trunkline.execution.wires.answers import Answers, Open
-from trunkline.execution.wires.names import Names
-from trunkline.execution.wires.owed import Owed
-from trunkline.execution.ws.journal import Journal
+from trunkline.execution.session.saved import Turns, load_start
+from trunkline.execution.ws.disk_queue import Journal
+from trunkline.execution.ws.foreign.agp_answers import Answers, Open
+from trunkline.execution.ws.foreign.names import Names
+from trunkline.execution.ws.foreign.unconfirmed import Unconfirmed
 from trunkline.execution.ws.outbox import Outbox
 
 GOLDEN = Path(__file__).parent / "golden" / "home"
@@ -36,10 +35,10 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_a_saved_start_is_read_whole(home: Home) -> None:
-    start = saved.load(home.session("s1"))
+    start = load_start(home.session("s1"))
     assert start is not None
     assert start.runtime_type == "semigraph"
-    config = start.config
+    config = start
     assert config.agent_config == {"model": "gpt-scripted", "confirm": "dangerous"}
     assert config.skill_index == [{"id": "paint"}]
     assert config.mcp_servers == [{"name": "time", "command": "mcp-time"}]
@@ -94,7 +93,7 @@ def test_a_saved_outbox_sends_every_event_with_its_number(home: Home) -> None:
 
 
 def test_what_a_foreign_server_has_not_confirmed_is_sent_again(home: Home) -> None:
-    unconfirmed = Owed(Journal(home.internal / "agp" / "owed.jsonl"))
+    unconfirmed = Unconfirmed(Journal(home.internal / "agp" / "owed.jsonl"))
     assert unconfirmed.has_end("s1/p-1")
     assert [unconfirmed.take(), unconfirmed.take(), unconfirmed.take()] == [
         b'{"n":2}',

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.errors import ModelError, RequestFailed
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import BaseLLMProvider, Call, Message, Piece, Reply, Thinking
 from trunkline.execution.llm.history import flattened, repaired
 from trunkline.execution.llm.http_client import HttpClient

@@ -14,8 +14,8 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.errors import ModelError
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
 from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Reply, Text, Thinking, Usage
 from trunkline.execution.llm.demo_provider import DemoProvider

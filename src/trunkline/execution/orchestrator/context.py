@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory

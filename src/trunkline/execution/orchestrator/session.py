@@ -13,8 +13,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.home import Home
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory

@@ -15,7 +15,7 @@ import structlog
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
-from trunkline.execution.ws.event import cut
+from trunkline.execution.ws.events import cut
 
 _log = structlog.get_logger(__name__)
 _encode = msgspec.json.Encoder().encode

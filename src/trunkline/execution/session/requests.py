@@ -8,8 +8,8 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed
+from trunkline.execution.line import SessionLine
 from trunkline.execution.session import ipc
-from trunkline.execution.session.line import Line
 
 _log = structlog.get_logger(__name__)
 
@@ -20,13 +20,13 @@ Local = Callable[[dict[str, Any], Tell], Awaitable[Any]]
 LOCAL_PREFIX = "local."
 
 
-class Requests:
+class ProcessRequests:
     """The questions of one session that are under way."""
 
     def __init__(
         self,
         session_id: str,
-        line: Line,
+        line: SessionLine,
         local: dict[str, Local],
         reply: Callable[[ipc.Response | ipc.Progress], None],
     ) -> None:

@@ -16,13 +16,12 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
-from trunkline.execution.session import ipc, saved
-from trunkline.execution.session.line import Handlers, Line
-from trunkline.execution.session.requests import Local, Requests
+from trunkline.execution.session import ipc
+from trunkline.execution.session.requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
-from trunkline.execution.session.saved import SavedStart
-from trunkline.execution.session.turns import Turns
+from trunkline.execution.session.saved import Turns, save_start
 
 _log = structlog.get_logger(__name__)
 
@@ -48,10 +47,10 @@ class Session:
 
     def __init__(
         self,
-        start: SavedStart,
+        start: ipc.Start,
         folder: Path,
         make_adapter: MakeAdapter,
-        line: Line,
+        line: SessionLine,
         local: dict[str, Local],
         *,
         clock: Callable[[], float],
@@ -60,9 +59,8 @@ class Session:
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
         """`admit` is asked before each start of a process; it raises StartFailed."""
-        self.id = start.config.session_id
-        self.runtime_type = start.runtime_type
-        self.config = start.config
+        self.id = start.session_id
+        self.config = start
         self.folder = folder
         self.turns = Turns(folder)
         self.is_changed = False
@@ -80,7 +78,7 @@ class Session:
         """The process has keys that were replaced."""
         self.is_awake = True
         """Has a process, or is about to get one; False for one that rests."""
-        self._requests = Requests(self.id, line, local, self._reply)
+        self._requests = ProcessRequests(self.id, line, local, self._reply)
         self._inbox: asyncio.Queue[_Command] = asyncio.Queue(limits.SESSION_INBOX_MAX)
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
@@ -90,15 +88,13 @@ class Session:
         self._revivals = 0
         self.adapter = self._new_adapter()
 
-    def handlers(self) -> Handlers:
+    def handlers(self) -> dict[str, Handler]:
         return {
             "user_message": self.user_message,
             "cancel": self.cancel,
             "config_update": self.config_update,
             "approval_response": self.approval_response,
         }
-
-    # --- Its life -------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Raises StartFailed."""
@@ -108,7 +104,7 @@ class Session:
             await self._launch()
         finally:
             told.cancel()
-        self._save()
+        save_start(self.folder, self.config)
         self._take_commands()
 
     def start_resting(self) -> None:
@@ -200,9 +196,6 @@ class Session:
             _log.warning("a session has to do without something", session=self.id, problem=problem)
         _log.info("session process ready", session=self.id)
 
-    def _save(self) -> None:
-        saved.save(self.folder, SavedStart(runtime_type=self.runtime_type, config=self.config))
-
     def _new_adapter(self) -> RuntimeAdapter:
         return self._make_adapter(self.folder, self._take, self._ended)
 
@@ -225,8 +218,6 @@ class Session:
         for turn in self.turns.open:
             if turn.turn_id in turn_ids:
                 self.emit("execution_error", turn_id=turn.turn_id, **why.fields())
-
-    # --- From the control plane -----------------------------------------------------------------
 
     def user_message(self, data: Json) -> None:
         try:
@@ -253,7 +244,7 @@ class Session:
         self.config = msgspec.structs.replace(
             self.config, session_config=self.config.session_config | data
         )
-        self._save()
+        save_start(self.folder, self.config)
         self._put(ipc.ConfigUpdate(data=data))
 
     def approval_response(self, data: Json) -> None:
@@ -315,8 +306,6 @@ class Session:
                 await self.adapter.answer(command.data)
             case None:
                 pass
-
-    # --- From the process -----------------------------------------------------------------------
 
     def _take(self, message: ipc.Up) -> None:
         match message:

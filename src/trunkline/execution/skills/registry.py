@@ -12,10 +12,10 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.errors import LockBusy, RequestFailed, SkillRefused, ToolError
 from trunkline.execution.files import locked
 from trunkline.execution.home import Home
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.skills import index
 from trunkline.execution.skills.cache import SkillCache

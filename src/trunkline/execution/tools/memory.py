@@ -3,8 +3,8 @@
 from typing import Any
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.errors import RequestFailed, ToolError
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.excerpt import Excerpt
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.home import Home
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolSpec
 from trunkline.execution.mcp.catalog import McpCatalog
 from trunkline.execution.mcp.remote import RemoteMcp

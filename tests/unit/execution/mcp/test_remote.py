@@ -29,7 +29,7 @@ async def listed(control: Control) -> list[Tool]:
     return await tools_of(RemoteMcp("wiki", control))
 
 
-@pytest.mark.proves("004-7.2-remote-mcp")
+@pytest.mark.proves("004-7.2-remote-mcp", "004-3.1-call-remote-mcp")
 async def test_tools_are_listed_and_called_by_the_control_plane(home: Home) -> None:
     text = {"content": [{"type": "text", "text": "found"}]}
     control = Control(mcp_tools=LIST, mcp_call={"result": text})

@@ -1,6 +1,5 @@
 """Sessions on a machine: started, refused, told and stopped, each for itself."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -40,7 +39,7 @@ async def test_a_session_answers(manager: SessionManager, line: RecordingLine) -
 async def test_messages_that_come_while_a_session_starts_keep_their_order(
     manager: SessionManager, line: RecordingLine
 ) -> None:
-    starting = asyncio.create_task(manager.start_session(start("s-1")))
+    starting = manager.start_session(start("s-1"))
 
     async def registered() -> bool:
         return "s-1" in line.sessions

@@ -14,7 +14,7 @@ from trunkline import limits
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.requests import Requests, Tell
+from trunkline.execution.session.requests import ProcessRequests, Tell
 
 Json = dict[str, Any]
 
@@ -110,7 +110,7 @@ async def test_too_many_requests_at_once_are_refused_and_those_of_the_dead_are_d
             ended.append(method)
 
     line.answer = answer
-    requests = Requests("s-1", line, {}, replies.append)
+    requests = ProcessRequests("s-1", line, {}, replies.append)
     for number in range(limits.SESSION_REQUESTS_MAX + 1):
         requests.take(ipc.Request(id=str(number), method="m"))
     [refused] = replies

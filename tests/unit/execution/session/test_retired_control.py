@@ -14,8 +14,8 @@ from tests.unit.execution.session.test_rest import Clock
 from tests.unit.execution.session.test_retired import at_rest
 from tests.unit.execution.ws.machine import make_client
 from trunkline import limits
+from trunkline.execution.line import MACHINE
 from trunkline.execution.ws.client import ControlPlaneClient
-from trunkline.execution.ws.handlers import MACHINE
 
 BOUND_S = 60
 

@@ -11,7 +11,6 @@ from trunkline import limits
 from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
-from trunkline.execution.session.saved import SavedStart
 from trunkline.execution.session.session import Session
 
 CRASH = Failure(code="SESSION_CRASHED", message="gone")
@@ -97,8 +96,7 @@ async def opened(
         prepare(made[-1], len(made))
         return made[-1]
 
-    config = ipc.Start(session_id="s-1", home=str(folder))
-    start = SavedStart(runtime_type="slow", config=config)
+    start = ipc.Start(session_id="s-1", home=str(folder), runtime_type="slow")
     session = Session(start, folder, make, line, {}, clock=time.time)
     line.register_session("s-1", session.handlers())
     await session.start()

@@ -44,6 +44,7 @@ def control() -> Control:
     "004-8-stays-cached",
     "004-8-version",
     "004-10-cached-skill",
+    "004-3.1-get-skill-package",
 )
 async def test_a_skill_is_fetched_once_and_then_read_without_the_line(
     home: Home, control: Control
@@ -53,6 +54,14 @@ async def test_a_skill_is_fetched_once_and_then_read_without_the_line(
     control.online = False
     assert await registry(home, control, "1").read("pdf", "scripts/run.sh") == "#!/bin/sh\necho ran"
     assert control.asked == [("get_skill_package", {"skill_id": "pdf", "version": "1"})]
+
+
+@pytest.mark.proves("004-3.1-get-skill-package")
+async def test_a_skill_without_a_version_is_asked_for_as_the_latest(
+    home: Home, control: Control
+) -> None:
+    await registry(home, control).load("pdf")
+    assert control.asked == [("get_skill_package", {"skill_id": "pdf", "version": "latest"})]
 
 
 @pytest.mark.proves("004-4.7-whole-folder", "004-4.7-scripts-by-bash", "004-8-version")

@@ -9,8 +9,9 @@ import structlog
 
 from tests.unit.execution.ws.machine import event, text
 from trunkline import limits
-from trunkline.execution.ws.event import Event
-from trunkline.execution.ws.outbox import Outbox, Outgoing
+from trunkline.execution.ws.events import Event
+from trunkline.execution.ws.outbox import Outbox
+from trunkline.execution.ws.session_queue import Outgoing
 
 
 def ready(folder: Path, acked: dict[str, int] | None = None) -> Outbox:

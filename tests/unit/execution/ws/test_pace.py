@@ -5,7 +5,7 @@ import random
 import pytest
 
 from trunkline import limits
-from trunkline.execution.ws.pace import Pace
+from trunkline.execution.ws.uplink import Pace
 
 
 class Clock:

@@ -80,11 +80,11 @@ async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has
             keys: list[Json] = []
             client.on_init = lambda init: keys.append(init["api_keys"])
             async with connected(client):
-                first = client._keeper.token
+                first = client.token
                 clock.advance(limits.VM_TOKEN_LIFE_S / 2 + 1)
 
                 async def token() -> str:
-                    return client._keeper.token
+                    return client.token
 
                 await eventually(token, lambda now: now != first)
                 clock.advance(limits.VM_TOKEN_LIFE_S / 2)

@@ -8,9 +8,8 @@ import pytest
 import structlog
 
 from trunkline import limits
-from trunkline.execution.ws.journal import Journal
-from trunkline.execution.ws.report_sender import ReportSender
-from trunkline.execution.ws.reports import Reports
+from trunkline.execution.ws.disk_queue import Journal
+from trunkline.execution.ws.reports import Reports, ReportSender
 from trunkline.wire.semibot.messages import ErrorBody, Response
 
 
