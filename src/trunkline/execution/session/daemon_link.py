@@ -6,7 +6,7 @@ wait, so that a token is on its way as soon as it is there.
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
@@ -32,9 +32,7 @@ class DaemonLink:
         self.on_progress: Callable[[str], None] = lambda message: None
         """News of a request that takes long."""
 
-    # --- From the daemon ---
-
-    async def messages(self) -> AsyncIterator[ipc.Down]:
+    async def messages(self) -> AsyncGenerator[ipc.Down, None]:
         """What the daemon wants, until it is gone. Answers to requests go to those who asked."""
         try:
             while text := await self._line():
@@ -76,8 +74,6 @@ class DaemonLink:
             future.set_result(response.result)
         else:
             future.set_exception(_failure(response.error))
-
-    # --- To the daemon ---
 
     def event(self, event: dict[str, Any]) -> None:
         data = _encode(event)

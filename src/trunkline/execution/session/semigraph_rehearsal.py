@@ -71,10 +71,12 @@ async def _daemon(
         llm_config={"providers": {"openai": {"base_url": url}}},
     )
     asked = ipc.UserMessage(data=ipc.UserMessageData(message="x"))
-    writer.write(ipc.line(start) + ipc.line(asked) * _QUESTIONS)
+    writer.write(ipc.line(start))
     answers = 0
     while line := await reader.readline():
         match ipc.decode_up(line):
+            case ipc.Ready():
+                writer.write(ipc.line(asked) * _QUESTIONS)
             case ipc.Request(id=request_id):
                 writer.write(ipc.line(ipc.Response(id=request_id, result={})))
             case ipc.SseEvent(data=data) if '"execution_complete"' in data:
