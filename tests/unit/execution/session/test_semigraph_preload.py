@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from trunkline.execution.session.semigraph_rehearsal import rehearse
+from trunkline.execution.session.semigraph_warmup import rehearse
 
 ROOT = Path(__file__).parents[4]
 

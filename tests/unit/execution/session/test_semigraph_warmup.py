@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from trunkline.execution.session.semigraph_packing import code_run_by, move_together
+from trunkline.execution.session.semigraph_warmup import code_run_by, move_together
 
 
 def numbers() -> Iterator[int]:

@@ -1,16 +1,25 @@
-"""A session played through in the fork server, before there is a real one.
+"""A session played through in the fork server before there is a real one, and its code packed.
 
 The first of everything loads, compiles and caches much in the libraries it goes through, and Python
 rewrites code that has run some times. What is done here is shared by every session that is forked;
 what is not, each would do again, in memory of its own. All of it is real but the model's words.
+
+Python also counts an object's users inside the object, so a session that only calls a function
+writes to the page that holds its code, and gets a copy of that page. One function in thirty is ever
+called, scattered among the others; side by side they save each session 2.4 of 15 MiB.
 Only `semigraph_preload` may call this.
 """
 
 import asyncio
+import gc
 import re
 import socket
+import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
 
 import structlog
 
@@ -101,3 +110,48 @@ async def _model(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         writer.write(_HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
     await reader.read()
     writer.close()
+
+
+def code_run_by(play: Callable[[], None]) -> set[CodeType]:
+    """The code of every function that is called meanwhile, in threads that begin meanwhile too."""
+    seen = set[CodeType]()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            seen.add(frame.f_code)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        play()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return seen
+
+
+def move_together(chosen: set[CodeType]) -> list[CodeType]:
+    """Gives each function with such code a copy of it, made one after the other.
+
+    Returns the old ones, to be kept: new objects would go where they were. The copies have not run
+    yet, so what Python rewrites in code that runs is to be rewritten again. Functions that
+    `gc.freeze` has hidden are not found.
+    """
+    copies: dict[CodeType, CodeType] = {}
+
+    def copied(code: CodeType) -> CodeType:
+        if code not in copies:
+            # Functions inside this one are made from its constants.
+            copies[code] = code.replace(co_consts=tuple(map(moved, code.co_consts)))
+        return copies[code]
+
+    def moved(constant: object) -> object:
+        if isinstance(constant, CodeType) and constant in chosen:
+            return copied(constant)
+        return constant
+
+    for one in gc.get_objects():
+        # Not `isinstance`: objects that stand in for others load those when asked.
+        if type(one) is FunctionType and one.__code__ in chosen:
+            one.__code__ = copied(one.__code__)
+    return list(copies)
