@@ -1,11 +1,14 @@
-"""Short-term memory of one session: three files that a person can read (document 004 §3.2).
+"""Short-term memory of one session: three files that a person can read.
 
 Used by the session's process, and by the daemon to restore a session that has moved here. Several
-writers may meet: sections are appended whole, the other two files are replaced under a lock.
+writers may meet: sections are appended whole, the other two files are replaced under a lock. A line
+of content in `conversation.md` that looks like a heading gets a backslash before it, which Markdown
+shows as it was; so what is parsed is exactly what was said.
 """
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -17,21 +20,56 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.errors import MemoryFileError
-from trunkline.execution.files import (
-    append,
-    locked,
-    read_head,
-    read_tail,
-    sweep,
-    write_atomic,
-)
-from trunkline.execution.memory.conversation import (
-    Section,
-    from_first_heading,
-    is_role,
-    parse,
-    render,
-)
+from trunkline.execution.files import append, locked, read_head, read_tail, sweep, write_atomic
+
+_HEADING = re.compile(r"(?:\A|\n)## \[([^\[\]\s]{1,64})\] (\S{1,64})(?=\n|\Z)")
+_LIKE_A_HEADING = re.compile(r"^(\\*)(?=## \[)", re.MULTILINE)
+_ESCAPED = re.compile(r"^\\(?=\\*## \[)", re.MULTILINE)
+_ROLE = re.compile(r"[^\[\]\s]{1,64}\Z")
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One thing that somebody said."""
+
+    role: str
+    at: str
+    content: str
+
+
+def is_role(role: str) -> bool:
+    """Whether a heading can name it and be read again."""
+    return _ROLE.match(role) is not None
+
+
+def render(section: Section) -> str:
+    """A section as it is appended.
+
+    It begins with a line end, so that a section whose writer was killed in the middle does not
+    swallow the next one's heading.
+    """
+    content = _LIKE_A_HEADING.sub(r"\\\1", section.content)
+    return f"\n## [{section.role}] {section.at}\n\n{content}\n"
+
+
+def parse(text: str) -> list[Section]:
+    """Every section, oldest first. What stands before the first heading is not one."""
+    pieces = _HEADING.split(text)[1:]
+    return [
+        Section(role, at, _ESCAPED.sub("", _inner(body)))
+        for role, at, body in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True)
+    ]
+
+
+def from_first_heading(text: str) -> str:
+    """Without the end of a section that was cut; all of it when one section fills it."""
+    heading = _HEADING.search(text)
+    return text[heading.start() :] if heading else text
+
+
+def _inner(body: str) -> str:
+    # The end of the heading's line, the empty line, and the end of the content.
+    return body.removeprefix("\n").removeprefix("\n").removesuffix("\n")
+
 
 _log = structlog.get_logger(__name__)
 

@@ -16,9 +16,8 @@ from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
 from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools.ask_user import AskUser
+from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
-from trunkline.execution.tools.delegate import Delegate
 from trunkline.execution.tools.toolbox import Toolbox
 
 Json = dict[str, Any]

@@ -26,9 +26,8 @@ from trunkline.execution.orchestrator.turns import Turns
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools.ask_user import AskUser
+from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
-from trunkline.execution.tools.delegate import Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
 
 _log = structlog.get_logger(__name__)

@@ -25,10 +25,9 @@ from trunkline.execution.orchestrator.approvals import Approvals
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
-from trunkline.execution.orchestrator.leftovers import finish_half_done
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
+from trunkline.execution.orchestrator.recovery import Tallies, Tally, finish_half_done
 from trunkline.execution.orchestrator.state import Answer, Json, Question, State, new_turn
-from trunkline.execution.orchestrator.tally import Tallies, Tally
 
 _log = structlog.get_logger(__name__)
 

@@ -46,12 +46,16 @@ async def serve(
     """A session's life on that socket. Returns the process's exit code."""
     link = DaemonLink(reader, writer)
     session: Session | None = None
+    early: list[ipc.Down] = []
+    """What came right behind `start`."""
 
     async def open_session(start: ipc.Start) -> None:
         nonlocal session
         session = await Session.open(
             start, link, clock=clock, monotonic=monotonic, sleep=sleep, env=env
         )
+        for message in early:
+            session.take(message)
 
     opening: asyncio.Task[None] | None = None
     try:
@@ -69,7 +73,7 @@ async def serve(
                 elif session is not None:
                     session.take(message)
                 else:
-                    _log.warning("a message before the session was ready; ignored")
+                    early.append(message)
             if opening is not None:
                 opening.cancel()
         return 1  # the daemon is gone: nobody is left to work for

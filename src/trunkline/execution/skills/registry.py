@@ -18,12 +18,15 @@ from trunkline.execution.home import Home
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.skills import index
-from trunkline.execution.skills.cache import SkillCache
-from trunkline.execution.skills.index import LATEST, Json, SkillEntry
-from trunkline.execution.skills.package import checked_files
-from trunkline.execution.skills.requirements import check_skill_requirements, needed_variables
-from trunkline.execution.tools.excerpt import Excerpt, shortened
-from trunkline.execution.tools.text_file import read_text
+from trunkline.execution.skills.index import (
+    LATEST,
+    Json,
+    SkillEntry,
+    check_skill_requirements,
+    needed_variables,
+)
+from trunkline.execution.skills.packages import SkillCache, checked_files
+from trunkline.execution.tools.text_files import Excerpt, read_text, shortened
 
 _log = structlog.get_logger()
 

@@ -13,7 +13,7 @@ from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]
 
 from trunkline import limits
 from trunkline.execution.tools.base import Json
-from trunkline.execution.tools.excerpt import shortened
+from trunkline.execution.tools.text_files import shortened
 
 _PLAIN = frozenset(
     {

@@ -6,7 +6,7 @@ from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.excerpt import Excerpt
+from trunkline.execution.tools.text_files import Excerpt
 
 
 class MemorySearch(Tool):

@@ -8,7 +8,7 @@ from tests.unit.execution.tools.support import Call, Control
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.mcp.remote import RemoteMcp
+from trunkline.execution.mcp.servers import RemoteMcp
 from trunkline.execution.mcp.tools import tools_of
 from trunkline.execution.tools.base import Tool
 

@@ -11,8 +11,7 @@ from structlog.testing import capture_logs
 
 from trunkline import limits
 from trunkline.execution.errors import MemoryFileError
-from trunkline.execution.memory.conversation import Section, render
-from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.memory.local_memory import LocalShortTermMemory, Section, render
 
 AT = "2023-11-14T22:13:20.000000+00:00"
 

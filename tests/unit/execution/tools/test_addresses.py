@@ -8,7 +8,7 @@ from aiohttp import web
 
 from tests.unit.execution.tools.web import Names, serving
 from trunkline.execution.errors import AddressRefused
-from trunkline.execution.tools.addresses import guarded_connector
+from trunkline.execution.tools.web_fetch import guarded_connector
 
 
 async def never(request: web.Request) -> web.Response:

@@ -11,8 +11,8 @@ from tests.unit.execution.tools.support import Call, is_running
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.process.environment import scrubbed
-from trunkline.execution.tools.bash import Bash
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.commands import Bash
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
 from trunkline.execution.tools.files import EditFile, ReadFile, WriteFile
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from tests.unit.execution.tools.support import Call
 from trunkline import limits
 from trunkline.execution.errors import ToolError
-from trunkline.execution.tools.folders import ListFiles, SearchFiles
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.files import ListFiles, SearchFiles
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 
 from tests.support.eventually import eventually
 from trunkline import limits
-from trunkline.execution.tools.progress import Progress
+from trunkline.execution.tools.commands import Progress
 
 
 async def test_the_first_piece_is_shown_at_once_and_the_next_ones_together() -> None:

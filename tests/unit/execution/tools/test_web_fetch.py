@@ -19,8 +19,7 @@ from tests.unit.execution.tools.web import (
 )
 from trunkline import limits
 from trunkline.execution.errors import ToolError
-from trunkline.execution.tools.addresses import guarded_connector
-from trunkline.execution.tools.web_fetch import WebFetch, _Page
+from trunkline.execution.tools.web_fetch import WebFetch, _Page, guarded_connector
 
 PAGE = """<html><head><title>News</title><script>var hidden = 1;</script></head><body>
 <nav><a href="/home">Home</a></nav><article><h1>A headline</h1><p>The first paragraph of this

@@ -9,8 +9,7 @@ from tests.unit.execution.tools.support import Call
 from tests.unit.execution.tools.web import serving
 from trunkline import limits
 from trunkline.execution.errors import ToolError
-from trunkline.execution.tools.search_engines import Engine, chosen
-from trunkline.execution.tools.web_search import WebSearch
+from trunkline.execution.tools.web_search import Engine, WebSearch, chosen
 
 HIT = {"title": "Tea  time", "url": "https://tea.example/", "content": "All about\n tea"}
 SHOWN = "1. Tea time\n   https://tea.example/\n   All about tea"

@@ -12,13 +12,13 @@ from typing import Any
 from trunkline import __version__, limits
 from trunkline.execution.files import read_head, read_tail
 from trunkline.execution.home import Home
-from trunkline.execution.memory import conversation
+from trunkline.execution.memory import local_memory
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.web import Request
 
 Json = dict[str, Any]
 
-_CONVERSATION = "memory/conversation.md"
+_CONVERSATION = "memory/local_memory.md"
 _HEAD_BYTES = 8 * 1024
 _SHOWN = ("user", "assistant")
 
@@ -123,14 +123,14 @@ def messages_of(home: Home, session_id: str) -> list[Json]:
         tail, _ = read_tail(home.session(session_id) / _CONVERSATION, limits.WIRE_HISTORY_BYTES_MAX)
     except (OSError, ValueError):
         return []
-    text = conversation.from_first_heading(tail.decode("utf-8", "replace"))
+    text = local_memory.from_first_heading(tail.decode("utf-8", "replace"))
     return [
         {
             "type": one.role,
             "message": {"role": one.role, "content": [{"type": "text", "text": one.content}]},
             "timestamp": one.at,
         }
-        for one in conversation.parse(text)
+        for one in local_memory.parse(text)
         if one.role in _SHOWN
     ]
 
@@ -163,6 +163,6 @@ def _title(path: Path) -> str:
         head, _ = read_head(path / _CONVERSATION, _HEAD_BYTES)
     except OSError:
         return ""
-    said = conversation.parse(head.decode("utf-8", "replace"))
+    said = local_memory.parse(head.decode("utf-8", "replace"))
     first = next((one.content for one in said if one.role == "user"), "")
     return " ".join(first.split())[: limits.NAME_CHARS_MAX]

@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.orchestrator.tally import Tallies, Tally
+from trunkline.execution.orchestrator.recovery import Tallies, Tally
 
 CONFIG = RunnableConfig(configurable={"thread_id": "s1"})
 FIRST = Tally(worked_s=2.5, usage={"gpt": {"calls": 1, "tokens_in": 3}}, call_ids=["call_1"])

@@ -1,9 +1,9 @@
-"""What a turn has taken so far, kept where it waits for a person, for the process that goes on.
+"""What a turn leaves in its checkpoint for the process that goes on: what it has used, and an end.
 
-Called by `turns`. It lies beside the checkpoint at which the graph stopped, as a write of a task
-that the graph has not got: LangGraph passes over those. A change of the state would be another
-checkpoint, and at that one nobody is asked.
-"""
+A turn that waits for a person keeps its usage beside the checkpoint at which the graph stopped, as
+a write of a task that the graph has not got: LangGraph passes over those. A change of the state
+would be another checkpoint, and at that one nobody is asked. A turn that ended half-way is made
+whole, so that the next message can follow on it. Called by `turns`."""
 
 import uuid
 from typing import Annotated
@@ -12,7 +12,13 @@ import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Overwrite
 from msgspec import Meta
+
+from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator.graph import AgentGraph
+from trunkline.execution.orchestrator.history import unanswered
+from trunkline.execution.orchestrator.state import State
 
 _log = structlog.get_logger(__name__)
 
@@ -65,3 +71,37 @@ class Tallies:
             except msgspec.ValidationError as error:
                 _log.warning("tally not understood", reason=str(error))
         return max(found, key=lambda one: (one.model_calls, one.worked_s))
+
+
+NOT_FINISHED = "not finished: the turn was ended before this tool was done"
+
+
+async def finish_half_done(
+    graph: AgentGraph,
+    config: RunnableConfig,
+    *,
+    asked: State | None = None,
+    partial: str = "",
+    partial_of: int = 0,
+) -> None:
+    """Keeps finished results, answers the calls that have none, keeps text that was half said.
+    `asked` is what the turn began with, in case it ended before that was saved; `partial` is
+    what model call `partial_of` said, in case that was not."""
+    state = await graph.aget_state(config)
+    # The state's values include results of tasks whose step never ended.
+    messages: list[Message] = list(state.values.get("messages", []))
+    calls_saved = state.values.get("model_calls", 0)
+    if asked is not None and state.values.get("turn_id") != asked["turn_id"]:
+        messages += asked["messages"]
+        calls_saved = 0
+    elif not state.next:
+        return
+    if partial and partial_of > calls_saved:
+        messages.append(Message(role="assistant", content=partial))
+    messages.extend([_unfinished(call["id"]) for call in unanswered(messages)])
+    changes = {"messages": Overwrite(messages), "questions": [], "verdicts": {}}
+    await graph.aupdate_state(config, changes, as_node="respond")
+
+
+def _unfinished(tool_call_id: str) -> Message:
+    return Message(role="tool", content=NOT_FINISHED, tool_call_id=tool_call_id, is_error=True)
