@@ -12,10 +12,12 @@ from typing import Any
 
 import structlog
 
-from trunkline import limits
 from trunkline.execution.process.programs import ended
 
 _log = structlog.get_logger(__name__)
+
+HEALTH_INTERVAL_S = 60.0
+HEALTH_CHECK_S = 5.0  # one program that is asked for its version
 
 Json = dict[str, Any]
 
@@ -80,7 +82,7 @@ class Health:
                 await self.look()
             except Exception:
                 _log.exception("the machine's health could not be looked at")
-            await self._sleep(limits.HEALTH_INTERVAL_S)
+            await self._sleep(HEALTH_INTERVAL_S)
 
     async def look(self) -> None:
         node = await self._version_of("node")
@@ -123,7 +125,7 @@ def _why_no_node(version: str | None) -> str | None:
     return None
 
 
-async def program_version(name: str) -> str | None:
+async def program_version(name: str, within_s: float = HEALTH_CHECK_S) -> str | None:
     """What a program on the PATH says to `--version`, if it is there and answers in time."""
     path = shutil.which(name)
     if path is None:
@@ -139,7 +141,7 @@ async def program_version(name: str) -> str | None:
     except OSError:
         return None
     try:
-        async with asyncio.timeout(limits.HEALTH_CHECK_S):
+        async with asyncio.timeout(within_s):
             output, _ = await process.communicate()
     except TimeoutError:
         return None

@@ -15,7 +15,6 @@ from typing import Any
 
 import structlog
 
-from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.errors import (
     HomeBusy,
@@ -43,6 +42,9 @@ from trunkline.execution.settings import NodeSettings
 from trunkline.execution.ws.choice import line_of
 
 _log = structlog.get_logger(__name__)
+
+NODE_STOP_S = 10.0  # from SIGTERM to the end of the daemon
+SESSION_IDLE_CHECK_S = 30.0
 
 _STRAYS_PAUSE_S = 0.01
 _STRAYS_ROUNDS_MAX = 100
@@ -128,7 +130,7 @@ class Node:
 
     async def _rest_idle(self) -> None:
         while True:
-            await asyncio.sleep(limits.SESSION_IDLE_CHECK_S)
+            await asyncio.sleep(SESSION_IDLE_CHECK_S)
             self._manager.rest_idle()
 
     async def _close(self) -> None:
@@ -217,7 +219,7 @@ async def _run(settings: NodeSettings, home: Home) -> None:
         loop.add_signal_handler(number, stop.set)
     serving = asyncio.create_task(Node(settings, home, stop).serve())
     await asyncio.wait((serving, asyncio.create_task(stop.wait())), return_when="FIRST_COMPLETED")
-    _, late = await asyncio.wait((serving,), timeout=limits.NODE_STOP_S - 1)
+    _, late = await asyncio.wait((serving,), timeout=NODE_STOP_S - 1)
     if late:
         _log.error("not everything ended in time; leaving all the same")
         # The fork server notices that we are gone and ends what is left.

@@ -17,6 +17,8 @@ from trunkline.execution.errors import SettingsError
 from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
 
+NODE_SESSIONS_MAX_MAX = 1000
+
 _DOCUMENTS_HOME = Path("/") / "home" / "user"  # 004 §6
 
 # Field → the names of its variable, the first that is set wins (both spellings are in use).
@@ -89,9 +91,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     ticket: Annotated[str, Meta(max_length=limits.VM_TOKEN_CHARS_MAX)] | None = None
     """Good once, for the first line; a daemon that returns has none."""
     home: Path = _DOCUMENTS_HOME
-    sessions_max: Annotated[int, Meta(ge=1, le=limits.NODE_SESSIONS_MAX_MAX)] = (
-        limits.NODE_SESSIONS_MAX
-    )
+    sessions_max: Annotated[int, Meta(ge=1, le=NODE_SESSIONS_MAX_MAX)] = limits.NODE_SESSIONS_MAX
     pass_env: str = ""
     """Names of secret variables (comma-separated) that sessions get all the same: for skills."""
     json_logs: bool = False

@@ -6,10 +6,11 @@ import pytest
 
 from trunkline import limits
 from trunkline.execution.backoff import Backoff
+from trunkline.execution.ws.login import RECONNECT_JITTER
 
 
 def line_backoff(random: Callable[[], float]) -> Backoff:
-    return Backoff(limits.RECONNECT_DELAYS_S, jitter=limits.RECONNECT_JITTER, random=random)
+    return Backoff(limits.RECONNECT_DELAYS_S, jitter=RECONNECT_JITTER, random=random)
 
 
 @pytest.mark.proves("000-6-back-off", "004-3.1-reconnect-delays", "004-3.1-reconnects-for-ever")

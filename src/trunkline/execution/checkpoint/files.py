@@ -31,6 +31,8 @@ from trunkline.execution.files import write_atomic
 
 _log = structlog.get_logger(__name__)
 
+CHECKPOINT_SNAPSHOT_BYTES_MAX = 4 * limits.MIB  # with the memory's parts below SNAPSHOT_BYTES_MAX
+
 
 class Document(Record, kw_only=True, omit_defaults=True):
     """A checkpoint, what was written after it, and the checkpoints it cannot do without."""
@@ -54,7 +56,7 @@ def latest(session_dir: Path) -> dict[str, Any] | None:
         *_inside(folder, record),
     ]
     data = encode(document)
-    if len(data) > limits.CHECKPOINT_SNAPSHOT_BYTES_MAX:
+    if len(data) > CHECKPOINT_SNAPSHOT_BYTES_MAX:
         _log.warning("checkpoint_too_large_for_a_snapshot", folder=str(folder), size=len(data))
         return None
     return msgspec.json.decode(data, type=dict[str, Any])

@@ -21,6 +21,8 @@ from trunkline import limits
 from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import read_head
 
+CHECKPOINT_NAME_CHARS_MAX = 2_000  # a thread's or a namespace's name
+
 FOLDER = "checkpoints"
 OWN_LINE = ""
 
@@ -89,7 +91,7 @@ def line_of(session_dir: Path, thread_id: str, checkpoint_ns: str) -> str:
     """The line of a thread and namespace, whose names may be anything."""
     if (thread_id, checkpoint_ns) == (session_dir.name, ""):
         return OWN_LINE
-    if max(len(thread_id), len(checkpoint_ns)) > limits.CHECKPOINT_NAME_CHARS_MAX:
+    if max(len(thread_id), len(checkpoint_ns)) > CHECKPOINT_NAME_CHARS_MAX:
         raise CheckpointError("CHECKPOINT_NAME_INVALID", "a thread's name is too long")
     try:
         names = f"{thread_id}\0{checkpoint_ns}".encode()

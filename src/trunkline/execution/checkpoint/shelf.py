@@ -26,6 +26,8 @@ from trunkline.execution.checkpoint.record import (
 from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import append, remove, sweep, write_atomic
 
+CHECKPOINT_NAMESPACES_MAX = 50  # of one thread: every run of a subgraph makes a new one
+
 # LangGraph's channel for a question to a person.
 INTERRUPT = "__interrupt__"
 
@@ -200,9 +202,9 @@ class Shelf:
         lines = self.lines(new.thread_id)
         inner = [line for line in lines if line.checkpoint_ns and line is not new]
         inner.sort(key=lambda line: max(line.entries, default=""), reverse=True)
-        old = inner[limits.CHECKPOINT_NAMESPACES_MAX - 1 :]
+        old = inner[CHECKPOINT_NAMESPACES_MAX - 1 :]
         waiting = [line for line in old if line.waiting()]
-        kept = {line.key for line in waiting[: limits.CHECKPOINT_NAMESPACES_MAX]}
+        kept = {line.key for line in waiting[:CHECKPOINT_NAMESPACES_MAX]}
         for line in old:
             if line.key not in kept:
                 self.drop_line(line)

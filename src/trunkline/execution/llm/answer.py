@@ -13,6 +13,11 @@ from trunkline import limits
 from trunkline.execution.llm.base import Json, Reply, Text, Thinking, ToolCall, Usage
 from trunkline.execution.llm.errors import Service, too_long
 
+MODEL_REPLY_CHARS_MAX = 4_000_000  # text, thinking and arguments of one answer
+MODEL_TOOL_CALLS_MAX = 64  # in one answer
+MODEL_ARGUMENTS_CHARS_MAX = limits.MIB  # of one tool call
+MODEL_MALFORMED_CHARS = 2_000  # of broken arguments, shown to the model again
+
 MALFORMED = "_malformed"
 
 
@@ -52,7 +57,7 @@ class Answer:
 
     def call(self) -> "CallParts":
         """A new tool call, to be filled as its parts come."""
-        if len(self._calls) >= limits.MODEL_TOOL_CALLS_MAX:
+        if len(self._calls) >= MODEL_TOOL_CALLS_MAX:
             raise too_long(self._service)
         self._calls.append(CallParts(self))
         return self._calls[-1]
@@ -62,7 +67,7 @@ class Answer:
         if not isinstance(piece, str):
             return ""
         self._chars += len(piece)
-        if self._chars > limits.MODEL_REPLY_CHARS_MAX:
+        if self._chars > MODEL_REPLY_CHARS_MAX:
             raise too_long(self._service)
         return piece
 
@@ -120,13 +125,13 @@ def parsed(arguments: str) -> Json:
     if not arguments.strip():
         return {}
     try:
-        if len(arguments) <= limits.MODEL_ARGUMENTS_CHARS_MAX:
+        if len(arguments) <= MODEL_ARGUMENTS_CHARS_MAX:
             value = msgspec.json.decode(_whole(arguments))
             if isinstance(value, dict) and _depth(value) <= limits.JSON_DEPTH_MAX:
                 return value
     except (msgspec.DecodeError, RecursionError):
         pass
-    return {MALFORMED: _whole(arguments[: limits.MODEL_MALFORMED_CHARS])}
+    return {MALFORMED: _whole(arguments[:MODEL_MALFORMED_CHARS])}
 
 
 def count(value: object) -> int:

@@ -7,11 +7,12 @@ temperature, so none is sent. Pure functions: no SDK, no network.
 
 import re
 
-from trunkline import limits
 from trunkline.execution.llm.answer import count
 from trunkline.execution.llm.base import Call, Json, Message, ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import repaired, safe_id, safe_name
+
+MODEL_ANSWER_TOKENS = 16_384  # where a provider wants a number and the agent names none
 
 THOUGHTS = ("thinking", "redacted_thinking")
 _CACHED = {"type": "ephemeral"}
@@ -25,7 +26,7 @@ def request(call: Call, quirks: Quirks) -> Json:
     body: Json = {
         "model": call.model,
         "messages": _messages(call, keep_thoughts="no thoughts" not in quirks),
-        "max_tokens": call.max_tokens or limits.MODEL_ANSWER_TOKENS,
+        "max_tokens": call.max_tokens or MODEL_ANSWER_TOKENS,
         "stream": True,
     }
     if call.system.strip():

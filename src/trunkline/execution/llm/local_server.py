@@ -22,6 +22,10 @@ from trunkline.execution.process.programs import ended
 
 log = structlog.get_logger(__name__)
 
+LOCAL_MODEL_START_S = 60.0  # reading 100 MB from a slow disk
+LOCAL_MODEL_IDLE_S = 600.0  # nobody asked for it: its memory is given back
+LOCAL_MODEL_STOP_S = 3.0
+
 MODEL = "SmolLM2-135M-Instruct"
 # -P: a module in the folder that the daemon was started in is not taken for one of ours.
 PROGRAM = (sys.executable, "-P", "-m", "trunkline.execution.llm.local_program")
@@ -56,8 +60,8 @@ class LocalModelServer:
         *,
         find: Callable[[], Path] = find_model,
         program: Sequence[str] = PROGRAM,
-        idle_s: float = limits.LOCAL_MODEL_IDLE_S,
-        start_s: float = limits.LOCAL_MODEL_START_S,
+        idle_s: float = LOCAL_MODEL_IDLE_S,
+        start_s: float = LOCAL_MODEL_START_S,
     ) -> None:
         self._find = find
         self._program = program
@@ -167,7 +171,7 @@ class LocalModelServer:
             return
         if process.stdin is not None:
             process.stdin.close()  # the child ends with its input
-        await ended(process, limits.LOCAL_MODEL_STOP_S)
+        await ended(process, LOCAL_MODEL_STOP_S)
 
 
 def _environment() -> dict[str, str]:

@@ -26,6 +26,8 @@ from trunkline.execution.llm.routes import DEMO, LOCAL, Route, Routes
 
 log = structlog.get_logger(__name__)
 
+MODEL_RETRY_AFTER_S_MAX = 30.0  # a provider that asks for more is not asked again
+
 # Another model would be told the same.
 _FINAL = ("MODEL_REFUSED", "MODEL_CONTEXT_FULL")
 
@@ -159,4 +161,4 @@ class _Attempt:
 
 
 def _worth_asking(failed: ModelError) -> bool:
-    return failed.retryable and failed.retry_after_s <= limits.MODEL_RETRY_AFTER_S_MAX
+    return failed.retryable and failed.retry_after_s <= MODEL_RETRY_AFTER_S_MAX

@@ -29,6 +29,10 @@ from trunkline.execution.tools.base import Json
 from trunkline.execution.tools.text_files import shortened
 
 _log = structlog.get_logger()
+
+MCP_LINE_BYTES_MAX = 16 * limits.MIB  # one message of a local server
+MCP_STOP_GRACE_S = 1.0  # for a local server whose input was closed
+MCP_LOG_LINES_MAX = 200  # of one local server's error output, until it is started again
 T = TypeVar("T")
 
 
@@ -171,7 +175,7 @@ async def stdio_transport(
         stderr=PIPE,
         cwd=cwd,
         env={**env, **server.env},
-        limit=limits.MCP_LINE_BYTES_MAX,
+        limit=MCP_LINE_BYTES_MAX,
         start_new_session=True,
     )
     up_send, up_receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -192,7 +196,7 @@ async def stdio_transport(
     finally:
         kill_group(process.pid)
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), limits.MCP_STOP_GRACE_S)
+            await asyncio.wait_for(process.wait(), MCP_STOP_GRACE_S)
         # A program that escaped its session may hold the pipes open, and they are only closed
         # here; nothing public lets go of them.
         process._transport.close()  # type: ignore[attr-defined]
@@ -237,7 +241,7 @@ async def _write(process: Process, messages: MemoryObjectReceiveStream[SessionMe
 
 async def _log_errors(process: Process, name: str) -> None:
     assert process.stderr is not None
-    for _ in range(limits.MCP_LOG_LINES_MAX):
+    for _ in range(MCP_LOG_LINES_MAX):
         try:
             line = await process.stderr.readline()
         except ValueError:  # a line without end; what was read of it is dropped
@@ -255,5 +259,5 @@ async def _leave(process: Process) -> None:
     """By the specification a server ends when its input does; this one is given a moment for it."""
     assert process.stdin is not None
     process.stdin.close()
-    with anyio.move_on_after(limits.MCP_STOP_GRACE_S):
+    with anyio.move_on_after(MCP_STOP_GRACE_S):
         await process.wait()

@@ -13,6 +13,8 @@ from trunkline.execution.line import ControlPlane
 from trunkline.execution.tools.base import Json
 from trunkline.execution.tools.text_files import shortened
 
+MCP_ENV_MAX = 100
+
 
 class LocalServer(msgspec.Struct, frozen=True, kw_only=True):
     """`env` may hold what only this server is meant to know: it is never logged."""
@@ -83,7 +85,7 @@ def _args(value: Any) -> list[str]:
 def _env(value: Any) -> dict[str, str]:
     if value is None:
         return {}
-    if not isinstance(value, dict) or len(value) > limits.MCP_ENV_MAX:
+    if not isinstance(value, dict) or len(value) > MCP_ENV_MAX:
         raise ValueError("its env is no object, or too large")
     for name, text in value.items():
         if not name or "=" in name or "\0" in name:

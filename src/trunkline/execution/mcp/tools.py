@@ -18,6 +18,11 @@ from trunkline.execution.tools.arguments import is_schema
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt, shortened
 
+MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
+MCP_TOOL_SCHEMA_BYTES_MAX = 16 * 1024
+MCP_SCHEMAS_BYTES_MAX = 256 * 1024  # of one server's tools; every model call carries them
+MCP_TOOL_DESCRIPTION_CHARS_MAX = 4_000
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _DIGEST_CHARS = 8
 
@@ -107,7 +112,7 @@ class McpTool(Tool):
         self._tool = str(given["name"])
         self.name = tool_name(source.name, self._tool)
         description = given.get("description") or given.get("title") or self._tool
-        self.description = shortened(str(description), limits.MCP_TOOL_DESCRIPTION_CHARS_MAX)
+        self.description = shortened(str(description), MCP_TOOL_DESCRIPTION_CHARS_MAX)
         self.parameters = parameters
         annotations = given.get("annotations")
         hints = annotations if isinstance(annotations, dict) else {}
@@ -158,12 +163,12 @@ async def tools_of(source: McpSource) -> list[Tool]:
 
 def _built(source: McpSource, listed: list[Json]) -> list[Tool]:
     found: dict[str, Tool] = {}
-    room = limits.MCP_SCHEMAS_BYTES_MAX
+    room = MCP_SCHEMAS_BYTES_MAX
     for given in listed:
         if isinstance(given, dict) and _is_name(given.get("name")):
             schema = given.get("inputSchema")
             size = len(msgspec.json.encode(schema))
-            bearable = size <= min(room, limits.MCP_TOOL_SCHEMA_BYTES_MAX)
+            bearable = size <= min(room, MCP_TOOL_SCHEMA_BYTES_MAX)
             tool = McpTool(source, given, _parameters(schema if bearable else None))
             found.setdefault(tool.name, tool)
             room -= size if bearable else 0
@@ -200,7 +205,7 @@ class McpCatalog:
         """Those that are known by now, always in the same order."""
         return [tool for source in self._sources for tool in self._found.get(source.name, ())]
 
-    async def settle(self, timeout_s: float = limits.MCP_SETTLE_S) -> None:
+    async def settle(self, timeout_s: float = MCP_SETTLE_S) -> None:
         """Before a turn: waits a little for servers that are being asked for the first time, and
         asks those again that failed, without waiting for them."""
         self._first = {task for task in self._first if not task.done()}

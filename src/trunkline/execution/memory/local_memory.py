@@ -22,6 +22,13 @@ from trunkline import limits
 from trunkline.execution.errors import MemoryFileError
 from trunkline.execution.files import append, locked, read_head, read_tail, sweep, write_atomic
 
+CONVERSATION_MESSAGE_CHARS_MAX = 1_000_000  # one section of conversation.md
+CONVERSATION_READ_BYTES_MAX = 1 * limits.MIB  # the newest that is read, and that a snapshot carries
+SCRATCHPAD_CHARS_MAX = 200_000
+CONTEXT_BYTES_MAX = 1 * limits.MIB  # the whole of context.json
+CONTEXT_KEY_CHARS_MAX = 200
+CONTEXT_DEPTH_MAX = 64
+
 _HEADING = re.compile(r"(?:\A|\n)## \[([^\[\]\s]{1,64})\] (\S{1,64})(?=\n|\Z)")
 _LIKE_A_HEADING = re.compile(r"^(\\*)(?=## \[)", re.MULTILINE)
 _ESCAPED = re.compile(r"^\\(?=\\*## \[)", re.MULTILINE)
@@ -92,12 +99,12 @@ class LocalShortTermMemory:
         """Appends a section. A very long one is cut, and says so."""
         if not is_role(role):
             raise MemoryFileError("MEMORY_ROLE_INVALID", f"not a role: {role[:100]!r}")
-        text = _cut(content, limits.CONVERSATION_MESSAGE_CHARS_MAX)
+        text = _cut(content, CONVERSATION_MESSAGE_CHARS_MAX)
         append(self._conversation, render(Section(role, self._now(), text)))
 
     async def get_conversation(self) -> str:
         """The newest part of the file, from a heading on."""
-        return self._newest(limits.CONVERSATION_READ_BYTES_MAX)
+        return self._newest(CONVERSATION_READ_BYTES_MAX)
 
     async def get_messages(self) -> list[Section]:
         """The same part, as what was said."""
@@ -137,17 +144,17 @@ class LocalShortTermMemory:
                 self._context.replace(self._context.with_suffix(".json.damaged"))
             text = json.dumps((kept or {}) | entries, ensure_ascii=False, indent=2)
             data = text.encode("utf-8", "replace")
-            if len(data) > limits.CONTEXT_BYTES_MAX:
+            if len(data) > CONTEXT_BYTES_MAX:
                 raise MemoryFileError(
                     "MEMORY_FULL",
                     f"context.json would have {len(data)} bytes; "
-                    f"at most {limits.CONTEXT_BYTES_MAX} are kept",
+                    f"at most {CONTEXT_BYTES_MAX} are kept",
                 )
             write_atomic(self._context, data)
 
     def _read_context(self) -> dict[str, Any] | None:
         """The entries; None when the file is torn or foreign."""
-        data, whole = read_head(self._context, limits.CONTEXT_BYTES_MAX)
+        data, whole = read_head(self._context, CONTEXT_BYTES_MAX)
         if not data:
             return {}
         try:
@@ -167,21 +174,21 @@ class LocalShortTermMemory:
         """Replaces the notes. Very long ones are cut, and say so."""
         async with locked(self._lock):
             sweep(self.folder)
-            write_atomic(self._scratchpad, _cut(content, limits.SCRATCHPAD_CHARS_MAX))
+            write_atomic(self._scratchpad, _cut(content, SCRATCHPAD_CHARS_MAX))
 
     async def read_scratchpad(self) -> str:
         """The notes."""
-        data, _ = read_head(self._scratchpad, 4 * limits.SCRATCHPAD_CHARS_MAX)
-        return self._text(data, self._scratchpad)[: limits.SCRATCHPAD_CHARS_MAX]
+        data, _ = read_head(self._scratchpad, 4 * SCRATCHPAD_CHARS_MAX)
+        return self._text(data, self._scratchpad)[:SCRATCHPAD_CHARS_MAX]
 
     # --- Snapshots
 
     async def get_all_for_snapshot(self) -> dict[str, Any]:
         """What `snapshot_sync` carries; fits into a frame, whatever the files hold."""
-        bytes_max = limits.CONVERSATION_READ_BYTES_MAX
+        bytes_max = CONVERSATION_READ_BYTES_MAX
         conversation = self._newest(bytes_max)
         # Control characters take six bytes each in JSON.
-        while len(msgspec.json.encode(conversation)) > limits.CONVERSATION_READ_BYTES_MAX:
+        while len(msgspec.json.encode(conversation)) > CONVERSATION_READ_BYTES_MAX:
             bytes_max //= 2
             conversation = self._newest(bytes_max)
         return {
@@ -236,17 +243,17 @@ def _cut(text: str, chars_max: int) -> str:
 
 
 def _key(key: str) -> str:
-    if not 0 < len(key) <= limits.CONTEXT_KEY_CHARS_MAX:
+    if not 0 < len(key) <= CONTEXT_KEY_CHARS_MAX:
         raise MemoryFileError(
             "MEMORY_KEY_INVALID",
-            f"a context key has 1 to {limits.CONTEXT_KEY_CHARS_MAX} characters, not {len(key)}",
+            f"a context key has 1 to {CONTEXT_KEY_CHARS_MAX} characters, not {len(key)}",
         )
     return key
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
     """The value as JSON has it; what JSON cannot hold is refused, not turned into text."""
-    if depth > limits.CONTEXT_DEPTH_MAX:
+    if depth > CONTEXT_DEPTH_MAX:
         raise MemoryFileError("MEMORY_VALUE_INVALID", "a context value is nested too deeply")
     if value is None or isinstance(value, str):
         return value
@@ -270,4 +277,4 @@ def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
         isinstance(conversation, str) and isinstance(context, dict) and isinstance(scratchpad, str)
     ):
         raise MemoryFileError("SNAPSHOT_INVALID", "a snapshot's memory is two texts and an object")
-    return conversation[-limits.CONVERSATION_READ_BYTES_MAX :], context, scratchpad
+    return conversation[-CONVERSATION_READ_BYTES_MAX:], context, scratchpad

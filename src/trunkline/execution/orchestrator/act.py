@@ -28,6 +28,8 @@ from trunkline.execution.tools.base import ToolResult
 
 _log = structlog.get_logger(__name__)
 
+MESSAGE_RESULT_CHARS_MAX = 110_000  # of one tool's result, whichever tool it was
+
 
 async def act(state: Step, runtime: Runtime[Context]) -> Json:
     """Does what one call asks for. A failure is a result that the model reads."""
@@ -39,7 +41,7 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
     except asyncio.CancelledError:
         shown.cancelled()
         raise
-    content = cut(readable(result.content), limits.MESSAGE_RESULT_CHARS_MAX)
+    content = cut(readable(result.content), MESSAGE_RESULT_CHARS_MAX)
     shown.complete(ToolResult(content=content, is_error=result.is_error, details=result.details))
     message = Message(role="tool", content=content, tool_call_id=call["id"])
     if result.is_error:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from trunkline import limits
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
@@ -19,6 +18,8 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+
+DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
 Json = dict[str, Any]
 
@@ -143,7 +144,7 @@ class Context:
 
     def offers(self, name: str) -> bool:
         """Whether this agent may use the tool of that name."""
-        if name == Delegate.name and self.depth >= limits.DELEGATION_DEPTH_MAX:
+        if name == Delegate.name and self.depth >= DELEGATION_DEPTH_MAX:
             return False
         chosen = self.settings.tools
         return not chosen or name in chosen or name in _ALWAYS_OFFERED or name.startswith("mcp__")

@@ -22,6 +22,9 @@ from trunkline.execution.orchestrator.state import Json, State
 
 _log = structlog.get_logger(__name__)
 
+REPLANS_MAX = 5  # steps in a row of which every tool failed
+MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
+
 
 class _Memory(msgspec.Struct):
     content: str
@@ -47,9 +50,7 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     return changes
 
 
-async def recall(
-    context: Context, question: str, wait_s: float = limits.MEMORY_WAIT_S
-) -> list[str]:
+async def recall(context: Context, question: str, wait_s: float = MEMORY_WAIT_S) -> list[str]:
     """Long-term memories; none while the control plane is away, slow or of another opinion."""
     query = question[: limits.MEMORY_QUERY_CHARS_MAX].strip()
     if not query:
@@ -97,7 +98,7 @@ async def observe(state: State, runtime: Runtime[Context]) -> Json:
     results = newest_results(state["messages"])
     failed = [one for one in results if one.get("is_error")]
     failures = state["failures"] + 1 if len(failed) == len(results) else 0
-    if failures >= limits.REPLANS_MAX:
+    if failures >= REPLANS_MAX:
         raise TurnError(
             "TOOLS_KEEP_FAILING",
             f"The turn was ended: every tool failed in {failures} steps in a row. "

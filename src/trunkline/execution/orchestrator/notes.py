@@ -18,6 +18,8 @@ from trunkline.execution.orchestrator.history import turn_results
 
 _log = structlog.get_logger(__name__)
 
+EVOLUTION_STEPS_MIN = 3  # successful tool calls that make a turn worth learning from
+
 QUESTION = 0
 """The person's message among the parts of a turn; the text of model call n is part n."""
 
@@ -46,7 +48,7 @@ def candidate(messages: Sequence[Message]) -> dict[str, Any] | None:
     """The newest turn as a skill, if several of its tool calls worked."""
     done = turn_results(messages)
     worked = [call for call, result in done if not result.get("is_error")]
-    if len(worked) < limits.EVOLUTION_STEPS_MIN:
+    if len(worked) < EVOLUTION_STEPS_MIN:
         return None
     asked = next(one["content"] for one in reversed(messages) if one["role"] == "user")
     title = " ".join(asked.split())[:_TITLE_CHARS] or "a task"

@@ -31,6 +31,9 @@ from trunkline.execution.orchestrator.state import Answer, Json, Question, State
 
 _log = structlog.get_logger(__name__)
 
+TURNS_QUEUED_MAX = 20  # messages that wait for the running turn
+APPROVAL_AGAIN_S = 5.0  # at least, for a question that is asked again after a restart
+
 Work = State | Command[Any]
 
 
@@ -94,7 +97,7 @@ class Turns:
 
     def submit(self, turn_id: str, message: str, history: list[Json]) -> None:
         """A message of a person; it waits while a turn runs."""
-        if len(self._jobs) >= limits.TURNS_QUEUED_MAX:
+        if len(self._jobs) >= TURNS_QUEUED_MAX:
             self._refuse(turn_id, "TURN_QUEUE_FULL", "Too many messages wait for this session.")
             return
         self._jobs.append(_Job(turn_id=turn_id, message=message, history=history))
@@ -176,7 +179,7 @@ class Turns:
         turn = self._context.turn
         if job.interrupts:
             await self._take_up(job.interrupts)
-            again_s = limits.APPROVAL_AGAIN_S
+            again_s = APPROVAL_AGAIN_S
             work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
             work = self._asked(job)

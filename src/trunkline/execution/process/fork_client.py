@@ -32,6 +32,10 @@ from trunkline.execution.process.sockets import Lines
 
 _log = structlog.get_logger(__name__)
 
+FORK_SERVER_READY_S = 60.0  # imports on a slow machine
+FORK_SERVER_ANSWER_S = 10.0  # for one fork; a server that takes longer is replaced
+FORK_SERVER_DELAYS_S = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)  # before each new try
+
 
 class ForkedChild:
     """A session's process that the fork server made."""
@@ -184,8 +188,8 @@ class Spawner:
         *,
         log_level: str = "info",
         json_logs: bool = False,
-        ready_s: float = limits.FORK_SERVER_READY_S,
-        answer_s: float = limits.FORK_SERVER_ANSWER_S,
+        ready_s: float = FORK_SERVER_READY_S,
+        answer_s: float = FORK_SERVER_ANSWER_S,
         after_death: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._env = env
@@ -238,7 +242,7 @@ class Spawner:
             self._server.add_done_callback(_seen)
 
     async def _keep(self) -> None:
-        backoff = Backoff(limits.FORK_SERVER_DELAYS_S)
+        backoff = Backoff(FORK_SERVER_DELAYS_S)
         while True:
             await asyncio.sleep(backoff.next_s())
             try:

@@ -19,6 +19,11 @@ from trunkline import limits
 from trunkline.execution.process import family
 from trunkline.execution.process.family import kill_group
 
+COMMAND_OUTPUT_BYTES_MAX = (
+    64 * limits.MIB
+)  # read of one command, which is ended when it prints more
+COMMAND_DRAIN_S = 0.5  # for output of a command that has ended, if something still holds the pipe
+
 _CHUNK_BYTES = 64 * 1024
 
 
@@ -79,7 +84,7 @@ async def run_process(
     env: Mapping[str, str],
     timeout_s: float,
     take: Callable[[str], None],
-    output_bytes_max: int = limits.COMMAND_OUTPUT_BYTES_MAX,
+    output_bytes_max: int = COMMAND_OUTPUT_BYTES_MAX,
 ) -> Finished:
     """Runs it with no input; `take` gets what it prints, errors included, as it comes.
 
@@ -114,7 +119,7 @@ async def run_process(
             await process.wait()
             children.reap_orphans()
         # The pipe is at its end now, unless a program that escaped its session holds it open.
-        await asyncio.wait({pump}, timeout=limits.COMMAND_DRAIN_S)
+        await asyncio.wait({pump}, timeout=COMMAND_DRAIN_S)
         pump.cancel()
         await asyncio.wait({pump})
         flooded = not pump.cancelled() and pump.result()

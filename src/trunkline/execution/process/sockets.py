@@ -23,6 +23,8 @@ from trunkline.execution.process import family
 
 _log = structlog.get_logger(__name__)
 
+SOCKET_PATH_BYTES_MAX = 107  # sockaddr_un holds 108 with the final zero
+
 _NAME_BYTES = len("/" + "0" * 12 + ".sock")
 _PEER = struct.Struct("3i")  # pid, user, group
 
@@ -117,7 +119,7 @@ class SocketFolder:
     name for a socket's address."""
 
     def __init__(self, folder: Path) -> None:
-        fits = len(os.fsencode(folder)) + _NAME_BYTES <= limits.SOCKET_PATH_BYTES_MAX
+        fits = len(os.fsencode(folder)) + _NAME_BYTES <= SOCKET_PATH_BYTES_MAX
         self._is_temporary = not fits
         self.path = folder if fits else Path(tempfile.mkdtemp(prefix="trunkline-"))
         self.path.chmod(0o700)

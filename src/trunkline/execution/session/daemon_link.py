@@ -18,6 +18,8 @@ from trunkline.execution.session import ipc
 from trunkline.execution.ws.events import cut
 
 _log = structlog.get_logger(__name__)
+
+IPC_UNSENT_BYTES_MAX = 1 * limits.MIB  # then a session waits for the daemon to read
 _encode = msgspec.json.Encoder().encode
 
 
@@ -84,7 +86,7 @@ class DaemonLink:
         self._send(ipc.SseEvent(data=text))
 
     async def flush(self) -> None:
-        if self._writer.transport.get_write_buffer_size() > limits.IPC_UNSENT_BYTES_MAX:
+        if self._writer.transport.get_write_buffer_size() > IPC_UNSENT_BYTES_MAX:
             await self._writer.drain()
 
     async def request(self, method: str, **params: Any) -> Any:

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import structlog
 
-from trunkline import limits
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.home import Home
 from trunkline.execution.line import Handler, SessionLine
@@ -27,6 +26,11 @@ from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
 
 _log = structlog.get_logger(__name__)
+
+SESSION_IDLE_S = 900.0  # without a turn: its process ends; the next message starts another
+SESSION_ROOM_S = 60.0  # without a turn: it makes room for one that wants to start
+SESSIONS_RESTING_MAX = 1_000  # without a process; those that rested longest are let go
+SESSIONS_RETIRED_MAX = 1_000  # of those, the newest: a message brings one back
 
 _CLEANED = ("user_closed", "admin")
 """Its files are removed; after a timeout a session may come back."""
@@ -53,7 +57,8 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
-        resting_max: int = limits.SESSIONS_RESTING_MAX,
+        resting_max: int = SESSIONS_RESTING_MAX,
+        retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
         self._line = line
         self._home = home
@@ -64,7 +69,7 @@ class SessionManager:
         self._local = local or {}
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
-        self._retired = Retired(line, self._bring_back)
+        self._retired = Retired(line, self._bring_back, retired_max)
         self._left: dict[str, Turns] = {}
         """The turns of sessions that ran before this daemon's start."""
         self._init: Json = {}
@@ -206,7 +211,7 @@ class SessionManager:
         if len(awake) - (newcomer in awake) < self._sessions_max:
             return True
         idlest = max((one for one in awake if one is not newcomer), key=Session.idle_s)
-        if idlest.idle_s() < limits.SESSION_ROOM_S:
+        if idlest.idle_s() < SESSION_ROOM_S:
             return False
         idlest.rest()
         return True
@@ -217,7 +222,7 @@ class SessionManager:
     def rest_idle(self) -> None:
         """Sessions that nobody has used for a while give their memory back."""
         for session in self.active_sessions.values():
-            if session.is_awake and session.idle_s() >= limits.SESSION_IDLE_S:
+            if session.is_awake and session.idle_s() >= SESSION_IDLE_S:
                 session.rest()
         self._retire_some()
 

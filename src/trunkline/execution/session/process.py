@@ -19,14 +19,20 @@ from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
+PROCESS_READY_S = 10.0  # from a process's start to its `ready`
+PROCESS_PING_S = 5.0
+PROCESS_PINGS_UNANSWERED_MAX = 6  # with the above: a process that is silent for 30 s hangs
+PROCESS_STOP_GRACE_S = 4.0  # between `stop` and SIGKILL
+IPC_UNREAD_BYTES_MAX = 4 * limits.FRAME_BYTES_MAX  # a process that does not read its socket hangs
+
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """How long a process may take for what."""
 
-    ready_s: float = limits.PROCESS_READY_S
-    ping_s: float = limits.PROCESS_PING_S
-    pings_max: int = limits.PROCESS_PINGS_UNANSWERED_MAX
-    stop_s: float = limits.PROCESS_STOP_GRACE_S
+    ready_s: float = PROCESS_READY_S
+    ping_s: float = PROCESS_PING_S
+    pings_max: int = PROCESS_PINGS_UNANSWERED_MAX
+    stop_s: float = PROCESS_STOP_GRACE_S
     drain_s: float = limits.PROCESS_DRAIN_S
 
 
@@ -105,7 +111,7 @@ class SessionProcess:
         if self._lines is None:
             return
         self._lines.send(ipc.line(message))
-        if self._lines.unsent_bytes > limits.IPC_UNREAD_BYTES_MAX:
+        if self._lines.unsent_bytes > IPC_UNREAD_BYTES_MAX:
             self._hang()
 
     async def stop(self, reason: str) -> None:

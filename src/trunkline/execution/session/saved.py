@@ -10,11 +10,12 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from trunkline import limits
 from trunkline.execution.files import write_atomic
 from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
+
+TURNS_REMEMBERED_MAX = 50  # ended turns of a session: one that comes again is known
 
 _TURNS = "turn.json"
 _START = "start.json"
@@ -79,7 +80,7 @@ class Turns:
         self._record.open = [turn for turn in self._record.open if turn.turn_id != turn_id]
         if not self.has_ended(turn_id):
             self._record.ended.append(turn_id)
-            del self._record.ended[: -limits.TURNS_REMEMBERED_MAX]
+            del self._record.ended[:-TURNS_REMEMBERED_MAX]
         self._write()
 
     def saw(self, event: str) -> bool:

@@ -30,6 +30,8 @@ from trunkline.execution.session.semigraph_process import serve
 
 _log = structlog.get_logger(__name__)
 
+REHEARSAL_S_MAX = 10.0  # of a turn in the fork server; sessions work without it
+
 _QUESTIONS = 2  # a session that goes on does more than one that begins
 _FILE = "rehearsal.txt"
 _LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
@@ -60,7 +62,7 @@ async def _session(folder: Path) -> None:
     daemon = await asyncio.open_connection(sock=ours, limit=limits.IPC_LINE_BYTES_MAX)
     session = await asyncio.open_connection(sock=theirs, limit=limits.IPC_LINE_BYTES_MAX)
     async with (
-        asyncio.timeout(limits.REHEARSAL_S_MAX),
+        asyncio.timeout(REHEARSAL_S_MAX),
         await asyncio.start_server(_model, "127.0.0.1", 0) as model,
         asyncio.TaskGroup() as tasks,
     ):

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 import structlog
 
-from trunkline import limits
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
@@ -24,6 +23,10 @@ from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
 from trunkline.execution.session.saved import Turns, save_start
 
 _log = structlog.get_logger(__name__)
+
+PROCESS_REVIVALS_MAX = 3  # of a process that dies while its turn waits for a person
+SESSION_START_TOLD_S = 3.0  # a start that takes longer is told to whoever waits
+SESSION_INBOX_MAX = 100  # commands that wait for a session's process to be there
 
 MakeAdapter = Callable[[Path, Callable[[ipc.Up], None], Callable[[Failure], None]], RuntimeAdapter]
 """Of a session's folder, of who takes its messages, and of who is told its end."""
@@ -79,7 +82,7 @@ class Session:
         self.is_awake = True
         """Has a process, or is about to get one; False for one that rests."""
         self._requests = ProcessRequests(self.id, line, local, self._reply)
-        self._inbox: asyncio.Queue[_Command] = asyncio.Queue(limits.SESSION_INBOX_MAX)
+        self._inbox: asyncio.Queue[_Command] = asyncio.Queue(SESSION_INBOX_MAX)
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
         """The process is meant to end."""
@@ -99,7 +102,7 @@ class Session:
     async def start(self) -> None:
         """Raises StartFailed."""
         loop = asyncio.get_running_loop()
-        told = loop.call_later(limits.SESSION_START_TOLD_S, self._tell_start)
+        told = loop.call_later(SESSION_START_TOLD_S, self._tell_start)
         try:
             await self._launch()
         finally:
@@ -207,7 +210,7 @@ class Session:
             "session process ended", session=self.id, code=failure.code, problem=failure.message
         )
         lost, waiting = set(self._given), self.turns.waiting
-        if waiting is not None and self._revivals < limits.PROCESS_REVIVALS_MAX:
+        if waiting is not None and self._revivals < PROCESS_REVIVALS_MAX:
             # What it waits for is in its checkpoint: a new process asks again.
             self._revivals += 1
             lost.discard(waiting)
@@ -234,7 +237,7 @@ class Session:
         elif not self.turns.begin(message.turn_id):
             _log.info("a message came again", session=self.id, turn=message.turn_id)
         elif not self._put(ipc.UserMessage(data=message)):
-            why = f"more than {limits.SESSION_INBOX_MAX} messages wait in this session"
+            why = f"more than {SESSION_INBOX_MAX} messages wait in this session"
             self._refuse(message.turn_id, "SESSION_BUSY", why)
 
     def cancel(self, data: Json) -> None:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from trunkline import limits
 from trunkline.execution.line import Handler, Json, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.session.saved import Turns
 
 _log = structlog.get_logger(__name__)
+
+SESSION_REFUSALS_MAX = 1000  # sessions that did not start and whose messages are answered
 
 
 class Refusals:
@@ -45,7 +46,7 @@ class Refusals:
                 turns.end(turn.turn_id)
         self._line.register_session(session_id, {"user_message": answer})
         self._sessions[session_id] = None
-        if len(self._sessions) > limits.SESSION_REFUSALS_MAX:
+        if len(self._sessions) > SESSION_REFUSALS_MAX:
             self._line.unregister_session(self._sessions.popitem(last=False)[0])
 
     def remove(self, session_id: str) -> None:
@@ -56,10 +57,14 @@ class Retired:
     """The newest of them. `bring_back` makes one a session again; it says who takes messages."""
 
     def __init__(
-        self, line: SessionLine, bring_back: Callable[[str], Mapping[str, Handler]]
+        self,
+        line: SessionLine,
+        bring_back: Callable[[str], Mapping[str, Handler]],
+        sessions_max: int,
     ) -> None:
         self._line = line
         self._bring_back = bring_back
+        self._sessions_max = sessions_max
         self._sessions: OrderedDict[str, None] = OrderedDict()
 
     def add(self, session_id: str, handlers: Mapping[str, Handler]) -> None:
@@ -67,7 +72,7 @@ class Retired:
         stand_ins = {kind: self._stand_in(session_id, kind) for kind in handlers}
         self._line.register_session(session_id, stand_ins)
         self._sessions[session_id] = None
-        if len(self._sessions) > limits.SESSIONS_RETIRED_MAX:
+        if len(self._sessions) > self._sessions_max:
             self._line.unregister_session(self._sessions.popitem(last=False)[0])
 
     def remove(self, session_id: str) -> None:

@@ -12,6 +12,8 @@ from trunkline import limits
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.commands import TIMEOUT_SCHEMA, run_shown
 
+CODE_CHARS_MAX = 1_000_000
+
 
 class CodeExecution(Tool):
     name = "code_execution"
@@ -21,7 +23,7 @@ class CodeExecution(Tool):
     )
     parameters = object_schema(
         {
-            "code": {"type": "string", "minLength": 1, "maxLength": limits.CODE_CHARS_MAX},
+            "code": {"type": "string", "minLength": 1, "maxLength": CODE_CHARS_MAX},
             "timeout_seconds": TIMEOUT_SCHEMA,
         },
         required=["code"],

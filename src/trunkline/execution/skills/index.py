@@ -14,6 +14,8 @@ import msgspec
 from trunkline import limits
 from trunkline.execution.tools.text_files import shortened
 
+SKILL_FILES_NAMED_MAX = 8  # in one line of the index
+
 Json = dict[str, Any]
 
 
@@ -130,7 +132,7 @@ def _scripts(scripts: list[str]) -> list[str]:
 
 
 def _some(files: list[str], unit: str) -> list[str]:
-    shown = files[: limits.SKILL_FILES_NAMED_MAX]
+    shown = files[:SKILL_FILES_NAMED_MAX]
     rest = len(files) - len(shown)
     return [*shown, f"…({rest}个{unit})"] if rest else shown
 

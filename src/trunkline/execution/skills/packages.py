@@ -24,6 +24,8 @@ from trunkline.execution.errors import SkillRefused
 from trunkline.execution.home import Home
 from trunkline.execution.skills.index import LATEST
 
+SKILL_VERSIONS_KEPT = 3  # of one skill, on one machine
+
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\\]")
 _SCRIPT_MODE = 0o755
 _FILE_MODE = 0o644
@@ -151,7 +153,7 @@ class SkillCache:
             shutil.rmtree(rest, ignore_errors=True)
         write_folder(files, target.parent / f"{_TEMPORARY}{secrets.token_hex(8)}", target)
         self.show(skill_id, target)
-        for old in self._kept(skill_id)[limits.SKILL_VERSIONS_KEPT :]:
+        for old in self._kept(skill_id)[SKILL_VERSIONS_KEPT:]:
             shutil.rmtree(old, ignore_errors=True)
         return target
 

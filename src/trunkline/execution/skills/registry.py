@@ -30,6 +30,9 @@ from trunkline.execution.tools.text_files import Excerpt, read_text, shortened
 
 _log = structlog.get_logger()
 
+SKILL_READ_CHARS_MAX = 100_000
+SKILL_LOCK_WAIT_S = 90.0  # for another process that fetches the same skill
+
 
 class SkillRegistry:
     """`unavailable` pairs an entry with what is missing on this machine; those are not offered.
@@ -89,7 +92,7 @@ class SkillRegistry:
         """The folder of a skill in the version of this session, fetched if it is not here. The
         folder that the prompt names may be shared with a session of another version."""
         entry = self.find(skill)
-        deadline = asyncio.get_running_loop().time() + limits.SKILL_LOCK_WAIT_S
+        deadline = asyncio.get_running_loop().time() + SKILL_LOCK_WAIT_S
         while True:
             try:
                 # One of several processes that ask at once fetches; the others find it here.
@@ -157,7 +160,7 @@ def read_in(folder: Path, path: str) -> str:
         raise ToolError(f"{shown!r} is no usable path") from error
     if not file.is_relative_to(root):
         raise ToolError(f"{shown!r} is outside of the skill")
-    text = Excerpt(limits.SKILL_READ_CHARS_MAX, head_only=True)
+    text = Excerpt(SKILL_READ_CHARS_MAX, head_only=True)
     text.add(read_text(file, shown))
     return str(text)
 

@@ -15,6 +15,8 @@ from trunkline import limits
 from trunkline.execution.tools.base import Json
 from trunkline.execution.tools.text_files import shortened
 
+TOOL_ARGUMENTS_BYTES_MAX = 12 * limits.MIB  # of one call, as JSON
+
 _PLAIN = frozenset(
     {
         *("type", "enum", "const", "required", "minimum", "maximum", "multipleOf"),
@@ -68,8 +70,8 @@ def _unbearable(arguments: Any) -> str | None:
         return "The arguments hold text that is not valid Unicode."
     except ValueError:
         return "The arguments hold a number that is not finite."
-    if size > limits.TOOL_ARGUMENTS_BYTES_MAX:
-        return f"The arguments are over {limits.TOOL_ARGUMENTS_BYTES_MAX} bytes."
+    if size > TOOL_ARGUMENTS_BYTES_MAX:
+        return f"The arguments are over {TOOL_ARGUMENTS_BYTES_MAX} bytes."
     return None
 
 

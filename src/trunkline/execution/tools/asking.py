@@ -11,6 +11,8 @@ from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 
+QUESTION_OPTIONS_MAX = 20
+
 
 class AskUser(Tool):
     """The model's way to ask for what only the person knows."""
@@ -26,7 +28,7 @@ class AskUser(Tool):
             "options": {
                 "type": "array",
                 "items": {"type": "string", "minLength": 1, "maxLength": limits.NAME_CHARS_MAX},
-                "maxItems": limits.QUESTION_OPTIONS_MAX,
+                "maxItems": QUESTION_OPTIONS_MAX,
             },
         },
         required=["question"],

@@ -15,21 +15,27 @@ from trunkline.execution.process.programs import Finished, ending, run_process
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt, Paths
 
+COMMAND_TIMEOUT_S_MAX = 600.0
+COMMAND_CHARS_MAX = 100_000  # Linux takes 131,071 bytes in one argument
+PROGRESS_INTERVAL_S = 0.1  # between two pieces of a running tool's output
+PROGRESS_PIECE_CHARS_MAX = 4_000
+PROGRESS_CHARS_MAX = 100_000  # of one call; the result holds both ends whatever was shown
+
 
 class Progress:
     """Gathers text between two beats. Shows a bounded amount, then says that there is more."""
 
     def __init__(
-        self, show: Callable[[str], None], interval_s: float = limits.PROGRESS_INTERVAL_S
+        self, show: Callable[[str], None], interval_s: float = PROGRESS_INTERVAL_S
     ) -> None:
         self._show = show
         self._interval_s = interval_s
-        self._waiting = Excerpt(limits.PROGRESS_PIECE_CHARS_MAX)
+        self._waiting = Excerpt(PROGRESS_PIECE_CHARS_MAX)
         self._shown_chars = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, text: str) -> None:
-        if not text or self._shown_chars >= limits.PROGRESS_CHARS_MAX:
+        if not text or self._shown_chars >= PROGRESS_CHARS_MAX:
             return
         self._waiting.add(text)
         if self._timer is None:
@@ -49,12 +55,12 @@ class Progress:
             self._timer = loop.call_later(self._interval_s, self._beat)
 
     def _flush(self) -> bool:
-        if not self._waiting or self._shown_chars >= limits.PROGRESS_CHARS_MAX:
+        if not self._waiting or self._shown_chars >= PROGRESS_CHARS_MAX:
             return False
         piece = str(self._waiting)
-        self._waiting = Excerpt(limits.PROGRESS_PIECE_CHARS_MAX)
+        self._waiting = Excerpt(PROGRESS_PIECE_CHARS_MAX)
         self._shown_chars += len(piece)
-        if self._shown_chars >= limits.PROGRESS_CHARS_MAX:
+        if self._shown_chars >= PROGRESS_CHARS_MAX:
             piece += "\n[… more output is in the result …]\n"
         self._show(piece)
         return True
@@ -63,7 +69,7 @@ class Progress:
 TIMEOUT_SCHEMA: Json = {
     "type": "number",
     "exclusiveMinimum": 0,
-    "maximum": limits.COMMAND_TIMEOUT_S_MAX,
+    "maximum": COMMAND_TIMEOUT_S_MAX,
     "description": f"How long it may take; {limits.COMMAND_TIMEOUT_S:g} unless set.",
 }
 
@@ -180,7 +186,7 @@ class Bash(Tool):
     )
     parameters = object_schema(
         {
-            "command": {"type": "string", "minLength": 1, "maxLength": limits.COMMAND_CHARS_MAX},
+            "command": {"type": "string", "minLength": 1, "maxLength": COMMAND_CHARS_MAX},
             "timeout_seconds": TIMEOUT_SCHEMA,
         },
         required=["command"],

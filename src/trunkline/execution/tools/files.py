@@ -14,6 +14,14 @@ from trunkline.execution.process.programs import run_process
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt, Paths, read_text, shortened, write_text
 
+FILE_READ_CHARS_MAX = 100_000  # shown of a file at once
+FILE_READ_LINES = 2_000
+LIST_ENTRIES_MAX = 1_000
+LIST_SCAN_ENTRIES_MAX = 50_000
+SEARCH_MATCHES_MAX = 200
+SEARCH_LINE_CHARS_MAX = 300
+SEARCH_OUTPUT_BYTES_MAX = 4 * limits.MIB
+
 _PATH: Json = {
     "type": "string",
     "minLength": 1,
@@ -47,8 +55,8 @@ class ReadFile(Tool):
         lines = text.splitlines(keepends=True)
         if first > max(len(lines), 1):
             raise ToolError(f"the file has {len(lines)} lines")
-        wanted = lines[first - 1 : first - 1 + arguments.get("limit", limits.FILE_READ_LINES)]
-        shown = Excerpt(limits.FILE_READ_CHARS_MAX, head_only=True)
+        wanted = lines[first - 1 : first - 1 + arguments.get("limit", FILE_READ_LINES)]
+        shown = Excerpt(FILE_READ_CHARS_MAX, head_only=True)
         shown.add("".join(wanted))
         content = str(shown) or "(the file is empty)"
         last = first - 1 + len(wanted)
@@ -169,7 +177,7 @@ class ListFiles(Tool):
 def _listed(folder: Path, recursive: bool) -> tuple[list[str], bool]:
     found: list[str] = []
     for line in _entries(folder, "", recursive):
-        if len(found) == limits.LIST_ENTRIES_MAX:
+        if len(found) == LIST_ENTRIES_MAX:
             return found, True
         found.append(line)
     return found, False
@@ -179,7 +187,7 @@ def _entries(folder: Path, prefix: str, recursive: bool) -> Iterator[str]:
     """Lines in order; links are shown and not followed, so that none leads out or round."""
     try:
         with os.scandir(folder) as scanned:
-            some = list(islice(scanned, limits.LIST_SCAN_ENTRIES_MAX))
+            some = list(islice(scanned, LIST_SCAN_ENTRIES_MAX))
     except OSError as error:
         yield f"{prefix} (cannot be read: {error.strerror})"
         return
@@ -237,22 +245,22 @@ class SearchFiles(Tool):
         place = self._paths.readable(arguments.get("path", "."))
         if not place.exists():
             raise ToolError(f"there is no {self._paths.shown(place)}")
-        output = Excerpt(limits.SEARCH_OUTPUT_BYTES_MAX, head_only=True)
+        output = Excerpt(SEARCH_OUTPUT_BYTES_MAX, head_only=True)
         finished = await run_process(
             _grep(arguments, self._paths.shown(place)),
             cwd=run.workspace,
             env=self._env,
             timeout_s=limits.COMMAND_TIMEOUT_S,
             take=output.add,
-            output_bytes_max=limits.SEARCH_OUTPUT_BYTES_MAX,
+            output_bytes_max=SEARCH_OUTPUT_BYTES_MAX,
         )
         lines = str(output).splitlines()
         if finished.exit_code > 1 and (not lines or lines[0].startswith("grep:")):
             reason = lines[0] if lines else f"grep ended with exit code {finished.exit_code}"
             raise ToolError(shortened(reason, limits.TOOL_ERROR_CHARS_MAX))
-        shown = [shortened(line, limits.SEARCH_LINE_CHARS_MAX) for line in lines]
-        more = finished.flooded or finished.timed_out or len(shown) > limits.SEARCH_MATCHES_MAX
-        text = "\n".join(shown[: limits.SEARCH_MATCHES_MAX]) or "(nothing found)"
+        shown = [shortened(line, SEARCH_LINE_CHARS_MAX) for line in lines]
+        more = finished.flooded or finished.timed_out or len(shown) > SEARCH_MATCHES_MAX
+        text = "\n".join(shown[:SEARCH_MATCHES_MAX]) or "(nothing found)"
         if more:
             text += "\n[… there is more; search for something narrower]"
         return ToolResult(content=text, details={"matches": len(shown), "more": more})

@@ -12,6 +12,8 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.files import write_atomic
 from trunkline.execution.home import Home
 
+FILE_BYTES_MAX = 10 * limits.MIB  # read or written by a tool
+
 
 class Excerpt:
     """Keeps `chars_max` characters: half from the start, half from the end; or the start alone."""
@@ -123,11 +125,11 @@ def read_bytes(path: Path, shown: str) -> bytes:
             kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a plain file"
             raise ToolError(f"{shown} is {kind}")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(limits.FILE_BYTES_MAX + 1)
+            data = file.read(FILE_BYTES_MAX + 1)
     finally:
         os.close(descriptor)
-    if len(data) > limits.FILE_BYTES_MAX:
-        size = f"{found.st_size} bytes, more than {limits.FILE_BYTES_MAX}"
+    if len(data) > FILE_BYTES_MAX:
+        size = f"{found.st_size} bytes, more than {FILE_BYTES_MAX}"
         raise ToolError(f"{shown} is too large ({size}); look at parts of it with bash")
     return data
 
@@ -135,8 +137,8 @@ def read_bytes(path: Path, shown: str) -> bytes:
 def write_text(path: Path, text: str, shown: str) -> bool:
     """Puts a text in place of a file, which keeps its mode; says whether the file is new."""
     data = text.encode()
-    if len(data) > limits.FILE_BYTES_MAX:
-        raise ToolError(f"the text has {len(data)} bytes, more than {limits.FILE_BYTES_MAX}")
+    if len(data) > FILE_BYTES_MAX:
+        raise ToolError(f"the text has {len(data)} bytes, more than {FILE_BYTES_MAX}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = _mode(path)

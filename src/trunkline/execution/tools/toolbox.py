@@ -26,6 +26,8 @@ from trunkline.execution.tools.text_files import Paths, shortened
 from trunkline.execution.tools.web_fetch import WebFetch
 from trunkline.execution.tools.web_search import WebSearch
 
+TOOLS_MAX = 128  # in one model call; OpenAI takes no more
+
 
 class Toolbox:
     def __init__(self, tools: Iterable[Tool], catalog: McpCatalog) -> None:
@@ -66,7 +68,7 @@ class Toolbox:
     def _all(self) -> dict[str, Tool]:
         found = dict(self._tools)
         for tool in self._catalog.tools():
-            if len(found) == limits.TOOLS_MAX:
+            if len(found) == TOOLS_MAX:
                 break
             found.setdefault(tool.name, tool)
         return found

@@ -20,6 +20,10 @@ from trunkline.execution.errors import AddressRefused, ToolError
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt, shortened
 
+WEB_REDIRECTS_MAX = 5
+WEB_TEXT_CHARS = 20_000
+WEB_TEXT_CHARS_MAX = 100_000
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 AddressInfo = tuple[
     int | socket.AddressFamily,
@@ -78,7 +82,7 @@ class WebFetch(Tool):
     parameters = object_schema(
         {
             "url": {"type": "string", "minLength": 1, "maxLength": limits.WEB_URL_CHARS_MAX},
-            "max_chars": {"type": "integer", "minimum": 1, "maximum": limits.WEB_TEXT_CHARS_MAX},
+            "max_chars": {"type": "integer", "minimum": 1, "maximum": WEB_TEXT_CHARS_MAX},
         },
         required=["url"],
     )
@@ -100,7 +104,7 @@ class WebFetch(Tool):
             raise ToolError(f"the page did not come within {self._timeout_s:g} s") from error
         except aiohttp.ClientError as error:
             raise ToolError(_reason(error)) from error
-        shown = Excerpt(arguments.get("max_chars", limits.WEB_TEXT_CHARS), head_only=True)
+        shown = Excerpt(arguments.get("max_chars", WEB_TEXT_CHARS), head_only=True)
         shown.add(text)
         return ToolResult(
             content=str(shown) or "(the page has no readable text)",
@@ -121,13 +125,13 @@ class WebFetch(Tool):
             auto_decompress=False,
             headers=_HEADERS,
         ) as session:
-            for _ in range(limits.WEB_REDIRECTS_MAX + 1):
+            for _ in range(WEB_REDIRECTS_MAX + 1):
                 async with session.get(url, allow_redirects=False) as response:
                     target = response.headers.get("Location")
                     if response.status not in _REDIRECTS or target is None:
                         return await _read(response)
                     url = _checked(target, url)
-        raise ToolError(f"the page redirects more than {limits.WEB_REDIRECTS_MAX} times")
+        raise ToolError(f"the page redirects more than {WEB_REDIRECTS_MAX} times")
 
 
 class _Page:

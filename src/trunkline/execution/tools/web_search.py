@@ -14,6 +14,11 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import shortened
 
+WEB_QUERY_CHARS_MAX = 400
+WEB_RESULTS = 5
+WEB_RESULTS_MAX = 20
+WEB_SNIPPET_CHARS_MAX = 500
+
 NONE_SET = (
     "web search is not set up on this machine. It works with a SearXNG server (SEARXNG_URL), a "
     "Tavily key (TAVILY_API_KEY) or a Brave key (BRAVE_API_KEY)."
@@ -122,8 +127,8 @@ class WebSearch(Tool):
     description = "Searches the web. Returns title, address and a snippet of each result."
     parameters = object_schema(
         {
-            "query": {"type": "string", "minLength": 1, "maxLength": limits.WEB_QUERY_CHARS_MAX},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": limits.WEB_RESULTS_MAX},
+            "query": {"type": "string", "minLength": 1, "maxLength": WEB_QUERY_CHARS_MAX},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": WEB_RESULTS_MAX},
         },
         required=["query"],
     )
@@ -135,7 +140,7 @@ class WebSearch(Tool):
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         if self._engine is None:
             raise ToolError(NONE_SET)
-        count = arguments.get("max_results", limits.WEB_RESULTS)
+        count = arguments.get("max_results", WEB_RESULTS)
         found = (await self._ask(self._engine, arguments["query"], count))[:count]
         text = "\n\n".join(_shown(number, one) for number, one in enumerate(found, 1))
         return ToolResult(
@@ -191,6 +196,6 @@ def _refusal(name: str, status: int) -> str:
 
 def _shown(number: int, found: Found) -> str:
     url = shortened(found.url, limits.WEB_URL_CHARS_MAX)
-    snippet = shortened(found.snippet, limits.WEB_SNIPPET_CHARS_MAX)
+    snippet = shortened(found.snippet, WEB_SNIPPET_CHARS_MAX)
     title = shortened(found.title, limits.NAME_CHARS_MAX)
     return f"{number}. {title}\n   {url}\n   {snippet}".rstrip()

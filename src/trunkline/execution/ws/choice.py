@@ -20,6 +20,8 @@ from trunkline.execution.ws.foreign.yeaft import YeaftClient
 from trunkline.execution.ws.foreign.yeaft_handshake import Introduction
 from trunkline.execution.ws.outbox import Outbox
 
+WIRE_AGENT_FILE_BYTES_MAX = 1 * limits.MIB
+
 Json = dict[str, Any]
 
 _CAREFUL = "dangerous"
@@ -83,7 +85,7 @@ def _checked(path: Path) -> Json:
 
 def _read(path: Path) -> Json:
     try:
-        data, is_whole = read_head(path, limits.WIRE_AGENT_FILE_BYTES_MAX)
+        data, is_whole = read_head(path, WIRE_AGENT_FILE_BYTES_MAX)
         if not data or not is_whole:
             raise SettingsError(f"the agent's file is missing, empty or too large: {path}")
         if path.suffix == ".toml":

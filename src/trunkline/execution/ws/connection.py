@@ -17,6 +17,8 @@ from trunkline.execution.errors import LineEnd, NoLine, ServerRefused
 
 _log = structlog.get_logger(__name__)
 
+LINE_PING_S = 20.0  # of silence; half of it later without an answer, the line is dead
+
 BROKEN = 1006
 """What RFC 6455 calls a line that ended without a close frame."""
 
@@ -142,7 +144,7 @@ async def _open(http: aiohttp.ClientSession, url: URL) -> Socket:
                 url,
                 max_msg_size=limits.FRAME_BYTES_MAX,
                 autoping=False,  # pongs say what has arrived
-                heartbeat=limits.LINE_PING_S,
+                heartbeat=LINE_PING_S,
                 timeout=aiohttp.ClientWSTimeout(ws_close=limits.CLOSE_GRACE_S),
             )
     except aiohttp.WSServerHandshakeError as error:

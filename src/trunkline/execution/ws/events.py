@@ -13,6 +13,14 @@ import msgspec
 
 from trunkline import limits
 
+SESSION_QUIET_S = 0.5  # without an event: the session's next one goes first
+COALESCE_S = 0.07  # at most, before an event is on disk
+JOINED_CHARS_MAX = 64 * 1024  # of one event put together from pieces of text
+EVENT_CUT_FIELDS_MAX = 100  # that are left of one
+EVENT_CUT_NAME_CHARS_MAX = 100
+EVENT_CUT_VALUE_BYTES_MAX = 1_000
+EVENT_CUT_TEXT_CHARS = 20_000  # of what people read
+
 Json = dict[str, Any]
 
 _STREAMED = frozenset(("text_chunk", "thinking", "tool_call_progress"))
@@ -56,11 +64,7 @@ class Event:
         if kind in _KEPT:
             self.is_kept = True
             self.turn_id = turn_id if isinstance(turn_id, str) else None
-        elif (
-            kind in _STREAMED
-            and isinstance(content, str)
-            and len(data) <= 2 * limits.JOINED_CHARS_MAX
-        ):
+        elif kind in _STREAMED and isinstance(content, str) and len(data) <= 2 * JOINED_CHARS_MAX:
             self._fields = fields
             self._pieces = [content]
             self._chars = len(content)
@@ -70,7 +74,7 @@ class Event:
         more than their text, or the text would become too long."""
         if self._fields is None or other._fields is None:
             return False
-        if self._chars + other._chars > limits.JOINED_CHARS_MAX:
+        if self._chars + other._chars > JOINED_CHARS_MAX:
             return False
         if _kind(self._fields) != _kind(other._fields):
             return False
@@ -97,12 +101,12 @@ def cut(data: str) -> str | None:
     if fields is None:
         return None
     kept: Json = {}
-    for name, value in list(fields.items())[: limits.EVENT_CUT_FIELDS_MAX]:
-        if len(name) > limits.EVENT_CUT_NAME_CHARS_MAX:
+    for name, value in list(fields.items())[:EVENT_CUT_FIELDS_MAX]:
+        if len(name) > EVENT_CUT_NAME_CHARS_MAX:
             continue
         if isinstance(value, str) and name in _READ_BY_PEOPLE:
-            kept[name] = value[: limits.EVENT_CUT_TEXT_CHARS]
-        elif len(_encoder.encode(value)) <= limits.EVENT_CUT_VALUE_BYTES_MAX:
+            kept[name] = value[:EVENT_CUT_TEXT_CHARS]
+        elif len(_encoder.encode(value)) <= EVENT_CUT_VALUE_BYTES_MAX:
             kept[name] = value
     return _encoder.encode({**kept, "truncated": True}).decode()
 
@@ -132,7 +136,7 @@ class Coalescer:
         """Whether it is one of those that must not be lost."""
         now = self._clock()
         event = Event(data)
-        is_first = now - self._last_at.get(session_id, float("-inf")) > limits.SESSION_QUIET_S
+        is_first = now - self._last_at.get(session_id, float("-inf")) > SESSION_QUIET_S
         self.is_urgent = self.is_urgent or is_first or event.is_kept
         if event.is_kept:
             self._last_at.pop(session_id, None)  # what follows an end is a beginning
@@ -146,7 +150,7 @@ class Coalescer:
             self.spill()
         elif self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(limits.COALESCE_S, self.spill)
+            self._timer = loop.call_later(COALESCE_S, self.spill)
         return event.is_kept
 
     def spill(self) -> None:

@@ -9,11 +9,14 @@ from collections.abc import Mapping
 
 import structlog
 
-from trunkline import limits
 from trunkline.execution.line import MACHINE, Handler
 from trunkline.execution.ws.messages import ForSession
 
 _log = structlog.get_logger(__name__)
+
+EARLY_MESSAGES_MAX = 20  # of a session that nobody handles yet
+EARLY_SESSIONS_MAX = 100
+EARLY_MACHINE_MESSAGES_MAX = 1_000  # starts and stops before the daemon takes them
 
 _OF_MACHINE = frozenset(("start_session", "stop_session"))
 
@@ -61,8 +64,8 @@ class Handlers(dict[str, Mapping[str, Handler]]):
 
     def _keep(self, key: str, message: ForSession) -> None:
         early = self._early.get(key, [])
-        most = limits.EARLY_MACHINE_MESSAGES_MAX if key == MACHINE else limits.EARLY_MESSAGES_MAX
-        is_one_more = key not in self._early and len(self._early) >= limits.EARLY_SESSIONS_MAX
+        most = EARLY_MACHINE_MESSAGES_MAX if key == MACHINE else EARLY_MESSAGES_MAX
+        is_one_more = key not in self._early and len(self._early) >= EARLY_SESSIONS_MAX
         if len(early) >= most or is_one_more:
             _log.warning("too early, and too many", type=message.kind, session=key[:100])
             return

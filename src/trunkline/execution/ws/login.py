@@ -22,6 +22,11 @@ from trunkline.wire.semibot.messages import InitData
 
 _log = structlog.get_logger(__name__)
 
+RECONNECT_JITTER = 0.2  # of a delay, either way: machines of one outage do not return as one
+LINE_REFUSED_DELAY_S = 60.0  # between attempts with a token that was refused
+LINE_LIMITED_DELAY_S = 30.0  # at least, after close 4029
+LINE_LIVED_S = 3.0  # one that ends sooner was none: the next attempt waits longer
+
 _REFUSED = {
     CloseCode.AUTH_FAILED: "the control plane refuses this machine's token; issue a new one",
     CloseCode.NO_ACTIVE_VM: "this machine was given up by the control plane; schedule it again",
@@ -54,9 +59,7 @@ class Login:
         """Shown on the next line."""
         self._pace = pace
         self._clock = clock
-        self._backoff = Backoff(
-            limits.RECONNECT_DELAYS_S, jitter=limits.RECONNECT_JITTER, random=random
-        )
+        self._backoff = Backoff(limits.RECONNECT_DELAYS_S, jitter=RECONNECT_JITTER, random=random)
         self._up_at: float | None = None
         self.problem: str | None = None
         self.is_exhausted = False
@@ -87,7 +90,7 @@ class Login:
 
     def pause_s(self, end: LineEnd) -> float:
         """How long to wait before the next attempt; why is in `problem`, for people."""
-        if self._up_at is not None and self._clock() - self._up_at >= limits.LINE_LIVED_S:
+        if self._up_at is not None and self._clock() - self._up_at >= LINE_LIVED_S:
             self._backoff.reset()
         if self._up_at is None and self._has_shown_ticket and end.code == CloseCode.AUTH_FAILED:
             return 0.0  # the token alone may do
@@ -95,10 +98,10 @@ class Login:
         self.problem = f"no line to the control plane ({end.code}: {end.reason})"
         if end.code in _REFUSED:
             self.problem = _REFUSED[CloseCode(end.code)]
-            at_least_s = limits.LINE_REFUSED_DELAY_S
+            at_least_s = LINE_REFUSED_DELAY_S
         if end.code == CloseCode.RATE_LIMITED:
             self._pace.slow_down()
-            at_least_s = limits.LINE_LIMITED_DELAY_S
+            at_least_s = LINE_LIMITED_DELAY_S
         else:
             self._pace.recover()
         self.is_exhausted = self._backoff.is_exhausted

@@ -20,6 +20,11 @@ from trunkline.execution.ws.session_queue import Outgoing, SessionQueue
 
 _log = structlog.get_logger(__name__)
 
+OUTBOX_SESSION_BYTES_MAX = 8 * limits.MIB
+OUTBOX_BYTES_MAX = 64 * limits.MIB  # events of all sessions
+OUTBOX_EARLY_EVENTS_MAX = 1_000  # before the first `init` says where numbers go on
+OUTBOX_CLOSED_SESSIONS_MAX = 1_000  # whose numbers are kept, should they go on here
+
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _SUFFIX = ".jsonl"
 _SHRINK_TO = 0.75
@@ -33,8 +38,8 @@ class Outbox:
         self,
         folder: Path,
         *,
-        session_bytes_max: int = limits.OUTBOX_SESSION_BYTES_MAX,
-        bytes_max: int = limits.OUTBOX_BYTES_MAX,
+        session_bytes_max: int = OUTBOX_SESSION_BYTES_MAX,
+        bytes_max: int = OUTBOX_BYTES_MAX,
     ) -> None:
         self._folder = folder / "events"
         self._session_bytes_max = session_bytes_max
@@ -96,7 +101,7 @@ class Outbox:
     def append(self, session_id: str, event: Event) -> None:
         """Numbers an event and writes it down."""
         if self._early is not None:
-            if len(self._early) >= limits.OUTBOX_EARLY_EVENTS_MAX:
+            if len(self._early) >= OUTBOX_EARLY_EVENTS_MAX:
                 _log.warning("too many events before the first line", session=session_id)
             else:
                 self._early.append((session_id, event))
@@ -144,7 +149,7 @@ class Outbox:
             session.remove()  # its numbers stay: should the session go on here, they do
             self._done.pop(session.session_id, None)
             self._done[session.session_id] = None
-            if len(self._done) > limits.OUTBOX_CLOSED_SESSIONS_MAX:
+            if len(self._done) > OUTBOX_CLOSED_SESSIONS_MAX:
                 # `start_session` says where its numbers go on.
                 oldest = next(iter(self._done))
                 del self._done[oldest], self._sessions[oldest]

@@ -19,6 +19,11 @@ from trunkline.wire.semibot.messages import Response
 
 _log = structlog.get_logger(__name__)
 
+REPORTS_MAX = 10_000  # owed to the control plane
+REPORTS_BYTES_MAX = 16 * limits.MIB
+REPORT_BYTES_MAX = 1 * limits.MIB
+REPORT_RETRY_S = 1.0  # after the control plane said that it is busy
+
 _SHRINK_TO = 0.75
 
 
@@ -56,8 +61,8 @@ class Reports:
         self,
         journal: Journal,
         *,
-        count_max: int = limits.REPORTS_MAX,
-        bytes_max: int = limits.REPORTS_BYTES_MAX,
+        count_max: int = REPORTS_MAX,
+        bytes_max: int = REPORTS_BYTES_MAX,
     ) -> None:
         self._journal = journal
         self._count_max = count_max
@@ -75,7 +80,7 @@ class Reports:
     def add(self, session_id: str, method: str, params: dict[str, Any]) -> None:
         report = Report(report_id=uuid4().hex, session_id=session_id, method=method, params=params)
         line = _encode(report)
-        if len(line) > limits.REPORT_BYTES_MAX:
+        if len(line) > REPORT_BYTES_MAX:
             _log.error("a report is too large", method=method, session=session_id, bytes=len(line))
             return
         self._journal.append(line)
@@ -164,7 +169,7 @@ class ReportSender:
             return False
         error = response.error
         if error is not None and error.code == "TOO_MANY_REQUESTS":
-            self._not_before = self._clock() + limits.REPORT_RETRY_S
+            self._not_before = self._clock() + REPORT_RETRY_S
             return True
         self._asked = None
         if error is not None and error.code == "METHOD_NOT_FOUND":

@@ -16,6 +16,12 @@ from trunkline.execution.ws.events import Coalescer, Event
 from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.reports import ReportSender
 
+PACE_FRAMES_PER_S = 9.0  # with the burst 880 a minute: room for frames that a network held back
+PACE_BURST_FRAMES = 340
+PACE_GAP_S_MIN = 0.015  # between frames that nobody waits for
+PACE_RESERVE = 0.4  # of the burst, kept for requests and the first words of a quiet session
+REPORT_GAP_S = 0.25  # a report this long after the last one does not wait behind events
+
 
 class Pace:
     """The budget of frames, which lives on when the line is opened again. No sleep: it says how
@@ -29,8 +35,8 @@ class Pace:
         self,
         clock: Callable[[], float],
         *,
-        per_s: float = limits.PACE_FRAMES_PER_S,
-        burst: float = limits.PACE_BURST_FRAMES,
+        per_s: float = PACE_FRAMES_PER_S,
+        burst: float = PACE_BURST_FRAMES,
     ) -> None:
         self._clock = clock
         self._full = (per_s, burst)
@@ -53,7 +59,7 @@ class Pace:
         self._refill()
         if urgent:
             return max(0.0, (1.0 - self._left) / self._per_s)
-        budget_s = (1.0 + self._burst * limits.PACE_RESERVE - self._left) / self._per_s
+        budget_s = (1.0 + self._burst * PACE_RESERVE - self._left) / self._per_s
         distance_s = self._sent_at + self._gap_s() - self._at
         return max(0.0, budget_s, distance_s)
 
@@ -70,7 +76,7 @@ class Pace:
     def _gap_s(self) -> float:
         """From hardly any, when nothing was said for a while, to what can be kept up for ever."""
         used = 1 - self._left / self._burst
-        return max(limits.PACE_GAP_S_MIN, used / self._per_s)
+        return max(PACE_GAP_S_MIN, used / self._per_s)
 
     def _refill(self) -> None:
         now = self._clock()
@@ -205,7 +211,7 @@ class Uplink:
 
     @property
     def _report_due_s(self) -> float:
-        return self._reported_at + limits.REPORT_GAP_S - self._clock()
+        return self._reported_at + REPORT_GAP_S - self._clock()
 
     async def _send_report(self, line: Socket) -> None:
         self._reported_at = self._clock()

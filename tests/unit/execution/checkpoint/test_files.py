@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from tests.unit.execution.checkpoint.savers import SESSION, ids, names_in, opened, place, put
 from trunkline import limits
-from trunkline.execution.checkpoint.files import latest, restore
+from trunkline.execution.checkpoint.files import CHECKPOINT_SNAPSHOT_BYTES_MAX, latest, restore
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.errors import CheckpointError
 
@@ -89,7 +89,7 @@ def test_the_newest_that_is_readable_is_sent(local: LocalCheckpointer, session_d
 def test_a_state_that_no_frame_can_carry_is_not_sent(
     local: LocalCheckpointer, session_dir: Path
 ) -> None:
-    put(local, "a", {"n": "x" * limits.CHECKPOINT_SNAPSHOT_BYTES_MAX})
+    put(local, "a", {"n": "x" * CHECKPOINT_SNAPSHOT_BYTES_MAX})
     with capture_logs() as logs:
         assert latest(session_dir) is None
     assert [log["event"] for log in logs] == ["checkpoint_too_large_for_a_snapshot"]

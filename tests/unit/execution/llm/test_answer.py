@@ -3,7 +3,7 @@
 import pytest
 
 from trunkline import limits
-from trunkline.execution.llm.answer import Answer, count, parsed
+from trunkline.execution.llm.answer import MODEL_MALFORMED_CHARS, Answer, count, parsed
 from trunkline.execution.llm.base import Thinking
 from trunkline.execution.llm.errors import Service
 
@@ -25,7 +25,7 @@ def test_good_arguments_are_read() -> None:
     ids=lambda text: text[:10],
 )
 def test_bad_arguments_keep_the_beginning_of_their_text(text: str) -> None:
-    assert parsed(text) == {"_malformed": text[: limits.MODEL_MALFORMED_CHARS]}
+    assert parsed(text) == {"_malformed": text[:MODEL_MALFORMED_CHARS]}
 
 
 def test_arguments_nested_too_deep_are_not_taken() -> None:

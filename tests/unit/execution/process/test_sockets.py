@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trunkline import limits
 from trunkline.execution.errors import MessageTooLong
-from trunkline.execution.process.sockets import Lines, SocketFolder
+from trunkline.execution.process.sockets import SOCKET_PATH_BYTES_MAX, Lines, SocketFolder
 
 
 def mode(path: Path) -> int:
@@ -35,7 +34,7 @@ async def test_a_home_with_a_long_name_gets_its_sockets_elsewhere(
     deep.mkdir()
     folder = SocketFolder(deep)
     made = await folder.open()
-    assert len(bytes(made.path)) <= limits.SOCKET_PATH_BYTES_MAX
+    assert len(bytes(made.path)) <= SOCKET_PATH_BYTES_MAX
     assert (mode(made.path), mode(folder.path)) == (0o600, 0o700)
     made.close()
     folder.close()

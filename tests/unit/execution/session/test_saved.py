@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from trunkline import limits
-from trunkline.execution.session.saved import Turns
+from trunkline.execution.session.saved import TURNS_REMEMBERED_MAX, Turns
 
 
 def event(kind: str, **fields: Any) -> str:
@@ -46,7 +45,7 @@ def test_a_turn_waits_from_a_question_to_whatever_comes_next(tmp_path: Path) -> 
 
 def test_a_turn_is_known_while_it_is_open_and_for_a_while_after(tmp_path: Path) -> None:
     turns = Turns(tmp_path)
-    for number in range(limits.TURNS_REMEMBERED_MAX + 5):
+    for number in range(TURNS_REMEMBERED_MAX + 5):
         assert turns.begin(f"t-{number}")
         turns.end(f"t-{number}")
     again = Turns(tmp_path)

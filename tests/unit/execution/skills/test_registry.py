@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.unit.execution.tools.support import Control
-from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
+from trunkline.execution.skills.packages import SKILL_VERSIONS_KEPT
 from trunkline.execution.skills.registry import SkillRegistry
 
 
@@ -94,10 +94,10 @@ async def test_the_latest_is_whatever_version_is_here(home: Home, control: Contr
 
 
 async def test_only_a_few_versions_are_kept(home: Home, control: Control) -> None:
-    for number in range(limits.SKILL_VERSIONS_KEPT + 3):
+    for number in range(SKILL_VERSIONS_KEPT + 3):
         await registry(home, control, str(number)).load("pdf")
     kept = list((home.skills / ".packages" / "pdf").iterdir())
-    assert len(kept) == limits.SKILL_VERSIONS_KEPT
+    assert len(kept) == SKILL_VERSIONS_KEPT
     assert (home.skills / "pdf" / "SKILL.md").is_file()
 
 
@@ -139,7 +139,7 @@ async def test_what_makes_way_is_kept_for_good(
         mine.mkdir()
         mine /= "mine.txt"
     mine.write_text("precious")
-    for number in range(limits.SKILL_VERSIONS_KEPT + 2):
+    for number in range(SKILL_VERSIONS_KEPT + 2):
         await registry(home, control, str(number)).load("pdf")
     kept = next(home.skills.glob(".kept-pdf-*"))
     assert (kept / "mine.txt" if is_folder else kept).read_text() == "precious"

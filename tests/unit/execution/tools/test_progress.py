@@ -3,8 +3,11 @@
 import asyncio
 
 from tests.support.eventually import eventually
-from trunkline import limits
-from trunkline.execution.tools.commands import Progress
+from trunkline.execution.tools.commands import (
+    PROGRESS_CHARS_MAX,
+    PROGRESS_PIECE_CHARS_MAX,
+    Progress,
+)
 
 
 async def test_the_first_piece_is_shown_at_once_and_the_next_ones_together() -> None:
@@ -36,7 +39,7 @@ async def test_closing_shows_what_still_waits_and_stops_the_beat() -> None:
 async def test_one_piece_is_bounded() -> None:
     shown: list[str] = []
     Progress(shown.append).add("x" * 1_000_000)
-    assert len(shown[0]) < limits.PROGRESS_PIECE_CHARS_MAX + 100
+    assert len(shown[0]) < PROGRESS_PIECE_CHARS_MAX + 100
     assert "characters left out" in shown[0]
 
 
@@ -44,8 +47,8 @@ async def test_all_pieces_together_are_bounded_and_the_last_says_that_there_is_m
     shown: list[str] = []
     progress = Progress(shown.append, interval_s=0)
     for _ in range(1000):
-        progress.add("x" * limits.PROGRESS_PIECE_CHARS_MAX)
+        progress.add("x" * PROGRESS_PIECE_CHARS_MAX)
         await asyncio.sleep(0)
     progress.close()
-    assert len("".join(shown)) < limits.PROGRESS_CHARS_MAX + 2 * limits.PROGRESS_PIECE_CHARS_MAX
+    assert len("".join(shown)) < PROGRESS_CHARS_MAX + 2 * PROGRESS_PIECE_CHARS_MAX
     assert "more output is in the result" in shown[-1]

@@ -15,9 +15,10 @@ from tests.support.metrics import metric
 from tests.support.sse import SseReader
 from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
 from tests.unit.execution.ws.proxy import Proxy
-from trunkline import limits
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.ws.client import ControlPlaneClient
+from trunkline.execution.ws.login import LINE_LIMITED_DELAY_S
+from trunkline.execution.ws.uplink import PACE_BURST_FRAMES, PACE_FRAMES_PER_S
 
 
 @pytest.fixture
@@ -207,7 +208,7 @@ async def test_a_machine_that_is_told_it_is_too_fast_still_delivers_everything(
                     await asyncio.sleep(0.001)
                 client.send_sse_event(session, event("execution_complete", turn_id="t-1"))
                 await complete(reader, 300)
-                assert limits.LINE_LIMITED_DELAY_S in naps.taken
+                assert LINE_LIMITED_DELAY_S in naps.taken
 
 
 async def test_a_hundred_streaming_sessions_stay_within_the_budget(
@@ -227,7 +228,7 @@ async def test_a_hundred_streaming_sessions_stay_within_the_budget(
             async with user.reader(session) as reader:
                 await complete(reader, 200)
         frames = await metric(user.control, "ws_messages_received_total")
-    allowed = limits.PACE_BURST_FRAMES + limits.PACE_FRAMES_PER_S * (loop.time() - began)
+    allowed = PACE_BURST_FRAMES + PACE_FRAMES_PER_S * (loop.time() - began)
     assert 0 < frames <= allowed + 2  # `auth` and `resume` are not asked to wait
 
 

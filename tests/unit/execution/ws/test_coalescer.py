@@ -4,8 +4,7 @@ import json
 
 from tests.support.eventually import eventually
 from tests.unit.execution.ws.machine import event, text
-from trunkline import limits
-from trunkline.execution.ws.events import Coalescer, Event
+from trunkline.execution.ws.events import SESSION_QUIET_S, Coalescer, Event
 
 
 class Clock:
@@ -58,7 +57,7 @@ async def test_only_a_session_that_was_quiet_is_urgent() -> None:
     coalescer = Coalescer(clock, Delivered())
     assert is_urgent_after(coalescer, "a")
     assert not is_urgent_after(coalescer, "b")
-    clock.now += limits.SESSION_QUIET_S * 2
+    clock.now += SESSION_QUIET_S * 2
     assert is_urgent_after(coalescer, "c")
 
 

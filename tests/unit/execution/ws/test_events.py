@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.execution.ws.machine import event, text
 from trunkline import limits
-from trunkline.execution.ws.events import Event, cut
+from trunkline.execution.ws.events import JOINED_CHARS_MAX, Event, cut
 
 
 def joined(*pieces: str) -> list[object]:
@@ -68,7 +68,7 @@ def test_text_that_quotes_the_name_of_another_event_is_still_text() -> None:
 
 
 def test_joined_text_has_a_bound() -> None:
-    half = text("x" * (limits.JOINED_CHARS_MAX // 2))
+    half = text("x" * (JOINED_CHARS_MAX // 2))
     assert len(joined(half, half, half)) == 2
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 import structlog
 
-from trunkline import limits
 from trunkline.execution.line import MACHINE
-from trunkline.execution.ws.handlers import Handlers
+from trunkline.execution.ws.handlers import EARLY_MESSAGES_MAX, EARLY_SESSIONS_MAX, Handlers
 from trunkline.execution.ws.messages import ForSession
 
 Json = dict[str, Any]
@@ -81,20 +80,20 @@ def test_messages_for_the_machine_wait_until_somebody_handles_them() -> None:
 def test_only_so_many_early_messages_are_kept() -> None:
     handlers, seen = Handlers(), Seen()
     with structlog.testing.capture_logs() as logs:
-        for number in range(limits.EARLY_MESSAGES_MAX + 2):
+        for number in range(EARLY_MESSAGES_MAX + 2):
             handlers.dispatch(say(number))
     assert [entry["log_level"] for entry in logs] == ["warning", "warning"]
     handlers["s-1"] = {"user_message": seen}
-    assert seen.numbers == list(range(limits.EARLY_MESSAGES_MAX))
+    assert seen.numbers == list(range(EARLY_MESSAGES_MAX))
 
 
 def test_only_so_many_unknown_sessions_are_waited_for() -> None:
     handlers, seen = Handlers(), Seen()
     with structlog.testing.capture_logs() as logs:
-        for number in range(limits.EARLY_SESSIONS_MAX + 1):
+        for number in range(EARLY_SESSIONS_MAX + 1):
             handlers.dispatch(say(number, f"s-{number}"))
     assert len(logs) == 1
-    handlers[f"s-{limits.EARLY_SESSIONS_MAX}"] = {"user_message": seen}
+    handlers[f"s-{EARLY_SESSIONS_MAX}"] = {"user_message": seen}
     handlers["s-0"] = {"user_message": seen}
     assert seen.numbers == [0]
 

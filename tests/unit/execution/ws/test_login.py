@@ -11,6 +11,7 @@ from tests.support.eventually import eventually
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.scripted_control import ScriptedControl, scripted_control
 from trunkline import limits
+from trunkline.execution.ws.login import LINE_LIMITED_DELAY_S, LINE_REFUSED_DELAY_S
 
 
 @pytest.mark.proves(
@@ -97,7 +98,7 @@ async def test_a_refused_token_is_said_clearly_and_tried_again_slowly(
     client = make_client(server.url, tmp_path, naps, ticket=None)
     with structlog.testing.capture_logs() as logs:
         async with connected(client):
-            assert naps.taken == [limits.LINE_REFUSED_DELAY_S] * 2
+            assert naps.taken == [LINE_REFUSED_DELAY_S] * 2
     errors = [entry for entry in logs if entry["log_level"] == "error"]
     assert [entry["code"] for entry in errors] == [code, code]
     assert "machine" in errors[0]["event"]
@@ -109,7 +110,7 @@ async def test_a_machine_that_was_too_fast_stays_away_for_a_while(
     async with connected(make_client(server.url, tmp_path, naps)):
         await server.last.socket.close(code=4029)
         await server.connected(2)
-        assert naps.taken == [limits.LINE_LIMITED_DELAY_S]
+        assert naps.taken == [LINE_LIMITED_DELAY_S]
 
 
 @pytest.mark.proves("000-6-back-off", "004-3.1-reconnect-delays", "004-3.1-reconnects-for-ever")

@@ -12,6 +12,9 @@ from trunkline.execution.ws.disk_queue import Journal
 
 _log = structlog.get_logger(__name__)
 
+WIRE_ANSWERS_MAX = 4_096  # of prompts that may come again, also after a restart
+WIRE_ANSWERS_BYTES_MAX = 8 * limits.MIB
+
 Key = tuple[str, str]
 """The session, and the prompt in it."""
 
@@ -40,8 +43,8 @@ class Answers:
         self,
         journal: Journal,
         *,
-        count_max: int = limits.WIRE_ANSWERS_MAX,
-        bytes_max: int = limits.WIRE_ANSWERS_BYTES_MAX,
+        count_max: int = WIRE_ANSWERS_MAX,
+        bytes_max: int = WIRE_ANSWERS_BYTES_MAX,
     ) -> None:
         self._journal = journal
         self._count_max = count_max

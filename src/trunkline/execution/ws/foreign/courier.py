@@ -23,6 +23,12 @@ from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
 
+WIRE_RECONNECT_DELAYS_S = (3.0, 4.5, 6.75, 10.125, 15.1875, 22.78125, 25.0)  # 3 s × 1.5ⁿ
+WIRE_BEAT_S = 20.0  # between two signs of life in text
+WIRE_CONFIRM_S = 0.05  # at least, between two pings that ask what has arrived
+WIRE_NOW_MAX = 1_000  # messages of use on this line only; a server that reads none of them is cut
+WIRE_NOW_BYTES_MAX = 8 * limits.MIB
+
 _REFUSED = 1008
 _REFUSED_HTTP = (400, 401, 403)
 
@@ -63,7 +69,7 @@ class Courier:
         self._wire = wire
         self._unconfirmed = unconfirmed
         self._sleep = sleep
-        self._backoff = Backoff(limits.WIRE_RECONNECT_DELAYS_S)
+        self._backoff = Backoff(WIRE_RECONNECT_DELAYS_S)
         self._was_up = False
         self._now: deque[bytes] = deque()
         """Of use on this line or not at all."""
@@ -113,8 +119,8 @@ class Courier:
         self._now.append(body)
         self._now_bytes += len(body)
         self.wake()
-        is_over = self._now_bytes > limits.WIRE_NOW_BYTES_MAX
-        if self._socket is not None and (is_over or len(self._now) > limits.WIRE_NOW_MAX):
+        is_over = self._now_bytes > WIRE_NOW_BYTES_MAX
+        if self._socket is not None and (is_over or len(self._now) > WIRE_NOW_MAX):
             _log.warning("the server sends and does not read; the line ends")
             self._forget_now()
             self.online = False
@@ -189,7 +195,7 @@ class Courier:
                 self._arrived.clear()
                 await socket.ping(str(mark).encode())
                 await self._arrived.wait()
-                await asyncio.sleep(limits.WIRE_CONFIRM_S)
+                await asyncio.sleep(WIRE_CONFIRM_S)
 
     def _answered(self, mark: bytes) -> None:
         if not mark.isdigit() or len(mark) >= 20:
@@ -201,5 +207,5 @@ class Courier:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(limits.WIRE_BEAT_S)
+            await asyncio.sleep(WIRE_BEAT_S)
             self.say_now(self._wire.beat())

@@ -13,10 +13,11 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from trunkline import limits
 from trunkline.execution.files import write_atomic
 
 _log = structlog.get_logger(__name__)
+
+WIRE_BOUND_NAMES_MAX = 10_000  # conversations that go on in a session of another name
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _CODED = "x-"
@@ -26,8 +27,9 @@ _CHARS_MAX = 100
 class Names:
     """Both ways. Made once; the file is read then."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, bound_max: int = WIRE_BOUND_NAMES_MAX) -> None:
         self._path = path
+        self._bound_max = bound_max
         self._local = _read(path)
         """Conversations that were bound, to the session in which they go on."""
         self._foreign = {local: foreign for foreign, local in self._local.items()}
@@ -46,7 +48,7 @@ class Names:
         """The conversation goes on in that session from now on."""
         self._local.pop(foreign, None)
         self._local[foreign] = local
-        while len(self._local) > limits.WIRE_BOUND_NAMES_MAX:
+        while len(self._local) > self._bound_max:
             del self._local[next(iter(self._local))]
         self._foreign = {local: foreign for foreign, local in self._local.items()}
         self._write()

@@ -10,6 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from trunkline import limits
 
+WIRE_PROMPTS_CHARS_MAX = 64 * limits.MIB  # of what was said to sessions, at work and waiting
+
 Json = dict[str, Any]
 T = TypeVar("T")
 
@@ -52,7 +54,7 @@ class Prompts:
         waiting = self._sessions.get(session_id, deque())
         if len(waiting) > limits.SESSION_PROMPTS_MAX:
             raise OverflowError(f"more than {limits.SESSION_PROMPTS_MAX} messages wait")
-        if self._chars > limits.WIRE_PROMPTS_CHARS_MAX:
+        if self._chars > WIRE_PROMPTS_CHARS_MAX:
             raise OverflowError("the messages that wait on this machine are too large together")
         self._count(prompt, 1)
         waiting.append(prompt)

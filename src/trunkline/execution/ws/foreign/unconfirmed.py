@@ -12,6 +12,11 @@ from trunkline.execution.ws.disk_queue import DiskQueue, Journal
 
 _log = structlog.get_logger(__name__)
 
+WIRE_OWED_MAX = 5_000  # messages that are not known to have arrived, and may be lost
+WIRE_OWED_BYTES_MAX = 8 * limits.MIB
+WIRE_KEPT_MAX = 5_000  # those that may not, with the turns that will end in one
+WIRE_KEPT_BYTES_MAX = 32 * limits.MIB
+
 _SHRINK_TO = 0.75
 """Of a bound: room is made for a while, not for one message."""
 
@@ -41,10 +46,10 @@ class Unconfirmed:
         self,
         journal: Journal,
         *,
-        count_max: int = limits.WIRE_OWED_MAX,
-        bytes_max: int = limits.WIRE_OWED_BYTES_MAX,
-        kept_max: int = limits.WIRE_KEPT_MAX,
-        kept_bytes_max: int = limits.WIRE_KEPT_BYTES_MAX,
+        count_max: int = WIRE_OWED_MAX,
+        bytes_max: int = WIRE_OWED_BYTES_MAX,
+        kept_max: int = WIRE_KEPT_MAX,
+        kept_bytes_max: int = WIRE_KEPT_BYTES_MAX,
     ) -> None:
         self._journal = journal
         self._count_max = count_max

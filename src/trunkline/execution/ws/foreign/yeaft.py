@@ -29,6 +29,8 @@ from trunkline.wire.yeaft.web import Request
 
 _log = structlog.get_logger(__name__)
 
+WIRE_QUESTIONS_MAX = 1_000  # whose answers are waited for
+
 Json = dict[str, Any]
 
 _PROVIDER = "trunkline"
@@ -262,7 +264,7 @@ class YeaftClient(ForeignClient):
             return []
         if event.type == "approval_request":
             self._questions[event.question_id] = Asked.of(session_id, event)
-            while len(self._questions) > limits.WIRE_QUESTIONS_MAX:
+            while len(self._questions) > WIRE_QUESTIONS_MAX:
                 del self._questions[next(iter(self._questions))]
         elif event.type == "approval_resolved":
             self._questions.pop(event.question_id, None)

@@ -16,6 +16,9 @@ from trunkline.execution.memory import local_memory
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.web import Request
 
+WIRE_HISTORY_SESSIONS_MAX = 200  # in one list, the newest
+WIRE_HISTORY_BYTES_MAX = 256 * 1024  # of a conversation that is taken up again, its newest part
+
 Json = dict[str, Any]
 
 _CONVERSATION = "memory/local_memory.md"
@@ -113,14 +116,14 @@ def sessions(home: Home) -> list[Json]:
             "workDir": work_dir,
             "lastModified": changed_ms,
         }
-        for changed_ms, path in found[: limits.WIRE_HISTORY_SESSIONS_MAX]
+        for changed_ms, path in found[:WIRE_HISTORY_SESSIONS_MAX]
     ]
 
 
 def messages_of(home: Home, session_id: str) -> list[Json]:
     """What was said in a session, the newest part of it, in the shape of `data`."""
     try:
-        tail, _ = read_tail(home.session(session_id) / _CONVERSATION, limits.WIRE_HISTORY_BYTES_MAX)
+        tail, _ = read_tail(home.session(session_id) / _CONVERSATION, WIRE_HISTORY_BYTES_MAX)
     except (OSError, ValueError):
         return []
     text = local_memory.from_first_heading(tail.decode("utf-8", "replace"))

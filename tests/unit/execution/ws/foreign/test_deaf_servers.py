@@ -9,7 +9,8 @@ from aiohttp import web
 from tests.support.eventually import eventually
 from tests.support.foreign_servers import AgpServer, YeaftServer
 from tests.unit.execution.ws.foreign.machine import Machine, agp_machine, connected, yeaft_machine
-from trunkline import limits
+from trunkline.execution.ws.foreign.courier import WIRE_NOW_MAX
+from trunkline.execution.ws.foreign.unconfirmed import WIRE_KEPT_MAX
 
 
 def prompt(prompt_id: str, session_id: str = "s-1") -> str:
@@ -23,7 +24,7 @@ def prompt(prompt_id: str, session_id: str = "s-1") -> str:
 
 
 def fill(machine: Machine) -> None:
-    for _ in range(limits.WIRE_KEPT_MAX):
+    for _ in range(WIRE_KEPT_MAX):
         machine.client.send(b'{"method":"filler","payload":{}}', is_kept=True)
     assert machine.client.is_full
 
@@ -57,7 +58,7 @@ async def test_the_line_to_a_server_that_does_not_read_ends(tmp_path: Path) -> N
         await server.until(lambda: len(server.queries) > 1, "second connection")
         await server.connected()
         await until_room(machine)
-        assert len(server.received) <= limits.WIRE_KEPT_MAX + limits.WIRE_NOW_MAX
+        assert len(server.received) <= WIRE_KEPT_MAX + WIRE_NOW_MAX
         await server.prompt("s-1", "And now?", "p-good")
         assert (await machine.until_told("user_message"))["turn_id"] == "p-good"
 
@@ -90,7 +91,7 @@ async def test_a_turn_that_was_taken_ends_however_much_waits(tmp_path: Path) -> 
 async def test_turns_that_will_end_count_as_what_waits(tmp_path: Path) -> None:
     async with AgpServer() as server, connected(agp_machine(server, tmp_path)) as machine:
         await machine.until_online()
-        for _ in range(limits.WIRE_KEPT_MAX - 1):
+        for _ in range(WIRE_KEPT_MAX - 1):
             machine.client.send(b'{"method":"filler","payload":{}}', is_kept=True)
         for prompt_id in ("p-1", "p-2"):
             machine.client.take(prompt(prompt_id))
@@ -101,7 +102,7 @@ async def test_turns_that_will_end_count_as_what_waits(tmp_path: Path) -> None:
 async def test_a_message_that_was_refused_so_may_be_said_again_later(tmp_path: Path) -> None:
     async with YeaftServer() as server, connected(yeaft_machine(server, tmp_path)) as machine:
         await server.first("agent_sync_complete")
-        for _ in range(limits.WIRE_KEPT_MAX):
+        for _ in range(WIRE_KEPT_MAX):
             machine.client.send(b'{"type":"filler"}', is_kept=True)
         said = {"conversationId": "c", "text": "Go.", "clientMessageId": "m-1"}
         machine.client.take(json.dumps({"type": "send_message", **said}))

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.ws.foreign.names import Names, coded, decoded
 
@@ -54,9 +53,8 @@ def test_a_file_that_cannot_be_read_or_written_costs_no_name(tmp_path: Path) -> 
     assert names.local("c-9") == "c-1"
 
 
-def test_bound_conversations_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "WIRE_BOUND_NAMES_MAX", 2)
-    names = Names(tmp_path / "names.json")
+def test_bound_conversations_are_bounded(tmp_path: Path) -> None:
+    names = Names(tmp_path / "names.json", bound_max=2)
     for number in range(3):
         names.bind(f"c-{number}", "s")
     assert [names.local(f"c-{number}") for number in range(3)] == ["c-0", "s", "s"]

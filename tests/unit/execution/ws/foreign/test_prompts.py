@@ -3,7 +3,7 @@
 import pytest
 
 from trunkline import limits
-from trunkline.execution.ws.foreign.prompts import Prompt, Prompts
+from trunkline.execution.ws.foreign.prompts import WIRE_PROMPTS_CHARS_MAX, Prompt, Prompts
 
 
 def prompt(turn_id: str) -> Prompt:
@@ -63,7 +63,7 @@ def test_sessions_do_not_wait_for_each_other_and_what_waits_is_bounded() -> None
 
 def test_what_all_sessions_wait_for_is_counted_and_bounded() -> None:
     prompts = Prompts()
-    large = "x" * (limits.WIRE_PROMPTS_CHARS_MAX // 2)
+    large = "x" * (WIRE_PROMPTS_CHARS_MAX // 2)
     file = {"name": "a", "mime": "b", "base64": large}
     prompts.add("s-1", Prompt("t-1", {"message": large}))
     prompts.add("s-1", Prompt("t-2", {"message": "", "metadata": {"attachments": [file]}}))

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from trunkline import limits
 from trunkline.execution.ws.disk_queue import Journal
-from trunkline.execution.ws.foreign.unconfirmed import Unconfirmed
+from trunkline.execution.ws.foreign.unconfirmed import (
+    WIRE_OWED_BYTES_MAX,
+    WIRE_OWED_MAX,
+    Unconfirmed,
+)
 
 
 def unconfirmed(folder: Path, **bounds: int) -> Unconfirmed:
@@ -57,7 +60,7 @@ def test_another_process_sends_what_the_last_one_left(tmp_path: Path) -> None:
 
 @pytest.mark.proves("notes-3-agents-buffer")
 def test_when_there_is_too_much_the_oldest_that_nobody_waits_for_goes(tmp_path: Path) -> None:
-    assert (limits.WIRE_OWED_MAX, limits.WIRE_OWED_BYTES_MAX) == (5_000, 8 * 1024 * 1024)
+    assert (WIRE_OWED_MAX, WIRE_OWED_BYTES_MAX) == (5_000, 8 * 1024 * 1024)
     box = unconfirmed(tmp_path, count_max=10)
     add(box, 0, is_kept=True)
     for number in range(1, 12):
