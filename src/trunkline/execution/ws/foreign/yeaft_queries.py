@@ -21,7 +21,7 @@ WIRE_HISTORY_BYTES_MAX = 256 * 1024  # of a conversation that is taken up again,
 
 Json = dict[str, Any]
 
-_CONVERSATION = "memory/local_memory.md"
+_CONVERSATION = "memory/conversation.md"
 _HEAD_BYTES = 8 * 1024
 _SHOWN = ("user", "assistant")
 
