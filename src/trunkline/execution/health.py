@@ -21,7 +21,6 @@ HEALTH_CHECK_S = 5.0  # one program that is asked for its version
 
 Json = dict[str, Any]
 
-# Document 004 §10: what needs the line, and what does not.
 WORKS = (
     "short_term_memory",
     "checkpoints",

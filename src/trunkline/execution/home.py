@@ -1,4 +1,4 @@
-"""Where everything of one machine lives (document 004 §6). Made private when made."""
+"""Where everything of one machine lives (docs/concepts/execution.md). Made private when made."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""The daemon of an execution plane: one line, many sessions, nothing left behind (004 §5).
+"""The daemon of an execution plane: one line, many sessions, nothing left behind.
 
 `python -m trunkline.execution.main` reads the environment; `trunkline node` calls `run`. The
 daemon stays light: graphs, models and tools live in the sessions' processes.
@@ -141,8 +141,6 @@ class Node:
         await asyncio.gather(self._spawner.close(), self._models.stop(), return_exceptions=True)
         await self._end_strays()
         self._sockets.close()
-
-    # --- Parts ----------------------------------------------------------------------------------
 
     def _semigraph(
         self,

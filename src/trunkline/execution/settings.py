@@ -1,4 +1,4 @@
-"""What the daemon is told at its start (004 §5): from the environment, or from flags.
+"""What the daemon is told at its start: from the environment, or from flags.
 
 A value that is missing or makes no sense is refused at the start, with its name.
 """
@@ -19,7 +19,7 @@ from trunkline.execution.session.process import Patience
 
 NODE_SESSIONS_MAX_MAX = 1000
 
-_DOCUMENTS_HOME = Path("/") / "home" / "user"  # 004 §6
+_DOCUMENTS_HOME = Path("/") / "home" / "user"
 
 # Field → the names of its variable, the first that is set wins (both spellings are in use).
 _NAMES: dict[str, tuple[str, ...]] = {

@@ -132,9 +132,6 @@ async def _kill_sessions_of(world: World) -> None:
     await eventually(left, lambda pids: not pids)
 
 
-# --- Cancel -----------------------------------------------------------------------------------
-
-
 @pytest.mark.proves(
     "000-5.6-runtime-is-cancelled",
     "000-5.6-model-stream-is-closed",

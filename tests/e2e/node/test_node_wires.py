@@ -30,9 +30,6 @@ async def yeaft(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place
         yield made
 
 
-# --- AGP ------------------------------------------------------------------------------------------
-
-
 async def test_a_prompt_streams_its_text_uses_a_tool_and_ends_once(agp: Place[AgpServer]) -> None:
     server, model = agp.server, agp.model
     (agp.node.home / "workspace" / "seen.txt").touch()
@@ -161,9 +158,6 @@ async def test_a_wrong_token_ends_the_command_with_a_clear_message(
         assert await node.process.wait() == 1
         assert "error: the server refuses this machine (1008)" in node.log
         assert "wrong-token" not in node.log
-
-
-# --- Yeaft ----------------------------------------------------------------------------------------
 
 
 async def test_a_conversation_is_made_talked_to_and_asks_before_a_dangerous_tool(

@@ -93,8 +93,6 @@ class LocalShortTermMemory:
         self._scratchpad = self.folder / "scratchpad.md"
         self._lock = self.folder / ".lock"
 
-    # --- The conversation
-
     async def save_message(self, role: str, content: str) -> None:
         """Appends a section. A very long one is cut, and says so."""
         if not is_role(role):
@@ -117,8 +115,6 @@ class LocalShortTermMemory:
             data = data.lstrip(bytes(range(0x80, 0xC0)))
         text = self._text(data, self._conversation)
         return text if whole else from_first_heading(text)
-
-    # --- The context
 
     async def save_context(self, key: str, value: Any) -> None:
         """Keeps a JSON value under a key."""
@@ -168,8 +164,6 @@ class LocalShortTermMemory:
             _log.warning("memory_entries_foreign", file=str(self._context), keys=foreign[:10])
         return entries
 
-    # --- The scratchpad
-
     async def write_scratchpad(self, content: str) -> None:
         """Replaces the notes. Very long ones are cut, and say so."""
         async with locked(self._lock):
@@ -180,8 +174,6 @@ class LocalShortTermMemory:
         """The notes."""
         data, _ = read_head(self._scratchpad, 4 * SCRATCHPAD_CHARS_MAX)
         return self._text(data, self._scratchpad)[:SCRATCHPAD_CHARS_MAX]
-
-    # --- Snapshots
 
     async def get_all_for_snapshot(self) -> dict[str, Any]:
         """What `snapshot_sync` carries; fits into a frame, whatever the files hold."""
@@ -219,8 +211,6 @@ class LocalShortTermMemory:
         if scratchpad:
             await self.write_scratchpad(scratchpad)
         return bool(conversation or context or scratchpad)
-
-    # --- Helpers
 
     def _now(self) -> str:
         # One width and one zone, so that times compare as text.

@@ -66,7 +66,7 @@ class Shown:
         self._context.emit({"type": "tool_call_start", **self._about, "tool_input": given})
 
     def remember(self) -> None:
-        """Its start was seen: it is owed an end."""
+        """Its start was seen, so its end will be."""
         self._context.turn.shown[self._call["id"]] = self.cancelled
 
     def progress(self, text: str) -> None:

@@ -118,7 +118,7 @@ def _numbered(name: str, number: int) -> str:
 
 
 def _fields(given: Any) -> tuple[str, str, str]:
-    """002: `{name, mime, base64}`. What is no text counts as nothing."""
+    """`{name, mime, base64}`. What is no text counts as nothing."""
     found = given if isinstance(given, dict) else {}
     values = (found.get(name) for name in ("name", "mime", "base64"))
     name, mime, content = (one if isinstance(one, str) else "" for one in values)

@@ -74,8 +74,6 @@ class Turns:
         )
         self._tallies = Tallies(checkpointer, self._config)
 
-    # --- What the session's process calls ---
-
     async def recover(self, open_turn: str | None) -> None:
         """Takes up what the last process left. A turn that waits for a person and is still open
         goes on waiting; any other is over, and the next message follows on its last step."""
@@ -127,8 +125,6 @@ class Turns:
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
-
-    # --- One turn ---
 
     def _run_next(self) -> None:
         if self._turn is not None or self._is_closed or not self._jobs:
@@ -255,8 +251,6 @@ class Turns:
             stop.id: {one["request_id"]: answers[one["request_id"]] for one in stop.value}
             for stop in interrupts
         }
-
-    # --- How it ends ---
 
     async def _end_from_outside(self, job: _Job) -> None:
         if self._stopping == "cancelled":

@@ -129,8 +129,6 @@ class SessionProcess:
         if self._child is not None:
             self._child.kill()
 
-    # --- Its socket -----------------------------------------------------------------------------
-
     def on_line(self, line: bytes) -> None:
         message = ipc.decode_up(line)
         if isinstance(message, ipc.Pong):
@@ -158,8 +156,6 @@ class SessionProcess:
             self._broken = f"its socket failed: {type(error).__name__}"
             _log.error("a session's socket failed", session=self._session_id, exc_info=error)
         self._closed.set()
-
-    # --- Its life -------------------------------------------------------------------------------
 
     async def _watch(self, child: Child) -> None:
         """Until the end; then says how it came about."""

@@ -1,4 +1,4 @@
-"""What every runtime offers, so that nobody else need know which one it is (004 §4.2)."""
+"""What every runtime offers, so that nobody else need know which one it is."""
 
 from abc import ABC, abstractmethod
 from typing import Any

@@ -92,16 +92,13 @@ class SkillRegistry:
         """The folder of a skill in the version of this session, fetched if it is not here. The
         folder that the prompt names may be shared with a session of another version."""
         entry = self.find(skill)
-        deadline = asyncio.get_running_loop().time() + SKILL_LOCK_WAIT_S
-        while True:
-            try:
-                # One of several processes that ask at once fetches; the others find it here.
-                async with locked(self._cache.lock_file(entry.id)):
-                    return await self._cached_or_fetched(entry)
-            except LockBusy as error:
-                if asyncio.get_running_loop().time() > deadline:
-                    reason = "another session has been fetching it for too long"
-                    raise ToolError(f"the skill {entry.name!r} is not here: {reason}") from error
+        try:
+            # One of several processes that ask at once fetches; the others find it here.
+            async with locked(self._cache.lock_file(entry.id), SKILL_LOCK_WAIT_S):
+                return await self._cached_or_fetched(entry)
+        except LockBusy as error:
+            reason = "another session has been fetching it for too long"
+            raise ToolError(f"the skill {entry.name!r} is not here: {reason}") from error
 
     async def read(self, skill: str, path: str = "SKILL.md") -> str:
         """A text file of a skill."""

@@ -72,7 +72,7 @@ class MemoryWrite(Tool):
         self._control = control
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
-        # Owed, not asked: without a line it is kept here and sent when the line is back.
+        # A report, no request: without a line it is kept here and sent when the line is back.
         self._control.fire_and_forget(
             "memory_write",
             content=arguments["content"],

@@ -86,7 +86,7 @@ class ControlPlaneClient:
         return await self._first_init
 
     async def close(self) -> None:
-        """Sends what can be sent at once; the rest stays owed, on disk."""
+        """Sends what can be sent at once; the rest stays on disk."""
         self._uplink.spill()
         if self.online:
             with contextlib.suppress(TimeoutError):

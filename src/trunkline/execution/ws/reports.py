@@ -19,7 +19,7 @@ from trunkline.wire.semibot.messages import Response
 
 _log = structlog.get_logger(__name__)
 
-REPORTS_MAX = 10_000  # owed to the control plane
+REPORTS_MAX = 10_000  # that wait for the control plane
 REPORTS_BYTES_MAX = 16 * limits.MIB
 REPORT_BYTES_MAX = 1 * limits.MIB
 REPORT_RETRY_S = 1.0  # after the control plane said that it is busy

@@ -42,9 +42,6 @@ def said_by_people(server: DeployedYeaft, conversation_id: str) -> list[str]:
     return [text for who, text in server.kept.get(conversation_id, []) if who == "user"]
 
 
-# --- Ends of turns --------------------------------------------------------------------------------
-
-
 async def test_every_message_of_a_queue_has_its_end_on_the_pages(
     server: DeployedYeaft, machine: Machine
 ) -> None:
@@ -153,9 +150,6 @@ async def test_a_list_that_is_asked_for_at_a_turns_end_says_that_it_has_ended(
         assert server.conversations["c"]["processing"] is False
 
 
-# --- What people say ------------------------------------------------------------------------------
-
-
 async def test_the_first_message_of_a_conversation_that_nobody_opened_is_kept(
     server: DeployedYeaft, machine: Machine
 ) -> None:
@@ -184,9 +178,6 @@ async def test_a_message_is_kept_once_however_often_it_was_refused_before(
     machine.end("c", second["turn_id"])
     await shown(server, "turn_completed", "c", 4)
     assert said_by_people(server, "c") == ["One.", "Two."]
-
-
-# --- Conversations that go ------------------------------------------------------------------------
 
 
 async def test_a_conversation_that_is_taken_up_and_deleted_stays_deleted(
