@@ -13,7 +13,7 @@ import pytest
 from tests.support.model_server import ModelServer, Turn, running_in_thread
 from tests.unit.execution.orchestrator.daemon import Clock, Daemon
 from trunkline.execution.home import Home
-from trunkline.execution.session.saved import Turns, load_start
+from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.ws.disk_queue import Journal
 from trunkline.execution.ws.foreign.agp_answers import Answers, Open
 from trunkline.execution.ws.foreign.names import Names
@@ -50,7 +50,7 @@ def test_a_saved_start_is_read_whole(home: Home) -> None:
 
 
 def test_saved_turns_are_open_or_ended_as_they_were(home: Home) -> None:
-    turns = Turns(home.session("s1"))
+    turns = SavedTurns(home.session("s1"))
     assert [turn.turn_id for turn in turns.open] == ["turn-2"]
     assert turns.waiting == "turn-2"
     assert turns.has_ended("turn-1")

@@ -1,7 +1,8 @@
 """The demo model: shows what agents do here, with real tools and no key. It says what it is.
 
 It understands a few commands, in English and Chinese, answers a tool's result by showing it, and
-hands free text to the local model."""
+hands free text to the local model.
+"""
 
 import contextlib
 import re

@@ -3,7 +3,8 @@
 The SDK's client has to be entered and left in one task, and a transport that fails cancels that
 task; so each run of the server has a task of its own, and callers only see `LocalMcp`. Unlike the
 SDK's own transport, ours bounds a message, puts what the server says on its error output in the
-log, and leaves nothing of the server's process group behind, however it ended."""
+log, and leaves nothing of the server's process group behind, however it ended.
+"""
 
 import asyncio
 from asyncio.subprocess import PIPE, Process

@@ -1,7 +1,8 @@
 """The MCP servers of a session, as `start_session` names them: local ones it starts (`client`),
 remote ones it reaches through the control plane, which knows their addresses and keys.
 
-Checked here, because names and commands come from outside."""
+Checked here, because names and commands come from outside.
+"""
 
 from typing import Any
 

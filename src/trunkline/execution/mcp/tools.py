@@ -1,7 +1,8 @@
 """Tools of MCP servers, local and remote, as an agent uses them: named, listed, called, shown.
 
 Servers are asked in the background: a session does not wait for them to be ready, and one that
-cannot be asked now is asked again later."""
+cannot be asked now is asked again later.
+"""
 
 import asyncio
 import hashlib

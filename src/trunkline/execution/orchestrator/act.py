@@ -3,7 +3,8 @@
 Calls of one step run side by side, each as a task of the graph, so that what has finished is in
 the checkpoint even when the rest never does. A sub-agent runs the same graph, with its own prompt,
 model and tools, inside the call that asked for it: what it waits for, the turn waits for. The
-turn's limits on time hold for it; those on calls it has for itself."""
+turn's limits on time hold for it; those on calls it has for itself.
+"""
 
 import asyncio
 from functools import partial

@@ -1,7 +1,8 @@
 """Questions to people: which calls need one, asking and waiting, and what the answers mean.
 
 `plan` reviews calls, `approve` reads the verdicts, the turn calls `Approvals.ask`, the session's
-process `Approvals.answer`. What is asked is in the checkpoint; this is only the waiting."""
+process `Approvals.answer`. What is asked is in the checkpoint; this is only the waiting.
+"""
 
 import asyncio
 import uuid

@@ -38,7 +38,7 @@ class Outlet(Protocol):
 
 @dataclass(kw_only=True)
 class LiveTurn:
-    """What is known of the running turn in memory. `tally` has the part that outlives it."""
+    """What is known of the running turn in memory. `recovery` saves the part that outlives it."""
 
     turn_id: str = ""
     worked_s: float = 0.0

@@ -2,7 +2,8 @@
 
 The checkpoint is what a session goes on from; these are a convenience, and a full disk does not
 end a turn because of them. Candidates for skills (`evolution_submit`) are modest on purpose: which
-tools led to the answer; the judgement is the control plane's and its people's."""
+tools led to the answer; the judgement is the control plane's and its people's.
+"""
 
 import json
 from collections.abc import Awaitable, Sequence

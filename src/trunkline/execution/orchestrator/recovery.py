@@ -3,7 +3,8 @@
 A turn that waits for a person keeps its usage beside the checkpoint at which the graph stopped, as
 a write of a task that the graph has not got: LangGraph passes over those. A change of the state
 would be another checkpoint, and at that one nobody is asked. A turn that ended half-way is made
-whole, so that the next message can follow on it. Called by `turns`."""
+whole, so that the next message can follow on it. Called by `turns`.
+"""
 
 import uuid
 from typing import Annotated
@@ -23,11 +24,12 @@ from trunkline.execution.orchestrator.state import State
 _log = structlog.get_logger(__name__)
 
 _CHANNEL = "tally"
+"""As checkpoints on disk have it."""
 
 Count = Annotated[int, Meta(ge=0)]
 
 
-class Tally(msgspec.Struct, frozen=True, kw_only=True):
+class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
     """Of all agents of the turn. Everything here only grows."""
 
     worked_s: Annotated[float, Meta(ge=0)] = 0.0
@@ -42,34 +44,34 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
         return sum(of_model.get("calls", 0) for of_model in self.usage.values())
 
 
-class Tallies:
+class SavedUsage:
     """Those of one session's turns."""
 
     def __init__(self, checkpointer: BaseCheckpointSaver[str], config: RunnableConfig) -> None:
         self._checkpointer = checkpointer
         self._config = config
 
-    async def keep(self, tally: Tally) -> None:
+    async def keep(self, usage: TurnUsage) -> None:
         """Call it when the graph has stopped, before anybody is asked."""
         stopped = await self._checkpointer.aget_tuple(self._config)
         if stopped is None:
             raise RuntimeError("the graph waits for a person and has no checkpoint")
         # A task's first write stays; while sub-agents ask again and again, there are several.
-        writes = [(_CHANNEL, msgspec.to_builtins(tally))]
+        writes = [(_CHANNEL, msgspec.to_builtins(usage))]
         await self._checkpointer.aput_writes(stopped.config, writes, uuid.uuid4().hex)
 
-    async def newest(self) -> Tally:
+    async def newest(self) -> TurnUsage:
         """Of the turn that waits. One that cannot be read, as a snapshot may bring it, is passed
         over."""
         stopped = await self._checkpointer.aget_tuple(self._config)
-        found = [Tally()]
+        found = [TurnUsage()]
         for _, channel, value in (stopped and stopped.pending_writes) or []:
             if channel != _CHANNEL:
                 continue
             try:
-                found.append(msgspec.convert(value, Tally))
+                found.append(msgspec.convert(value, TurnUsage))
             except msgspec.ValidationError as error:
-                _log.warning("tally not understood", reason=str(error))
+                _log.warning("usage of a turn not understood", reason=str(error))
         return max(found, key=lambda one: (one.model_calls, one.worked_s))
 
 

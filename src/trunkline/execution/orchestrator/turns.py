@@ -26,7 +26,7 @@ from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
-from trunkline.execution.orchestrator.recovery import Tallies, Tally, finish_half_done
+from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Answer, Json, Question, State, new_turn
 
 _log = structlog.get_logger(__name__)
@@ -72,7 +72,7 @@ class Turns:
         self._config = RunnableConfig(
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
-        self._tallies = Tallies(checkpointer, self._config)
+        self._saved_usage = SavedUsage(checkpointer, self._config)
 
     async def recover(self, open_turn: str | None) -> None:
         """Takes up what the last process left. A turn that waits for a person and is still open
@@ -183,8 +183,8 @@ class Turns:
             output = await self._run_graph(work)
             if not output.interrupts:
                 return output.value["messages"][-1]["content"]
-            await self._tallies.keep(
-                Tally(worked_s=turn.worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
+            await self._saved_usage.keep(
+                TurnUsage(worked_s=turn.worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
             )
             work = Command(resume=await self._ask(output.interrupts))
 
@@ -195,7 +195,7 @@ class Turns:
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
         there: that was shown."""
-        before = await self._tallies.newest()
+        before = await self._saved_usage.newest()
         turn = self._context.turn
         turn.worked_s = before.worked_s
         turn.usage.update(before.usage)

@@ -20,7 +20,7 @@ from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
 from trunkline.execution.session.requests import Local
 from trunkline.execution.session.runtime_adapter import Json
-from trunkline.execution.session.saved import Turns, load_start
+from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
@@ -70,7 +70,7 @@ class SessionManager:
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
         self._retired = Retired(line, self._bring_back, retired_max)
-        self._left: dict[str, Turns] = {}
+        self._left: dict[str, SavedTurns] = {}
         """The turns of sessions that ran before this daemon's start."""
         self._init: Json = {}
         self.active_sessions: dict[str, Session] = {}
@@ -320,7 +320,7 @@ class SessionManager:
             if not self._home.is_session(folder):
                 _log.warning("not a session's folder; left alone", name=folder.name[:100])
             else:
-                self._left[folder.name] = Turns(folder)
+                self._left[folder.name] = SavedTurns(folder)
 
     async def recover(self) -> None:
         """After the first `init`: turns that ran have ended, those that wait for a person go on."""

@@ -48,7 +48,7 @@ class _Event(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Event)
 
 
-class Turns:
+class SavedTurns:
     """What is open, what was; every change is on disk before it is acted on."""
 
     def __init__(self, folder: Path) -> None:

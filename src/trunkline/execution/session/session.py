@@ -20,7 +20,7 @@ from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
 from trunkline.execution.session.requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
-from trunkline.execution.session.saved import Turns, save_start
+from trunkline.execution.session.saved import SavedTurns, save_start
 
 _log = structlog.get_logger(__name__)
 
@@ -65,7 +65,7 @@ class Session:
         self.id = start.session_id
         self.config = start
         self.folder = folder
-        self.turns = Turns(folder)
+        self.turns = SavedTurns(folder)
         self.is_changed = False
         """Whether anything happened since somebody last set this to False."""
         self.lock = asyncio.Lock()

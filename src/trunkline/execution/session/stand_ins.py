@@ -12,7 +12,7 @@ import structlog
 
 from trunkline.execution.line import Handler, Json, SessionLine
 from trunkline.execution.process.child import Failure
-from trunkline.execution.session.saved import Turns
+from trunkline.execution.session.saved import SavedTurns
 
 _log = structlog.get_logger(__name__)
 
@@ -27,7 +27,7 @@ class Refusals:
         self._emit = emit
         self._sessions: OrderedDict[str, None] = OrderedDict()
 
-    def add(self, session_id: str, failure: Failure, turns: Turns | None = None) -> None:
+    def add(self, session_id: str, failure: Failure, turns: SavedTurns | None = None) -> None:
         """Says why: to the turns that came already, else to the session as a whole."""
         _log.error(
             "session not started", session=session_id, code=failure.code, problem=failure.message

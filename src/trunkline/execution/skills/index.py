@@ -54,7 +54,8 @@ def _is_program(name: str, path: str | None) -> bool:
 
 
 LATEST = "latest"
-_FORBIDDEN = re.compile(r"[/\\\x00-\x1f\x7f:]|\A[.\s]|[.\s]\Z|\Alatest\Z")
+_FORBIDDEN = re.compile(r"[/\\\x00-\x1f\x7f:]")
+_HIDDEN_OR_ODD = re.compile(r"\A[.\s]|[.\s]\Z")
 
 
 class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,14 +88,20 @@ def parse_entry(given: Json) -> SkillEntry:
     )
 
 
-def is_folder_name(text: str) -> bool:
-    """A plain name, in letters of any script, that leads nowhere else."""
+def is_file_name(text: str) -> bool:
+    """A plain name, in letters of any script, that every file system takes and that leads nowhere
+    else."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
         return False
-    fine = 0 < len(text) <= limits.ID_CHARS_MAX and size <= 200
-    return fine and not _FORBIDDEN.search(text)
+    return text not in (".", "..") and 0 < size <= 255 and not _FORBIDDEN.search(text)
+
+
+def is_folder_name(text: str) -> bool:
+    """One that a skill's folder may have, with what is added to it for locks and versions."""
+    fits = len(text) <= limits.ID_CHARS_MAX and len(text.encode(errors="replace")) <= 200
+    return fits and is_file_name(text) and text != LATEST and not _HIDDEN_OR_ODD.search(text)
 
 
 def prompt(entries: Iterable[SkillEntry], folder: Path) -> str:

@@ -4,7 +4,8 @@
 of the old one in one step, and who still reads the old one is not disturbed. A plain folder
 `skills/<id>` was put there by a person: it is used as it is and never replaced. One without a
 SKILL.md is moved aside to `skills/.kept-<id>-…`, and stays there. Nothing of a refused package is
-left behind."""
+left behind.
+"""
 
 import base64
 import binascii
@@ -22,11 +23,10 @@ import structlog
 from trunkline import limits
 from trunkline.execution.errors import SkillRefused
 from trunkline.execution.home import Home
-from trunkline.execution.skills.index import LATEST
+from trunkline.execution.skills.index import LATEST, is_file_name
 
 SKILL_VERSIONS_KEPT = 3  # of one skill, on one machine
 
-_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\\]")
 _SCRIPT_MODE = 0o755
 _FILE_MODE = 0o644
 
@@ -71,17 +71,9 @@ def _checked_path(path: Any) -> PurePosixPath:
         raise SkillRefused(f"the path {shown} leads out of the package with '..'")
     if len(parts) > limits.SKILL_PATH_DEPTH_MAX:
         raise SkillRefused(f"the path {shown} is nested too deeply")
-    for part in parts:
-        if part in ("", ".") or _FORBIDDEN.search(part) or not _is_storable(part):
-            raise SkillRefused(f"the path {shown} has a bad name in it")
+    if not all(map(is_file_name, parts)):
+        raise SkillRefused(f"the path {shown} has a bad name in it")
     return PurePosixPath(path)
-
-
-def _is_storable(name: str) -> bool:
-    try:
-        return len(name.encode()) <= 255
-    except UnicodeEncodeError:
-        return False
 
 
 def _content(path: PurePosixPath, entry: dict[str, Any]) -> bytes:

@@ -26,7 +26,7 @@ from trunkline.execution.skills.index import (
     needed_variables,
 )
 from trunkline.execution.skills.packages import SkillCache, checked_files
-from trunkline.execution.tools.text_files import Excerpt, read_text, shortened
+from trunkline.execution.tools.text_files import Excerpt, inside, read_text, shortened
 
 _log = structlog.get_logger()
 
@@ -149,16 +149,9 @@ class SkillRegistry:
 
 def read_in(folder: Path, path: str) -> str:
     """A text file of a skill that is loaded. Raises ToolError."""
-    root = folder.resolve()
-    shown = shortened(path, 200)
-    try:
-        file = (root / path).resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ToolError(f"{shown!r} is no usable path") from error
-    if not file.is_relative_to(root):
-        raise ToolError(f"{shown!r} is outside of the skill")
+    file = inside(path, folder, [folder], "the skill's folder")
     text = Excerpt(SKILL_READ_CHARS_MAX, head_only=True)
-    text.add(read_text(file, shown))
+    text.add(read_text(file, shortened(path, 200)))
     return str(text)
 
 

@@ -1,10 +1,12 @@
 """Files as tools use them: which they may touch, reading and writing one, showing a part of it.
 
 A path is judged by where it leads, links followed. This keeps an agent to its own place by
-default; what `bash` may do is a question of approval, not of paths."""
+default; what `bash` may do is a question of approval, not of paths.
+"""
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from trunkline import limits
@@ -83,17 +85,23 @@ class Paths:
         return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
     def _inside(self, text: str, roots: tuple[Path, ...]) -> Path:
-        name = repr(shortened(text, 200))
-        if not text or len(text) > limits.FILE_PATH_CHARS_MAX or "\0" in text:
-            raise ToolError(f"{name} is no path")
-        try:
-            path = (self.workspace / text).resolve()
-        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, bad names
-            raise ToolError(f"{name} is no usable path") from error
-        if not any(path.is_relative_to(root.resolve()) for root in roots):
-            places = "the workspace and the skills" if len(roots) > 1 else "the workspace"
-            raise ToolError(f"{name} is outside of {places}, and only those may be used here")
-        return path
+        places = "the workspace and the skills" if len(roots) > 1 else "the workspace"
+        return inside(text, self.workspace, roots, places)
+
+
+def inside(text: str, base: Path, roots: Sequence[Path], places: str) -> Path:
+    """Where a path leads, links followed, from `base`. Raises ToolError outside of `roots`, which
+    people call `places`."""
+    name = repr(shortened(text, 200))
+    if not text or len(text) > limits.FILE_PATH_CHARS_MAX or "\0" in text:
+        raise ToolError(f"{name} is no usable path")
+    try:
+        path = (base / text).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, bad names
+        raise ToolError(f"{name} is no usable path") from error
+    if not any(path.is_relative_to(root.resolve()) for root in roots):
+        raise ToolError(f"{name} is outside of {places}, and only those may be used here")
+    return path
 
 
 _NEW_FILE_MODE = 0o644

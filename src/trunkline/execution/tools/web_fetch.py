@@ -1,7 +1,8 @@
 """`web_fetch`: a page from the web as text. Only public addresses are connected to.
 
 The check is made on the address that a socket is opened for. A name that changes its mind between
-two answers, a redirect, an address written in the URL: all pass here."""
+two answers, a redirect, an address written in the URL: all pass here.
+"""
 
 import asyncio
 import ipaddress

@@ -9,11 +9,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.orchestrator.recovery import Tallies, Tally
+from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage
 
 CONFIG = RunnableConfig(configurable={"thread_id": "s1"})
-FIRST = Tally(worked_s=2.5, usage={"gpt": {"calls": 1, "tokens_in": 3}}, call_ids=["call_1"])
-SECOND = Tally(worked_s=2.5, usage={"gpt": {"calls": 2, "tokens_in": 9}}, call_ids=["call_2"])
+FIRST = TurnUsage(worked_s=2.5, usage={"gpt": {"calls": 1, "tokens_in": 3}}, call_ids=["call_1"])
+SECOND = TurnUsage(worked_s=2.5, usage={"gpt": {"calls": 2, "tokens_in": 9}}, call_ids=["call_2"])
 
 
 @pytest.fixture
@@ -26,11 +26,11 @@ def waiting(tmp_path: Path) -> RunnableConfig:
 async def test_the_newest_tally_of_a_checkpoint_is_found_by_another_process(
     tmp_path: Path, waiting: RunnableConfig
 ) -> None:
-    tallies = Tallies(LocalCheckpointer(tmp_path), CONFIG)
-    assert await tallies.newest() == Tally()
+    tallies = SavedUsage(LocalCheckpointer(tmp_path), CONFIG)
+    assert await tallies.newest() == TurnUsage()
     for number, tally in enumerate((FIRST, SECOND) * 5):
         await tallies.keep(tally)
-        newest = await Tallies(LocalCheckpointer(tmp_path), CONFIG).newest()
+        newest = await SavedUsage(LocalCheckpointer(tmp_path), CONFIG).newest()
         assert newest == (SECOND if number else FIRST)
 
 
@@ -53,7 +53,7 @@ async def test_a_tally_of_another_shape_is_passed_over(
     tmp_path: Path, waiting: RunnableConfig, value: Any
 ) -> None:
     checkpointer = LocalCheckpointer(tmp_path)
-    tallies = Tallies(checkpointer, CONFIG)
+    tallies = SavedUsage(checkpointer, CONFIG)
     await tallies.keep(FIRST)
     checkpointer.put_writes(waiting, [("tally", value)], "another")
     assert await tallies.newest() == FIRST
