@@ -175,7 +175,6 @@ SNAPSHOT_INTERVAL_S = 60.0  # 004 §5
 
 # --- The execution plane: models ---------------------------------------------------------------
 MODEL_RETRY_DELAYS_S = (1.0, 2.0, 4.0)  # 004 §11: three times, on what is retryable
-MODEL_REFUSALS_MAX = 8  # parameters that one server may refuse before its answer counts
 
 # --- The execution plane: the line and its outbox ---------------------------------------------
 RECONNECT_DELAYS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)  # 000 §6; then the last, for ever

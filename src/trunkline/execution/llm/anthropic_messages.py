@@ -8,7 +8,7 @@ temperature, so none is sent. Pure functions: no SDK, no network.
 import re
 
 from trunkline.execution.llm.answer import count
-from trunkline.execution.llm.base import Call, Json, Message, ToolCall, ToolSpec, Usage
+from trunkline.execution.llm.base import Call, Json, Message, Quirks, ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import repaired, safe_id, safe_name
 
@@ -18,7 +18,6 @@ THOUGHTS = ("thinking", "redacted_thinking")
 _CACHED = {"type": "ephemeral"}
 _THINKING_TOKENS_MIN = 1_024
 _TOO_MANY = re.compile(r"max_tokens\D{0,40}\d+ > (\d{1,7})\b")
-Quirks = frozenset[str]
 
 
 def request(call: Call, quirks: Quirks) -> Json:

@@ -10,6 +10,8 @@ from typing import Any, NotRequired, TypedDict
 import msgspec
 
 Json = dict[str, Any]
+Quirks = frozenset[str]
+"""What a server does not take for a model, by name."""
 
 
 class ToolCall(TypedDict):

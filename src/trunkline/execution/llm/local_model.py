@@ -10,7 +10,15 @@ import msgspec
 
 from trunkline.execution.errors import ModelError, RequestFailed
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.llm.base import BaseLLMProvider, Call, Message, Piece, Reply, Thinking
+from trunkline.execution.llm.base import (
+    BaseLLMProvider,
+    Call,
+    Message,
+    Piece,
+    Reply,
+    Thinking,
+    Usage,
+)
 from trunkline.execution.llm.history import flattened, repaired
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.openai_provider import OpenAIProvider
@@ -41,7 +49,7 @@ class LocalProvider(BaseLLMProvider):
         self._served: Served | None = None
         self._provider: OpenAIProvider | None = None
 
-    async def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
+    async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
         if self._introduces:
             self._introduces = False
             yield Thinking(INTRODUCTION, "model")

@@ -9,7 +9,7 @@ import re
 import msgspec
 
 from trunkline.execution.llm.answer import count, fields
-from trunkline.execution.llm.base import Call, Json, Message, ToolSpec, Usage
+from trunkline.execution.llm.base import Call, Json, Message, Quirks, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import flattened, repaired, safe_id, safe_name
 
@@ -30,7 +30,6 @@ _QUIRKS: dict[str, tuple[str, ...]] = {
     "tools": ("no tools",),
     "tool_choice": ("no tools",),
 }
-Quirks = frozenset[str]
 
 
 def request(call: Call, quirks: Quirks, *, is_openai: bool, provider: str) -> Json:
