@@ -166,7 +166,7 @@ class SessionManager:
                     await self._restore(session, snapshot)
                 await session.start()
             except StartFailed as error:
-                del self.active_sessions[session.id]
+                self.active_sessions.pop(session.id, None)
                 self._refusals.add(session.id, Failure.of(error), session.turns)
                 return
         _log.info("session started", session=session.id, runtime=session.config.runtime_type)

@@ -163,11 +163,6 @@ class ForeignClient(Wire, ABC):
                 loop.call_soon(self._work_on, session_id, following)
 
     @property
-    def has_delivered(self) -> bool:
-        """Whether the server is known to have read everything."""
-        return self._unconfirmed.is_empty
-
-    @property
     def is_full(self) -> bool:
         """Whether the server lets so much wait that nothing more may be accepted from it."""
         return self._unconfirmed.is_full(expected=self.prompts.count)

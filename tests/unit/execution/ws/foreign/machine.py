@@ -22,8 +22,10 @@ Json = dict[str, Any]
 class Machine:
     """What the daemon would do: it starts sessions, and notes what they are told."""
 
-    def __init__(self, client: ForeignClient, refusals: list[str]) -> None:
+    def __init__(self, client: ForeignClient, refusals: list[str], unconfirmed: Path) -> None:
+        """`unconfirmed`: the file of messages that the server is not known to have read."""
         self.client = client
+        self._unconfirmed = unconfirmed
         self.refusals = refusals
         self.told: list[tuple[str, str, Json]] = []
         self.starts: list[str] = []
@@ -76,7 +78,7 @@ class Machine:
         """It knows that all that it sent has arrived."""
 
         async def is_clear() -> bool:
-            return self.client.has_delivered
+            return not self._unconfirmed.exists() or not self._unconfirmed.read_bytes()
 
         await eventually(is_clear)
 
@@ -118,7 +120,7 @@ def agp_machine(server: AgpServer, folder: Path, **address: str) -> Machine:
         sleep=at_once,
         **given,
     )
-    return Machine(client, refusals)
+    return Machine(client, refusals, folder / "agp" / "owed.jsonl")
 
 
 def yeaft_machine(server: YeaftServer, folder: Path, secret: str = "right") -> Machine:
@@ -134,4 +136,4 @@ def yeaft_machine(server: YeaftServer, folder: Path, secret: str = "right") -> M
         on_refused=refusals.append,
         sleep=at_once,
     )
-    return Machine(client, refusals)
+    return Machine(client, refusals, home.internal / "yeaft" / "owed.jsonl")
