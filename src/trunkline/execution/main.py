@@ -34,7 +34,7 @@ from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.requests import Local, Tell
+from trunkline.execution.session.process_requests import Local, Tell
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter

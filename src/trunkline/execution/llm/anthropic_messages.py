@@ -7,10 +7,10 @@ temperature, so none is sent. Pure functions: no SDK, no network.
 
 import re
 
-from trunkline.execution.llm.answer import count
 from trunkline.execution.llm.base import Call, Json, Message, Quirks, ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import repaired, safe_id, safe_name
+from trunkline.execution.llm.reply_builder import count
 
 MODEL_ANSWER_TOKENS = 16_384  # where a provider wants a number and the agent names none
 

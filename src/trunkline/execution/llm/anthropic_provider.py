@@ -5,10 +5,10 @@ from typing import Any
 
 import anthropic
 
-from trunkline.execution.llm.answer import Answer, CallParts, fields
 from trunkline.execution.llm.anthropic_messages import THOUGHTS, quirk_of, request, usage_of
 from trunkline.execution.llm.base import Call, Json, Piece, Quirks, Usage
 from trunkline.execution.llm.errors import Refusal, broke_off, explained, refused
+from trunkline.execution.llm.reply_builder import CallParts, ReplyBuilder, fields
 from trunkline.execution.llm.sdk_provider import SdkProvider
 
 _STOP_REASONS = {
@@ -26,7 +26,9 @@ class AnthropicProvider(SdkProvider):
     path = "/v1/messages"
     usual_base_url = "https://api.anthropic.com"
 
-    async def _pieces(self, call: Call, answer: Answer) -> AsyncGenerator[Piece | Usage, None]:
+    async def _pieces(
+        self, call: Call, answer: ReplyBuilder
+    ) -> AsyncGenerator[Piece | Usage, None]:
         stream, _ = await self._open(call)
         reading = _Reading(answer, call.model)
         async with stream:
@@ -64,7 +66,7 @@ class _Reading:
     """Reads events. Fields may be missing or of any type: nobody has checked them, and what
     cannot be read raises."""
 
-    def __init__(self, answer: Answer, model: str) -> None:
+    def __init__(self, answer: ReplyBuilder, model: str) -> None:
         self._answer = answer
         self._model = model
         self._blocks: dict[object, _Block] = {}

@@ -8,10 +8,10 @@ import re
 
 import msgspec
 
-from trunkline.execution.llm.answer import count, fields
 from trunkline.execution.llm.base import Call, Json, Message, Quirks, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import flattened, repaired, safe_id, safe_name
+from trunkline.execution.llm.reply_builder import count, fields
 
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)", re.IGNORECASE)
 _NOT_TAKEN = re.compile(

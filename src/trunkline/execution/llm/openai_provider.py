@@ -5,10 +5,10 @@ from typing import Any
 
 import openai
 
-from trunkline.execution.llm.answer import Answer, CallParts, fields
 from trunkline.execution.llm.base import Call, Json, Piece, Quirks, Thinking
 from trunkline.execution.llm.errors import Refusal, broke_off, refused
 from trunkline.execution.llm.openai_messages import quirk_of, request, usage_of
+from trunkline.execution.llm.reply_builder import CallParts, ReplyBuilder, fields
 from trunkline.execution.llm.sdk_provider import SdkProvider
 
 
@@ -17,7 +17,7 @@ class OpenAIProvider(SdkProvider):
     path = "/chat/completions"
     usual_base_url = "https://api.openai.com/v1"
 
-    async def _pieces(self, call: Call, answer: Answer) -> AsyncGenerator[Piece, None]:
+    async def _pieces(self, call: Call, answer: ReplyBuilder) -> AsyncGenerator[Piece, None]:
         stream, learned = await self._open(call)
         if "no tools" in learned and call.tools:
             yield Thinking(f"{self._service} takes no tools: asked without them.", "model")
@@ -51,7 +51,7 @@ class _Reading:
     """Reads chunks. Fields may be missing or of any type: nobody has checked them, and what
     cannot be read raises."""
 
-    def __init__(self, answer: Answer, provider: str, model: str) -> None:
+    def __init__(self, answer: ReplyBuilder, provider: str, model: str) -> None:
         self._answer = answer
         self._provider = provider
         self._model = model

@@ -13,7 +13,6 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import ModelError
-from trunkline.execution.llm.answer import Answer
 from trunkline.execution.llm.base import BaseLLMProvider, Call, Json, Piece, Quirks, Usage
 from trunkline.execution.llm.errors import (
     Refusal,
@@ -26,6 +25,7 @@ from trunkline.execution.llm.errors import (
     unreachable,
 )
 from trunkline.execution.llm.http_client import HttpClient
+from trunkline.execution.llm.reply_builder import ReplyBuilder
 
 MODEL_REFUSALS_MAX = 8  # parameters that one server may refuse before its answer counts
 
@@ -89,7 +89,7 @@ class SdkProvider(BaseLLMProvider):
         return self._service.host == Service.at(self.name, self.usual_base_url).host
 
     @abstractmethod
-    def _pieces(self, call: Call, answer: Answer) -> AsyncGenerator[Piece | Usage, None]:
+    def _pieces(self, call: Call, answer: ReplyBuilder) -> AsyncGenerator[Piece | Usage, None]:
         """Feeds the answer, and yields what there is to show."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class SdkProvider(BaseLLMProvider):
     async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
         if not self._key and self._is_own:
             raise no_key(self._service)
-        answer = Answer(self._service, call.model)
+        answer = ReplyBuilder(self._service, call.model)
         try:
             async with contextlib.aclosing(self._pieces(call, answer)) as pieces:
                 async for piece in pieces:

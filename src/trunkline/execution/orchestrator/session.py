@@ -35,7 +35,7 @@ _log = structlog.get_logger(__name__)
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Session:
+class OpenSession:
     """Made by `open`, told by `take`, ended by `stop` (in peace) and `close` (in any case)."""
 
     def __init__(self, context: Context, turns: Turns, opened: AsyncExitStack) -> None:
@@ -53,7 +53,7 @@ class Session:
         monotonic: Callable[[], float],
         sleep: Sleep,
         env: Mapping[str, str],
-    ) -> "Session":
+    ) -> "OpenSession":
         """Opens everything and tells the daemon `ready`. Raises what makes that impossible."""
         logs.hide(start.api_keys.values())
         home = Home(Path(start.home))

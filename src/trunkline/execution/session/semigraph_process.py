@@ -12,7 +12,7 @@ from contextlib import aclosing
 import structlog
 
 from trunkline import limits
-from trunkline.execution.orchestrator.session import Session, Sleep
+from trunkline.execution.orchestrator.session import OpenSession, Sleep
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 
@@ -45,13 +45,13 @@ async def serve(
 ) -> int:
     """A session's life on that socket. Returns the process's exit code."""
     link = DaemonLink(reader, writer)
-    session: Session | None = None
+    session: OpenSession | None = None
     early: list[ipc.Down] = []
     """What came right behind `start`."""
 
     async def open_session(start: ipc.Start) -> None:
         nonlocal session
-        session = await Session.open(
+        session = await OpenSession.open(
             start, link, clock=clock, monotonic=monotonic, sleep=sleep, env=env
         )
         for message in early:

@@ -18,7 +18,7 @@ from trunkline.execution.errors import StartFailed
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
-from trunkline.execution.session.requests import Local, ProcessRequests
+from trunkline.execution.session.process_requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
 from trunkline.execution.session.saved import SavedTurns, save_start
 

@@ -22,7 +22,7 @@ PROGRESS_PIECE_CHARS_MAX = 4_000
 PROGRESS_CHARS_MAX = 100_000  # of one call; the result holds both ends whatever was shown
 
 
-class Progress:
+class OutputProgress:
     """Gathers text between two beats. Shows a bounded amount, then says that there is more."""
 
     def __init__(
@@ -79,7 +79,7 @@ async def run_shown(
 ) -> ToolResult:
     """Runs a program in the workspace, shows its output while it runs, and says how it ended."""
     output = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
-    progress = Progress(run.progress)
+    progress = OutputProgress(run.progress)
 
     def take(text: str) -> None:
         output.add(text)

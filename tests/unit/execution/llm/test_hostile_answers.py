@@ -7,13 +7,13 @@ import pytest
 from tests.support.model_server import Failure, ModelServer, ToolUse, Turn
 from tests.support.models import BASH, MODELS, Session, call, collect, failing, reply_of, text_of
 from trunkline.execution.errors import ModelError
-from trunkline.execution.llm.answer import (
+from trunkline.execution.llm.base import Usage
+from trunkline.execution.llm.reply_builder import (
     MODEL_ARGUMENTS_CHARS_MAX,
     MODEL_MALFORMED_CHARS,
     MODEL_REPLY_CHARS_MAX,
     MODEL_TOOL_CALLS_MAX,
 )
-from trunkline.execution.llm.base import Usage
 
 PROVIDERS = sorted(MODELS)
 

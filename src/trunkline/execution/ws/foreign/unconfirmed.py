@@ -21,7 +21,7 @@ _SHRINK_TO = 0.75
 """Of a bound: room is made for a while, not for one message."""
 
 
-class Message(msgspec.Struct, omit_defaults=True, kw_only=True):
+class UnconfirmedMessage(msgspec.Struct, omit_defaults=True, kw_only=True):
     """A line of the file: a message; or, without a body, that all up to a number have arrived."""
 
     seq: int
@@ -36,7 +36,7 @@ class Message(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Message).decode
+_decode = msgspec.json.Decoder(UnconfirmedMessage).decode
 
 
 class Unconfirmed:
@@ -56,7 +56,7 @@ class Unconfirmed:
         self._bytes_max = bytes_max
         self._kept_max = kept_max
         self._kept_bytes_max = kept_bytes_max
-        self._queue: DiskQueue[Message] = DiskQueue(journal, _encode)
+        self._queue: DiskQueue[UnconfirmedMessage] = DiskQueue(journal, _encode)
         self._ends: set[str] = set()
         self._load()
 
@@ -84,7 +84,7 @@ class Unconfirmed:
 
     def add(self, body: bytes, *, is_kept: bool, ends: str = "") -> None:
         seq = self._queue.last + 1
-        message = Message(seq=seq, body=msgspec.Raw(body), is_kept=is_kept, ends=ends)
+        message = UnconfirmedMessage(seq=seq, body=msgspec.Raw(body), is_kept=is_kept, ends=ends)
         self._journal.append(_encode(message))
         self._put(message)
         if self._is_over(1.0):
@@ -110,7 +110,7 @@ class Unconfirmed:
         if self.is_empty:
             self._journal.clear()
         else:
-            self._journal.append(_encode(Message(seq=seq)))
+            self._journal.append(_encode(UnconfirmedMessage(seq=seq)))
             self._queue.tidy()
 
     def close(self) -> None:
@@ -120,12 +120,12 @@ class Unconfirmed:
         loose = self._queue.loose
         return loose.count > self._count_max * part or loose.bytes > self._bytes_max * part
 
-    def _put(self, message: Message) -> None:
+    def _put(self, message: UnconfirmedMessage) -> None:
         self._queue.put(message)
         if message.ends:
             self._ends.add(message.ends)
 
-    def _forget_ends(self, messages: list[Message]) -> None:
+    def _forget_ends(self, messages: list[UnconfirmedMessage]) -> None:
         self._ends.difference_update(message.ends for message in messages)
 
     def _load(self) -> None:

@@ -14,7 +14,7 @@ from trunkline import limits
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.requests import ProcessRequests, Tell
+from trunkline.execution.session.process_requests import ProcessRequests, Tell
 
 Json = dict[str, Any]
 

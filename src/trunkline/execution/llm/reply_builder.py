@@ -1,7 +1,7 @@
 """A streamed answer being put together: text, thinking, tool calls, within bounds.
 
 What comes from a model server is not trusted: its JSON may be broken, its text half a
-character, its answer endless. Providers feed an Answer and take the Reply from it.
+character, its answer endless. Providers feed an ReplyBuilder and take the Reply from it.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ MODEL_MALFORMED_CHARS = 2_000  # of broken arguments, shown to the model again
 MALFORMED = "_malformed"
 
 
-class Answer:
+class ReplyBuilder:
     """What came so far."""
 
     def __init__(self, service: Service, model: str) -> None:
@@ -91,7 +91,7 @@ class Answer:
 class CallParts:
     """One tool call as it comes in: an id and a name at first, then its arguments in pieces."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ReplyBuilder) -> None:
         self._answer = answer
         self.id = ""
         self._name = ""

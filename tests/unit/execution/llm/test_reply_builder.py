@@ -3,9 +3,9 @@
 import pytest
 
 from trunkline import limits
-from trunkline.execution.llm.answer import MODEL_MALFORMED_CHARS, Answer, count, parsed
 from trunkline.execution.llm.base import Thinking
 from trunkline.execution.llm.errors import Service
+from trunkline.execution.llm.reply_builder import MODEL_MALFORMED_CHARS, ReplyBuilder, count, parsed
 
 SERVICE = Service("openai", "api.openai.com")
 
@@ -51,20 +51,20 @@ def test_a_number_of_tokens_is_a_number_or_none(value: object, tokens: int) -> N
 
 @pytest.mark.parametrize("piece", [None, 5, ["a"], {"a": 1}, ""])
 def test_a_piece_that_is_no_text_says_nothing(piece: object) -> None:
-    answer = Answer(SERVICE, "m")
+    answer = ReplyBuilder(SERVICE, "m")
     assert answer.text(piece) is None
     assert answer.thinking(piece) is None
     assert answer.empty
 
 
 def test_half_a_character_waits_for_its_other_half() -> None:
-    answer = Answer(SERVICE, "m")
+    answer = ReplyBuilder(SERVICE, "m")
     assert answer.thinking("\ud83d") is None
     assert answer.thinking("\ude00") == Thinking("😀")
 
 
 def test_names_and_ids_are_bounded() -> None:
-    answer = Answer(SERVICE, "m")
+    answer = ReplyBuilder(SERVICE, "m")
     answer.call().named("i" * 10_000, "n" * 10_000)
     [made] = answer.reply().tool_calls
     assert len(made["id"]) == limits.ID_CHARS_MAX
