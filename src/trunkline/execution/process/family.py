@@ -67,7 +67,7 @@ def is_in_our_session(pid: int) -> bool:
 
 
 def kill(pid: int) -> None:
-    """Only for our own children: until we reap one, its number is nobody else's."""
+    """SIGKILL, if it is there. Until we reap a child of ours, its number is nobody else's."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
 
@@ -117,7 +117,7 @@ def _session_of(pid: int) -> int | None:
 def _is_running(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    except psutil.NoSuchProcess:
+    except psutil.Error:
         return False
 
 

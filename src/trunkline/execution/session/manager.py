@@ -76,6 +76,7 @@ class SessionManager:
         self.active_sessions: dict[str, Session] = {}
         self._changing: dict[str, asyncio.Task[None]] = {}
         """By session, its newest start or stop that is under way."""
+        self._is_closed = False
         self.snapshots = Snapshots(line)
 
     def handlers(self) -> dict[str, Handler]:
@@ -143,8 +144,8 @@ class SessionManager:
 
     def _start(self, start: ipc.Start, snapshot: Any = None) -> Coroutine[Any, Any, None] | None:
         session_id = start.session_id
-        if session_id in self.active_sessions:
-            _log.info("session runs already", session=session_id)
+        if session_id in self.active_sessions or self._is_closed:
+            _log.info("a session runs already, or the daemon ends", session=session_id)
             return None
         self._end_left(session_id)
         try:
@@ -297,6 +298,7 @@ class SessionManager:
 
     async def close(self) -> None:
         """The daemon ends: every session saves and stops, all at once."""
+        self._is_closed = True
         sessions = list(self.active_sessions.values())
         await asyncio.gather(*(self._stop(one, "shutdown", _SHUT_DOWN) for one in sessions))
         for change in [*self._changing.values()]:

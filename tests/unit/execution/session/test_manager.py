@@ -53,6 +53,36 @@ async def test_messages_that_come_while_a_session_starts_keep_their_order(
     assert said == [f"message {number}" for number in range(20)]
 
 
+async def test_a_session_that_is_started_while_it_stops_comes_back_after_its_stop(
+    manager: SessionManager, line: RecordingLine
+) -> None:
+    await manager.start_session(start("s-1"))
+    stopping = manager.stop_session({"session_id": "s-1", "reason": "user_closed"})
+    starting = manager.start_session(start("s-1"))
+    assert "s-1" not in line.sessions  # what comes now is for the next start
+    await starting
+    assert stopping.done()
+    line.say("s-1", "hello")
+    assert (await line.end_of("s-1"))["content"] == "hello"
+
+
+async def test_a_daemon_that_ends_starts_no_session(
+    manager: SessionManager, line: RecordingLine
+) -> None:
+    await manager.close()
+    await manager.start_session(start("s-1"))
+    assert (manager.names(), list(line.sessions)) == ([], [])
+
+
+async def test_a_session_that_is_stopped_while_it_starts_is_gone(
+    manager: SessionManager, line: RecordingLine
+) -> None:
+    starting = manager.start_session(start("s-1"))
+    await manager.stop_session({"session_id": "s-1", "reason": "user_closed"})
+    assert starting.done()
+    assert (manager.names(), list(line.sessions)) == ([], [])
+
+
 async def test_starting_a_session_that_runs_changes_nothing(
     manager: SessionManager, line: RecordingLine
 ) -> None:

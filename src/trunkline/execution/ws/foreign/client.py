@@ -160,7 +160,7 @@ class ForeignClient(Wire, ABC):
             if following is not None:
                 # Not from here: where each is refused at once, they would nest.
                 loop = asyncio.get_running_loop()
-                loop.call_soon(self._work_on, session_id, following)
+                loop.call_soon(self._work_on_next, session_id, following)
 
     @property
     def is_full(self) -> bool:
@@ -250,6 +250,10 @@ class ForeignClient(Wire, ABC):
     def deliver(self, session_id: str, kind: str, data: Json) -> None:
         """To a session, which may still be starting."""
         self.message_handlers.dispatch(ForSession(kind, session_id, data))
+
+    def _work_on_next(self, session_id: str, prompt: Prompt) -> None:
+        if self.prompts.current(session_id) is prompt:  # the session was not deleted since
+            self._work_on(session_id, prompt)
 
     def _work_on(self, session_id: str, prompt: Prompt) -> None:
         self.begin(session_id, prompt)
