@@ -39,7 +39,7 @@ from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
 from trunkline.execution.settings import NodeSettings
-from trunkline.execution.ws.choice import line_of
+from trunkline.execution.ws.configured_line import line_of
 
 _log = structlog.get_logger(__name__)
 

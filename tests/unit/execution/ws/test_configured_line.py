@@ -7,8 +7,8 @@ import pytest
 from trunkline.execution.errors import SettingsError
 from trunkline.execution.home import Home
 from trunkline.execution.settings import NodeSettings
-from trunkline.execution.ws.choice import agent_of, line_of
 from trunkline.execution.ws.client import ControlPlaneClient
+from trunkline.execution.ws.configured_line import agent_of, line_of
 from trunkline.execution.ws.foreign.agp import AgpClient
 from trunkline.execution.ws.foreign.yeaft import YeaftClient
 
