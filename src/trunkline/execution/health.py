@@ -8,10 +8,10 @@ import asyncio
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any
 
 import structlog
 
+from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import ended
 
 _log = structlog.get_logger(__name__)
@@ -19,7 +19,6 @@ _log = structlog.get_logger(__name__)
 HEALTH_INTERVAL_S = 60.0
 HEALTH_CHECK_S = 5.0  # one program that is asked for its version
 
-Json = dict[str, Any]
 
 WORKS = (
     "short_term_memory",

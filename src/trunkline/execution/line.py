@@ -7,7 +7,8 @@ from asyncio import Future
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-Json = dict[str, Any]
+from trunkline.execution.json_object import Json
+
 Handler = Callable[[Json], Future[None] | None]
 """Takes the data of one message, at once. What takes longer goes on by itself: the future is done
 with it."""

@@ -25,6 +25,7 @@ from trunkline.execution.errors import (
 )
 from trunkline.execution.health import Health, degradation
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import MACHINE
 from trunkline.execution.llm.local_server import LocalModelServer
 from trunkline.execution.process import family
@@ -35,7 +36,7 @@ from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local, Tell
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
 from trunkline.execution.settings import NodeSettings

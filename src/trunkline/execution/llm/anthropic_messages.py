@@ -7,7 +7,8 @@ temperature, so none is sent. Pure functions: no SDK, no network.
 
 import re
 
-from trunkline.execution.llm.base import Call, Json, Message, Quirks, ToolCall, ToolSpec, Usage
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Call, Message, Quirks, ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import repaired, safe_id, safe_name
 from trunkline.execution.llm.reply_builder import count

@@ -5,8 +5,9 @@ from typing import Any
 
 import anthropic
 
+from trunkline.execution.json_object import Json
 from trunkline.execution.llm.anthropic_messages import THOUGHTS, quirk_of, request, usage_of
-from trunkline.execution.llm.base import Call, Json, Piece, Quirks, Usage
+from trunkline.execution.llm.base import Call, Piece, Quirks, Usage
 from trunkline.execution.llm.errors import Refusal, broke_off, explained, refused
 from trunkline.execution.llm.reply_builder import CallParts, ReplyBuilder, fields
 from trunkline.execution.llm.sdk_provider import SdkProvider

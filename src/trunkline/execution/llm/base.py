@@ -5,11 +5,12 @@ Messages are plain dicts, because they live in checkpoints and have to open agai
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import msgspec
 
-Json = dict[str, Any]
+from trunkline.execution.json_object import Json
+
 Quirks = frozenset[str]
 """What a server does not take for a model, by name."""
 

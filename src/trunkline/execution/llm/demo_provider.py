@@ -12,10 +12,10 @@ from uuid import uuid4
 import msgspec
 
 from trunkline.execution.errors import ModelError
+from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
     Call,
-    Json,
     Message,
     Piece,
     Reply,

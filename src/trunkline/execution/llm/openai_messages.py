@@ -8,7 +8,8 @@ import re
 
 import msgspec
 
-from trunkline.execution.llm.base import Call, Json, Message, Quirks, ToolSpec, Usage
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Call, Message, Quirks, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import flattened, repaired, safe_id, safe_name
 from trunkline.execution.llm.reply_builder import count, fields

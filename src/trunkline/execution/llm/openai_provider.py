@@ -5,7 +5,8 @@ from typing import Any
 
 import openai
 
-from trunkline.execution.llm.base import Call, Json, Piece, Quirks, Thinking
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Call, Piece, Quirks, Thinking
 from trunkline.execution.llm.errors import Refusal, broke_off, refused
 from trunkline.execution.llm.openai_messages import quirk_of, request, usage_of
 from trunkline.execution.llm.reply_builder import CallParts, ReplyBuilder, fields

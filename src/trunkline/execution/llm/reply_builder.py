@@ -10,7 +10,8 @@ from uuid import uuid4
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.llm.base import Json, Reply, Text, Thinking, ToolCall, Usage
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Reply, Text, Thinking, ToolCall, Usage
 from trunkline.execution.llm.errors import Service, too_long
 
 MODEL_REPLY_CHARS_MAX = 4_000_000  # text, thinking and arguments of one answer

@@ -13,7 +13,8 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import ModelError
-from trunkline.execution.llm.base import BaseLLMProvider, Call, Json, Piece, Quirks, Usage
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Quirks, Usage
 from trunkline.execution.llm.errors import (
     Refusal,
     Service,

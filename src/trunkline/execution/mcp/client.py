@@ -23,10 +23,10 @@ from mcp_types import jsonrpc_message_adapter
 
 from trunkline import limits
 from trunkline.execution.errors import ToolError
+from trunkline.execution.json_object import Json
 from trunkline.execution.mcp.servers import LocalServer
 from trunkline.execution.process.family import kill_group
 from trunkline.execution.process.programs import children
-from trunkline.execution.tools.base import Json
 from trunkline.execution.tools.text_files import shortened
 
 _log = structlog.get_logger()

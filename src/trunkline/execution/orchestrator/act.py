@@ -18,12 +18,13 @@ from langgraph.runtime import Runtime
 
 from trunkline import limits
 from trunkline.execution.errors import ModelError, RequestFailed, ToolError, TurnError
+from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.clipping import clipped, readable
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import cut
 from trunkline.execution.orchestrator.settings import Settings, stricter
-from trunkline.execution.orchestrator.state import Json, Step, new_turn
+from trunkline.execution.orchestrator.state import Step, new_turn
 from trunkline.execution.tools.asking import DelegatingRun
 from trunkline.execution.tools.base import ToolResult
 

@@ -13,10 +13,11 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import ToolCall
 from trunkline.execution.orchestrator.clipping import clipped
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.state import Answer, Json, Question, Verdict
+from trunkline.execution.orchestrator.state import Answer, Question, Verdict
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
 

@@ -16,10 +16,10 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.errors import AttachmentRefused
+from trunkline.execution.json_object import Json
 
 _log = structlog.get_logger(__name__)
 
-Json = dict[str, Any]
 
 FOLDER = "attachments"
 _NAME_CHARS_MAX = 100

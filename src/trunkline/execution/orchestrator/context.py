@@ -6,8 +6,9 @@ Made by the session's process, handed to LangGraph as its run context. Nothing h
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
@@ -21,7 +22,6 @@ from trunkline.execution.tools.toolbox import Toolbox
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
-Json = dict[str, Any]
 
 _ALWAYS_OFFERED = {AskUser.name, Delegate.name, "read_skill_file"}
 

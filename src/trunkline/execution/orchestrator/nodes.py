@@ -13,12 +13,13 @@ from langgraph.types import Overwrite, interrupt
 
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
+from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
 from trunkline.execution.orchestrator.model_call import call_model, message_of
 from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
-from trunkline.execution.orchestrator.state import Json, State
+from trunkline.execution.orchestrator.state import State
 
 _log = structlog.get_logger(__name__)
 

@@ -14,6 +14,7 @@ from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply
 from trunkline.execution.llm.router import Router
@@ -120,7 +121,7 @@ class OpenSession:
             case _:
                 _log.warning("message out of place", type=type(message).__name__)
 
-    def _configure(self, patch: ipc.Json) -> None:
+    def _configure(self, patch: Json) -> None:
         """Holds from the next model call on; what is no good changes nothing."""
         self._context.settings, problems = self._context.settings.changed(patch)
         ignored = problems + [f"{name}: unknown" for name in unknown_names(patch)]
@@ -137,7 +138,7 @@ class OpenSession:
         await self._opened.aclose()
 
 
-def _missing(skill: ipc.Json, needs: list[str]) -> str:
+def _missing(skill: Json, needs: list[str]) -> str:
     return f"The skill {skill.get('name') or skill.get('id')} lacks {', '.join(needs)}."
 
 

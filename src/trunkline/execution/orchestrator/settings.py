@@ -6,12 +6,12 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 
 TOOL_CALLS_PER_TURN_MAX = 1_000
 TURN_TIMEOUT_S_MAX = 24 * 3600.0
 APPROVAL_TIMEOUT_S_MAX = 7 * 24 * 3600.0
 
-Json = dict[str, Any]
 Confirm = Literal["never", "dangerous", "always"]
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
 

@@ -4,11 +4,10 @@ Nodes return parts of it, edges read it. Old checkpoints have to open: fields ar
 """
 
 import operator
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
+from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
-
-Json = dict[str, Any]
 
 
 class Above(TypedDict):

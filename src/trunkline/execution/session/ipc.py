@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-Json = dict[str, Any]
+from trunkline.execution.json_object import Json
 
 DEFAULT_RUNTIME = "semigraph"
 

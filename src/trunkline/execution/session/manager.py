@@ -15,11 +15,11 @@ import structlog
 
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process_requests import Local
-from trunkline.execution.session.runtime_adapter import Json
 from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots

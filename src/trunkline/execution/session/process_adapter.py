@@ -5,11 +5,12 @@ What is left to a runtime is how its process is launched, and what its state is.
 
 from collections.abc import Callable
 
+from trunkline.execution.json_object import Json
 from trunkline.execution.process.child import Failure, Launch
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience, SessionProcess
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 
 
 class ProcessAdapter(RuntimeAdapter):

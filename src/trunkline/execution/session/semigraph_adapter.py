@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trunkline.execution.checkpoint import files as checkpoints
+from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.process.child import Failure, Launch
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience
 from trunkline.execution.session.process_adapter import ProcessAdapter
-from trunkline.execution.session.runtime_adapter import Json
 
 
 class SemiGraphAdapter(ProcessAdapter):

@@ -15,11 +15,12 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process_requests import Local, ProcessRequests
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.saved import SavedTurns, save_start
 
 _log = structlog.get_logger(__name__)

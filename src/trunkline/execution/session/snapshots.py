@@ -11,8 +11,8 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import SessionLine
-from trunkline.execution.session.runtime_adapter import Json
 from trunkline.execution.session.session import Session
 
 _log = structlog.get_logger(__name__)

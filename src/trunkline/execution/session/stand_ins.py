@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from trunkline.execution.line import Handler, Json, SessionLine
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.session.saved import SavedTurns
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.commands import TIMEOUT_SCHEMA, run_shown
 
 CODE_CHARS_MAX = 1_000_000

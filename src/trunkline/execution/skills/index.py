@@ -12,11 +12,10 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 from trunkline.execution.tools.text_files import shortened
 
 SKILL_FILES_NAMED_MAX = 8  # in one line of the index
-
-Json = dict[str, Any]
 
 
 def check_skill_requirements(skill_entry: Json, env: Mapping[str, str]) -> tuple[bool, list[str]]:

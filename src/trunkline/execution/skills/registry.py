@@ -15,12 +15,12 @@ from trunkline import limits
 from trunkline.execution.errors import LockBusy, RequestFailed, SkillRefused, ToolError
 from trunkline.execution.files import locked
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.skills import index
 from trunkline.execution.skills.index import (
     LATEST,
-    Json,
     SkillEntry,
     check_skill_requirements,
     needed_variables,

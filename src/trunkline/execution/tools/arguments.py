@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json
+from trunkline.execution.json_object import Json
 from trunkline.execution.tools.text_files import shortened
 
 TOOL_ARGUMENTS_BYTES_MAX = 12 * limits.MIB  # of one call, as JSON

@@ -9,7 +9,8 @@ from typing import Any
 
 from trunkline import limits
 from trunkline.execution.errors import ToolError
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 
 QUESTION_OPTIONS_MAX = 20
 

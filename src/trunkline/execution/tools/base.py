@@ -3,11 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-Json = dict[str, Any]
+from trunkline.execution.json_object import Json
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 
 from trunkline import limits
 from trunkline.execution.errors import ToolError
+from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import Finished, ending, run_process
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt, Paths
 
 COMMAND_TIMEOUT_S_MAX = 600.0

@@ -10,8 +10,9 @@ from trunkline import limits
 from trunkline.execution.errors import LockBusy, ToolError
 from trunkline.execution.files import locked
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import run_process
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt, Paths, read_text, shortened, write_text
 
 FILE_READ_CHARS_MAX = 100_000  # shown of a file at once

@@ -4,8 +4,9 @@ from typing import Any
 
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt
 
 

@@ -18,7 +18,8 @@ from yarl import URL
 from trunkline import limits
 from trunkline.addresses import is_public
 from trunkline.execution.errors import AddressRefused, ToolError
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 from trunkline.execution.tools.text_files import Excerpt, shortened
 
 WEB_REDIRECTS_MAX = 5

@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -11,6 +10,7 @@ from trunkline import limits
 from trunkline.execution.errors import SettingsError
 from trunkline.execution.files import read_head
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import MachineLine
 from trunkline.execution.orchestrator.settings import read_settings
 from trunkline.execution.settings import NodeSettings
@@ -22,7 +22,6 @@ from trunkline.execution.ws.outbox import Outbox
 
 WIRE_AGENT_FILE_BYTES_MAX = 1 * limits.MIB
 
-Json = dict[str, Any]
 
 _CAREFUL = "dangerous"
 """Whoever can write to a foreign server can write to its agents."""

@@ -7,11 +7,11 @@ joined. Knows nothing of files and lines.
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 
 SESSION_QUIET_S = 0.5  # without an event: the session's next one goes first
 COALESCE_S = 0.07  # at most, before an event is on disk
@@ -21,7 +21,6 @@ EVENT_CUT_NAME_CHARS_MAX = 100
 EVENT_CUT_VALUE_BYTES_MAX = 1_000
 EVENT_CUT_TEXT_CHARS = 20_000  # of what people read
 
-Json = dict[str, Any]
 
 _STREAMED = frozenset(("text_chunk", "thinking", "tool_call_progress"))
 """Pieces of one text: two in a row that differ in nothing else say the same as one."""

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
+from trunkline.execution.json_object import Json
 from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.session import SESSION_INBOX_MAX, Session
 
 CRASH = Failure(code="SESSION_CRASHED", message="gone")

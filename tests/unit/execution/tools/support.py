@@ -5,7 +5,8 @@ from typing import Any
 
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun
 
 
 class Call:

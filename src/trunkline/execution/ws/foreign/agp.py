@@ -14,6 +14,7 @@ import structlog
 from yarl import URL
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 from trunkline.execution.ws.connection import Socket
 from trunkline.execution.ws.disk_queue import Journal
 from trunkline.execution.ws.foreign.agp_answers import Answers, Open
@@ -28,7 +29,6 @@ from trunkline.wire.events import TERMINAL, SessionEvent, text_of
 
 _log = structlog.get_logger(__name__)
 
-Json = dict[str, Any]
 
 _NOBODY = (
     "nobody can be asked over AGP; go on without it, or say that the machine's owner can allow"

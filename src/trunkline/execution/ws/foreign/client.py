@@ -16,6 +16,7 @@ from yarl import URL
 
 from trunkline import limits
 from trunkline.execution.errors import ServerRefused
+from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler
 from trunkline.execution.ws.disk_queue import Journal
 from trunkline.execution.ws.events import Coalescer, cut
@@ -30,7 +31,6 @@ from trunkline.wire.events import SessionEvent
 
 _log = structlog.get_logger(__name__)
 
-Json = dict[str, Any]
 
 _FULL = (
     "too many answers wait until the server reads them; this machine takes messages again when it"

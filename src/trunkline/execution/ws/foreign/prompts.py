@@ -6,13 +6,13 @@ line must know which of the two it is. Pure.
 
 from collections import deque
 from collections.abc import Callable, Container, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 
 WIRE_PROMPTS_CHARS_MAX = 64 * limits.MIB  # of what was said to sessions, at work and waiting
 
-Json = dict[str, Any]
 T = TypeVar("T")
 
 

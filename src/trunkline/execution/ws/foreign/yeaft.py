@@ -13,6 +13,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.ws.connection import Socket
 from trunkline.execution.ws.foreign.client import ForeignClient
 from trunkline.execution.ws.foreign.prompts import Prompt, Streams
@@ -31,7 +32,6 @@ _log = structlog.get_logger(__name__)
 
 WIRE_QUESTIONS_MAX = 1_000  # whose answers are waited for
 
-Json = dict[str, Any]
 
 _PROVIDER = "trunkline"
 _DEPLOYED_ONLY = ("userId", "username", "providerOptions", "disallowedTools")

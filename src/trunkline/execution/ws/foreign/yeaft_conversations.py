@@ -6,17 +6,15 @@ is the line's.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from trunkline import limits
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.ws.foreign.names import Names
 from trunkline.execution.ws.foreign.yeaft_queries import back
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.web import Request
-
-Json = dict[str, Any]
 
 LIST = envelope("conversation_list")
 """Stands for the list among messages that wait: what it says is true when it is sent."""

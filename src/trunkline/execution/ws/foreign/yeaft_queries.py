@@ -12,6 +12,7 @@ from typing import Any
 from trunkline import __version__, limits
 from trunkline.execution.files import read_head, read_tail
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.memory import local_memory
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.web import Request
@@ -19,7 +20,6 @@ from trunkline.wire.yeaft.web import Request
 WIRE_HISTORY_SESSIONS_MAX = 200  # in one list, the newest
 WIRE_HISTORY_BYTES_MAX = 256 * 1024  # of a conversation that is taken up again, its newest part
 
-Json = dict[str, Any]
 
 _CONVERSATION = "memory/conversation.md"
 _HEAD_BYTES = 8 * 1024

@@ -4,9 +4,8 @@ from typing import Any
 
 import msgspec
 
+from trunkline.execution.json_object import Json
 from trunkline.wire.events import SessionEvent, text_of
-
-Json = dict[str, Any]
 
 _YES = frozenset(
     ("yes", "y", "true", "ok", "allow", "approve", "approved", "confirm", "是", "允许")
