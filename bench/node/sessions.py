@@ -14,11 +14,11 @@ import msgspec
 import psutil
 
 from trunkline.execution.home import Home
+from trunkline.execution.process.child import Failure
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.process import Patience, SessionProcess
-from trunkline.execution.session.sockets import SocketFolder
-from trunkline.execution.session.spawner import Spawner
 
 TURN_S_MAX = 30.0
 FILE = "a short file\n"

@@ -5,16 +5,8 @@ from contextlib import aclosing
 from typing import Any
 
 from tests.support.model_server import ModelServer
-from trunkline.execution.llm.base import (
-    Call,
-    Message,
-    ModelError,
-    Piece,
-    Reply,
-    Text,
-    Thinking,
-    ToolSpec,
-)
+from trunkline.execution.errors import ModelError
+from trunkline.execution.llm.base import Call, Message, Piece, Reply, Text, Thinking, ToolSpec
 from trunkline.execution.llm.router import Router
 
 Json = dict[str, Any]

@@ -1,23 +1,23 @@
 """A line for tests of sessions: what would be sent is kept, what would be asked is scripted."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from tests.support.eventually import eventually
-from trunkline.execution.session.line import Handlers
+from trunkline.execution.line import Handler
 
 Json = dict[str, Any]
 
 
 class RecordingLine:
-    """The `Line` of `session/line.py`, without a network."""
+    """The `SessionLine` of `execution/line.py`, without a network."""
 
     def __init__(self) -> None:
         self.online = True
         self.sent: list[tuple[str, Json]] = []
         self.reports: list[tuple[str, str, Json]] = []
-        self.sessions: dict[str, Handlers] = {}
+        self.sessions: dict[str, Mapping[str, Handler]] = {}
         self.answer: Callable[[str, str, Json], Awaitable[Any]] | None = None
 
     async def request(self, session_id: str, method: str, /, **params: Any) -> Any:
@@ -30,7 +30,7 @@ class RecordingLine:
     def fire_and_forget(self, session_id: str, method: str, /, **params: Any) -> None:
         self.reports.append((session_id, method, params))
 
-    def register_session(self, session_id: str, handlers: Handlers) -> None:
+    def register_session(self, session_id: str, handlers: Mapping[str, Handler]) -> None:
         self.sessions[session_id] = handlers
 
     def unregister_session(self, session_id: str) -> None:

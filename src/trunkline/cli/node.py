@@ -124,10 +124,9 @@ def node(
     It holds one line to the control plane, or to a foreign server with --wire, and runs each
     session in a process of its own.
     """
-    from trunkline.execution.home import HomeBusy
+    from trunkline.execution.errors import HomeBusy, ServerRefused, SettingsError
     from trunkline.execution.main import run
-    from trunkline.execution.settings import NodeSettings, SettingsError
-    from trunkline.execution.wires.keeper import Refused
+    from trunkline.execution.settings import NodeSettings
 
     flags = {
         "wire": wire,
@@ -153,5 +152,5 @@ def node(
         raise typer.Exit(2) from error
     try:
         run(settings)
-    except (HomeBusy, OSError, SettingsError, Refused) as error:
+    except (HomeBusy, OSError, SettingsError, ServerRefused) as error:
         raise CommandFailed(str(error)) from error

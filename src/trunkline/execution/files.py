@@ -19,16 +19,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from trunkline import limits
+from trunkline.execution.errors import LockBusy
+
+FILE_LOCK_WAIT_S = 5.0  # another writer holds the lock for less than a millisecond
+FILE_LOCK_POLL_S = 0.002
 
 _TEMPORARY = ".tmp"
 _numbers = itertools.count()
-
-
-class LockBusy(OSError):
-    """Another process holds a lock for longer than any write of ours takes."""
-
-    code = "FILE_LOCKED"
 
 
 def write_atomic(
@@ -114,7 +111,7 @@ def sweep(folder: Path) -> None:
 
 
 @asynccontextmanager
-async def locked(path: Path, wait_s: float = limits.FILE_LOCK_WAIT_S) -> AsyncIterator[None]:
+async def locked(path: Path, wait_s: float = FILE_LOCK_WAIT_S) -> AsyncIterator[None]:
     """Holds a lock file against other processes, and against other tasks of this one.
 
     Raises LockBusy after `wait_s`. The file stays: if it were removed, two could each hold a lock
@@ -126,7 +123,7 @@ async def locked(path: Path, wait_s: float = limits.FILE_LOCK_WAIT_S) -> AsyncIt
         while not _lock(handle):
             if asyncio.get_running_loop().time() > deadline:
                 raise LockBusy(f"{path.name} is locked by another process that does not let go")
-            await asyncio.sleep(limits.FILE_LOCK_POLL_S)
+            await asyncio.sleep(FILE_LOCK_POLL_S)
         yield
     finally:
         os.close(handle)  # which also unlocks

@@ -8,17 +8,18 @@ import asyncio
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any
 
 import structlog
 
-from trunkline import limits
+from trunkline.execution.json_object import Json
+from trunkline.execution.process.programs import ended
 
 _log = structlog.get_logger(__name__)
 
-Json = dict[str, Any]
+HEALTH_INTERVAL_S = 60.0
+HEALTH_CHECK_S = 5.0  # one program that is asked for its version
 
-# Document 004 §10: what needs the line, and what does not.
+
 WORKS = (
     "short_term_memory",
     "checkpoints",
@@ -79,7 +80,7 @@ class Health:
                 await self.look()
             except Exception:
                 _log.exception("the machine's health could not be looked at")
-            await self._sleep(limits.HEALTH_INTERVAL_S)
+            await self._sleep(HEALTH_INTERVAL_S)
 
     async def look(self) -> None:
         node = await self._version_of("node")
@@ -122,7 +123,7 @@ def _why_no_node(version: str | None) -> str | None:
     return None
 
 
-async def program_version(name: str) -> str | None:
+async def program_version(name: str, within_s: float = HEALTH_CHECK_S) -> str | None:
     """What a program on the PATH says to `--version`, if it is there and answers in time."""
     path = shutil.which(name)
     if path is None:
@@ -138,12 +139,10 @@ async def program_version(name: str) -> str | None:
     except OSError:
         return None
     try:
-        async with asyncio.timeout(limits.HEALTH_CHECK_S):
+        async with asyncio.timeout(within_s):
             output, _ = await process.communicate()
     except TimeoutError:
         return None
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await ended(process, 0)
     return output.decode("utf-8", "replace").strip()[:100] or None

@@ -1,4 +1,4 @@
-"""Where everything of one machine lives (document 004 §6). Made private when made."""
+"""Where everything of one machine lives (docs/concepts/execution.md). Made private when made."""
 
 import fcntl
 import os
@@ -8,13 +8,10 @@ from typing import Any
 
 import msgspec
 
+from trunkline.execution.errors import HomeBusy
 from trunkline.execution.files import write_atomic
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
-
-
-class HomeBusy(Exception):
-    """Another daemon runs with this home; its text is for people."""
 
 
 class Home:

@@ -1,4 +1,4 @@
-"""The daemon of an execution plane: one line, many sessions, nothing left behind (004 §5).
+"""The daemon of an execution plane: one line, many sessions, nothing left behind.
 
 `python -m trunkline.execution.main` reads the environment; `trunkline node` calls `run`. The
 daemon stays light: graphs, models and tools live in the sessions' processes.
@@ -15,28 +15,37 @@ from typing import Any
 
 import structlog
 
-from trunkline import limits
 from trunkline.execution import logs
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import (
+    HomeBusy,
+    LocalModelError,
+    RequestFailed,
+    ServerRefused,
+    SettingsError,
+)
 from trunkline.execution.health import Health, degradation
-from trunkline.execution.home import Home, HomeBusy
-from trunkline.execution.llm.local_server import LocalModelError, LocalModelServer
-from trunkline.execution.session import family, ipc
-from trunkline.execution.session.failure import Failure
+from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import MACHINE
+from trunkline.execution.llm.local_server import LocalModelServer
+from trunkline.execution.process import family
+from trunkline.execution.process.child import Failure
+from trunkline.execution.process.environment import scrubbed
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.requests import Local, Tell
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.process_requests import Local, Tell
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
-from trunkline.execution.session.sockets import SocketFolder
-from trunkline.execution.session.spawner import Spawner
-from trunkline.execution.settings import NodeSettings, SettingsError
-from trunkline.execution.tools.environment import scrubbed
-from trunkline.execution.wires.choice import line_of
-from trunkline.execution.wires.keeper import Refused
-from trunkline.execution.ws.handlers import MACHINE
+from trunkline.execution.settings import NodeSettings
+from trunkline.execution.ws.configured_line import line_of
 
 _log = structlog.get_logger(__name__)
+
+NODE_STOP_S = 10.0  # from SIGTERM to the end of the daemon
+SESSION_IDLE_CHECK_S = 30.0
 
 _STRAYS_PAUSE_S = 0.01
 _STRAYS_ROUNDS_MAX = 100
@@ -77,7 +86,7 @@ class Node:
             local=local,
         )
         self._health = Health(runtimes, self._manager.counts, settings.sessions_max)
-        self._client.message_handlers[MACHINE] = self._manager.handlers()
+        self._client.register_session(MACHINE, self._manager.handlers())
         self._client.active_sessions = self._manager.names
         self._client.open_turns = self._manager.turns
         self._client.health = self._health.report
@@ -85,8 +94,8 @@ class Node:
         self._client.on_line = self._line_changed
 
     async def serve(self) -> None:
-        """Until `stop` is set; then everything is saved, ended and gone. Raises Refused when a
-        foreign server does not want this machine."""
+        """Until `stop` is set; then everything is saved, ended and gone. Raises ServerRefused when
+        a foreign server does not want this machine."""
         beside: list[asyncio.Task[Any]] = []
         try:
             await self._spawner.start()
@@ -107,7 +116,7 @@ class Node:
             await asyncio.gather(*beside, return_exceptions=True)
             await self._close()
         if self._refusal is not None:
-            raise Refused(self._refusal)
+            raise ServerRefused(self._refusal)
 
     def _refused(self, why: str) -> None:
         self._refusal = why
@@ -122,7 +131,7 @@ class Node:
 
     async def _rest_idle(self) -> None:
         while True:
-            await asyncio.sleep(limits.SESSION_IDLE_CHECK_S)
+            await asyncio.sleep(SESSION_IDLE_CHECK_S)
             self._manager.rest_idle()
 
     async def _close(self) -> None:
@@ -133,8 +142,6 @@ class Node:
         await asyncio.gather(self._spawner.close(), self._models.stop(), return_exceptions=True)
         await self._end_strays()
         self._sockets.close()
-
-    # --- Parts ----------------------------------------------------------------------------------
 
     def _semigraph(
         self,
@@ -190,7 +197,7 @@ class Node:
 
 
 def run(settings: NodeSettings) -> None:
-    """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy, SettingsError, Refused."""
+    """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy, SettingsError, ServerRefused."""
     logs.configure(json_logs=settings.json_logs, level=settings.log_level)
     logs.hide([settings.token, settings.ticket])
     home = Home(settings.home)
@@ -211,7 +218,7 @@ async def _run(settings: NodeSettings, home: Home) -> None:
         loop.add_signal_handler(number, stop.set)
     serving = asyncio.create_task(Node(settings, home, stop).serve())
     await asyncio.wait((serving, asyncio.create_task(stop.wait())), return_when="FIRST_COMPLETED")
-    _, late = await asyncio.wait((serving,), timeout=limits.NODE_STOP_S - 1)
+    _, late = await asyncio.wait((serving,), timeout=NODE_STOP_S - 1)
     if late:
         _log.error("not everything ended in time; leaving all the same")
         # The fork server notices that we are gone and ends what is left.
@@ -227,7 +234,7 @@ def main() -> int:
         return 2
     try:
         run(settings)
-    except (HomeBusy, OSError, SettingsError, Refused) as error:
+    except (HomeBusy, OSError, SettingsError, ServerRefused) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

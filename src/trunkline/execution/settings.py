@@ -1,4 +1,4 @@
-"""What the daemon is told at its start (004 §5): from the environment, or from flags.
+"""What the daemon is told at its start: from the environment, or from flags.
 
 A value that is missing or makes no sense is refused at the start, with its name.
 """
@@ -13,10 +13,13 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
-from trunkline.execution.session import fork_server
+from trunkline.execution.errors import SettingsError
+from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
 
-_DOCUMENTS_HOME = Path("/") / "home" / "user"  # 004 §6
+NODE_SESSIONS_MAX_MAX = 1000
+
+_DOCUMENTS_HOME = Path("/") / "home" / "user"
 
 # Field → the names of its variable, the first that is set wins (both spellings are in use).
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -70,12 +73,6 @@ _KEYS = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
 _KEYS |= {"TAVILY_API_KEY": "tavily", "BRAVE_API_KEY": "brave"}
 
 
-class SettingsError(Exception):
-    """A setting is missing or makes no sense; the text names it."""
-
-    code = "INVALID_SETTINGS"
-
-
 class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`token`, `ticket` and `api_keys` are secrets: they are neither logged nor handed on."""
 
@@ -94,9 +91,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     ticket: Annotated[str, Meta(max_length=limits.VM_TOKEN_CHARS_MAX)] | None = None
     """Good once, for the first line; a daemon that returns has none."""
     home: Path = _DOCUMENTS_HOME
-    sessions_max: Annotated[int, Meta(ge=1, le=limits.NODE_SESSIONS_MAX_MAX)] = (
-        limits.NODE_SESSIONS_MAX
-    )
+    sessions_max: Annotated[int, Meta(ge=1, le=NODE_SESSIONS_MAX_MAX)] = limits.NODE_SESSIONS_MAX
     pass_env: str = ""
     """Names of secret variables (comma-separated) that sessions get all the same: for skills."""
     json_logs: bool = False

@@ -11,6 +11,7 @@ from tests.support.model_server import Gate, ModelRequest, ToolUse, Turn
 from tests.support.node import Talk, World, is_alive
 from tests.support.node_system import WORDS, running_system, streaming
 from trunkline import limits
+from trunkline.execution.tools.text_files import FILE_BYTES_MAX
 
 BOUND_S = 120
 ROOM_BYTES = 8 * limits.MIB
@@ -26,7 +27,7 @@ def is_reading(request: ModelRequest) -> bool:
 
 async def about_to(world: World, turn: Turn, gate: Gate) -> tuple[Talk, str, psutil.Process]:
     """A session that will need a lot of memory when the gate opens, and its process."""
-    (world.node.workspace / "large.txt").write_bytes(b"x" * (limits.FILE_BYTES_MAX - 1))
+    (world.node.workspace / "large.txt").write_bytes(b"x" * (FILE_BYTES_MAX - 1))
     world.model.when(is_reading, turn)
     before = set(world.node.session_processes())
     talk = await (await world.session()).__aenter__()

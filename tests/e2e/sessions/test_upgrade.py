@@ -45,6 +45,6 @@ async def test_an_old_database_opens_and_what_was_open_is_open(tmp_path: Path) -
         assert [one[1] for one in await turns(admin, OPEN)] == ["failed", "failed"]
     async with running(data) as control:  # and again, as one of today
         events = await admin_of(control).ok("GET", f"/sessions/{OPEN}/events")
-        kinds = [one["data"]["type"] for one in events["items"]]
+        kinds = [one["event"]["type"] for one in events["items"]]
         assert kinds.count("execution_error") == 2
         assert kinds[-1] == "session_closed"

@@ -15,7 +15,7 @@ from tests.support.matrix.story import TOOL, Ask, Beat, Fail, Hold, Run, Say, Th
 from tests.support.model_server import Failure, Gate, ModelRequest, ModelServer, ToolUse, Turn
 from tests.support.node import Node
 from tests.support.proxy import CuttableProxy
-from trunkline import limits
+from trunkline.execution.ws.login import LINE_LIVED_S
 
 
 class DaemonMachine(MachineDriver):
@@ -70,7 +70,7 @@ class DaemonMachine(MachineDriver):
         """A daemon whose lines break at once waits ever longer before the next one: this one is
         let live long enough to count as a line."""
         age_s = asyncio.get_running_loop().time() - self._up_since
-        await asyncio.sleep(max(0.0, limits.LINE_LIVED_S - age_s))
+        await asyncio.sleep(max(0.0, LINE_LIVED_S - age_s))
         self._proxy.cut()
         await eventually(self._is_online, lambda online: not online)
 

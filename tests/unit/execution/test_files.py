@@ -9,15 +9,8 @@ from pathlib import Path
 import pytest
 
 from trunkline.execution import files
-from trunkline.execution.files import (
-    LockBusy,
-    append,
-    locked,
-    read_head,
-    read_tail,
-    sweep,
-    write_atomic,
-)
+from trunkline.execution.errors import LockBusy
+from trunkline.execution.files import append, locked, read_head, read_tail, sweep, write_atomic
 
 
 def mode_of(path: Path) -> int:

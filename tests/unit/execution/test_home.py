@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.execution.home import Home, HomeBusy
+from trunkline.execution.errors import HomeBusy
+from trunkline.execution.home import Home
 
 
 @pytest.fixture

@@ -64,7 +64,11 @@ async def test_the_model_is_asked_with_what_the_agent_says(
     assert 77 in (asked.body.get("max_tokens"), asked.body.get("max_completion_tokens"))
 
 
-@pytest.mark.proves("004-7.1-long-term-memory", "004-4.8-long-term-through-the-line")
+@pytest.mark.proves(
+    "004-7.1-long-term-memory",
+    "004-4.8-long-term-through-the-line",
+    "004-3.1-search-long-term-memory",
+)
 async def test_a_turn_looks_for_five_memories_and_tells_the_model(
     daemon: Daemon, model: ModelServer
 ) -> None:

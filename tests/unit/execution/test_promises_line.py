@@ -93,18 +93,6 @@ async def test_resume_names_the_requests_of_all_sessions(
         assert await asyncio.gather(*asking) == [ids["s-1"], ids["s-2"]]
 
 
-@pytest.mark.proves("004-3.1-search-long-term-memory")
-async def test_a_search_that_says_no_number_asks_for_five(
-    server: ScriptedControl, tmp_path: Path
-) -> None:
-    async with connected(make_client(server.url, tmp_path)) as client:
-        answer = asyncio.create_task(client.search_long_term_memory("s-1", "birthdays"))
-        request = await server.last.expect("request")
-        assert request["params"] == {"query": "birthdays", "top_k": 5}
-        await server.last.send({"type": "response", "id": request["id"], "result": {}})
-        await answer
-
-
 @pytest.mark.proves("004-3.1-fire-and-forget-fields")
 async def test_a_report_has_the_documented_fields_and_no_answer(
     server: ScriptedControl, tmp_path: Path

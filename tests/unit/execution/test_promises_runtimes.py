@@ -11,19 +11,17 @@ from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session import conftest as processes
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 
-env = processes.env
 home = processes.home
 line = processes.line
 make_manager = processes.make_manager
 manager = processes.manager
-sockets = processes.sockets
-spawner = processes.spawner
 
 
 class Noted(RuntimeAdapter):

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.settings import NodeSettings, SettingsError
+from trunkline.execution.errors import SettingsError
+from trunkline.execution.settings import NodeSettings
 
 ENV = {"USER_ID": "u-1", "VM_TOKEN": "t-1", "CONTROL_PLANE_WS": "ws://127.0.0.1:8080/ws/vm"}
 

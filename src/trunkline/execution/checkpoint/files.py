@@ -15,7 +15,6 @@ from trunkline import limits
 from trunkline.execution.checkpoint.record import (
     FOLDER,
     OWN_LINE,
-    CheckpointProblem,
     Kind,
     Record,
     Writes,
@@ -27,9 +26,12 @@ from trunkline.execution.checkpoint.record import (
     read_writes,
     writes_line,
 )
+from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import write_atomic
 
 _log = structlog.get_logger(__name__)
+
+CHECKPOINT_SNAPSHOT_BYTES_MAX = 4 * limits.MIB  # with the memory's parts below SNAPSHOT_BYTES_MAX
 
 
 class Document(Record, kw_only=True, omit_defaults=True):
@@ -54,7 +56,7 @@ def latest(session_dir: Path) -> dict[str, Any] | None:
         *_inside(folder, record),
     ]
     data = encode(document)
-    if len(data) > limits.CHECKPOINT_SNAPSHOT_BYTES_MAX:
+    if len(data) > CHECKPOINT_SNAPSHOT_BYTES_MAX:
         _log.warning("checkpoint_too_large_for_a_snapshot", folder=str(folder), size=len(data))
         return None
     return msgspec.json.decode(data, type=dict[str, Any])
@@ -67,11 +69,11 @@ def restore(session_dir: Path, document: Mapping[str, Any]) -> bool:
     """
     data = msgspec.json.encode(document)
     if len(data) > limits.SNAPSHOT_BYTES_MAX:
-        raise CheckpointProblem("CHECKPOINT_TOO_LARGE", "a snapshot's checkpoint is too large")
+        raise CheckpointError("CHECKPOINT_TOO_LARGE", "a snapshot's checkpoint is too large")
     try:
         parsed = _documents.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise CheckpointProblem(
+        raise CheckpointError(
             "SNAPSHOT_INVALID", f"not a snapshot's checkpoint: {error}"
         ) from error
     folder = session_dir / FOLDER

@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints on local JSON files (document 004 §3.3).
+"""LangGraph's checkpoints on local JSON files.
 
 For the graph of one session. The asynchronous methods do their work at once: a session has a
 process of its own, and a file in the page cache takes less time than a hop to a thread.
@@ -56,8 +56,6 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         # Encoded values of the checkpoint written last: most channels do not change in a step.
         self._known: dict[str, Known] = {}
 
-    # --- Reading
-
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with self._lock:
             line = self._line(config)
@@ -113,8 +111,6 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         except Exception as error:  # whatever a serializer raises for bytes that it does not know
             _log.warning("checkpoint_skipped", checkpoint_id=checkpoint_id, problem=repr(error))
             return None
-
-    # --- Writing
 
     def put(
         self,
@@ -181,8 +177,6 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
                 Writes(task_id, task_path, numbered),
             )
 
-    # --- Removing and copying
-
     def delete_thread(self, thread_id: str) -> None:
         with self._lock:
             self._known.clear()
@@ -225,8 +219,6 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
                 else:
                     kept = line.needed(line.newest_first()[:1])
                     self._shelf.drop(line, line.entries.keys() - kept)
-
-    # --- The same for a running loop
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return self.get_tuple(config)
@@ -271,8 +263,6 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         self.prune(thread_ids, strategy=strategy)
-
-    # --- Versions
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Grows, and differs between two branches that start at the same checkpoint."""

@@ -18,7 +18,10 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import read_head
+
+CHECKPOINT_NAME_CHARS_MAX = 2_000  # a thread's or a namespace's name
 
 FOLDER = "checkpoints"
 OWN_LINE = ""
@@ -29,15 +32,6 @@ _NAME = re.compile(
     r"(?P<kind>\.json|\.writes\.jsonl)\Z"
 )
 _log = structlog.get_logger(__name__)
-
-
-class CheckpointProblem(ValueError):
-    """A checkpoint that cannot be kept, and why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
 
 
 class Kind(StrEnum):
@@ -97,12 +91,12 @@ def line_of(session_dir: Path, thread_id: str, checkpoint_ns: str) -> str:
     """The line of a thread and namespace, whose names may be anything."""
     if (thread_id, checkpoint_ns) == (session_dir.name, ""):
         return OWN_LINE
-    if max(len(thread_id), len(checkpoint_ns)) > limits.CHECKPOINT_NAME_CHARS_MAX:
-        raise CheckpointProblem("CHECKPOINT_NAME_INVALID", "a thread's name is too long")
+    if max(len(thread_id), len(checkpoint_ns)) > CHECKPOINT_NAME_CHARS_MAX:
+        raise CheckpointError("CHECKPOINT_NAME_INVALID", "a thread's name is too long")
     try:
         names = f"{thread_id}\0{checkpoint_ns}".encode()
     except UnicodeEncodeError as error:
-        raise CheckpointProblem("CHECKPOINT_NAME_INVALID", "a thread's name is no text") from error
+        raise CheckpointError("CHECKPOINT_NAME_INVALID", "a thread's name is no text") from error
     return hashlib.blake2b(names, digest_size=10).hexdigest()
 
 
@@ -112,7 +106,7 @@ def path_of(folder: Path, line: str, checkpoint_id: str, kind: Kind) -> str:
     Ids come from outside: one that is no plain name is refused.
     """
     if not _ID.match(checkpoint_id):
-        raise CheckpointProblem(
+        raise CheckpointError(
             "CHECKPOINT_ID_INVALID", f"not a checkpoint's id: {checkpoint_id[:100]!r}"
         )
     return f"{folder}/{checkpoint_id}{'.' if line else ''}{line}{kind}"

@@ -12,7 +12,6 @@ import msgspec
 from trunkline import limits
 from trunkline.execution.checkpoint.record import (
     FOLDER,
-    CheckpointProblem,
     Kind,
     Record,
     Writes,
@@ -24,7 +23,10 @@ from trunkline.execution.checkpoint.record import (
     read_writes,
     writes_line,
 )
+from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import append, remove, sweep, write_atomic
+
+CHECKPOINT_NAMESPACES_MAX = 50  # of one thread: every run of a subgraph makes a new one
 
 # LangGraph's channel for a question to a person.
 INTERRUPT = "__interrupt__"
@@ -200,9 +202,9 @@ class Shelf:
         lines = self.lines(new.thread_id)
         inner = [line for line in lines if line.checkpoint_ns and line is not new]
         inner.sort(key=lambda line: max(line.entries, default=""), reverse=True)
-        old = inner[limits.CHECKPOINT_NAMESPACES_MAX - 1 :]
+        old = inner[CHECKPOINT_NAMESPACES_MAX - 1 :]
         waiting = [line for line in old if line.waiting()]
-        kept = {line.key for line in waiting[: limits.CHECKPOINT_NAMESPACES_MAX]}
+        kept = {line.key for line in waiting[:CHECKPOINT_NAMESPACES_MAX]}
         for line in old:
             if line.key not in kept:
                 self.drop_line(line)
@@ -235,8 +237,8 @@ class Shelf:
             remove(path_of(self._folder, key, checkpoint_id, Kind.WRITES))
 
 
-def _too_large(what: str) -> CheckpointProblem:
-    return CheckpointProblem(
+def _too_large(what: str) -> CheckpointError:
+    return CheckpointError(
         "CHECKPOINT_TOO_LARGE",
         f"The {what} is larger than {limits.CHECKPOINT_BYTES_MAX // limits.MIB} MiB "
         "and cannot be saved.",

@@ -12,6 +12,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from trunkline import limits
 
+CHECKPOINT_READABLE_BYTES_MAX = 1 * limits.MIB  # a larger value is packed: nobody reads it as text
+
 
 class _Plain(msgspec.Struct):
     plain: msgspec.Raw
@@ -52,7 +54,7 @@ def _readable(kind: str, data: bytes) -> bytes | None:
     """The serializer's bytes as JSON, if they can be had back from it bit by bit."""
     if kind == "null":
         return b"null"
-    if kind != "msgpack" or len(data) > limits.CHECKPOINT_READABLE_BYTES_MAX:
+    if kind != "msgpack" or len(data) > CHECKPOINT_READABLE_BYTES_MAX:
         return None
     try:
         # Raises for objects and for keys that are no text. Bytes and numbers that JSON lacks

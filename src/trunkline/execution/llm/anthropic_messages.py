@@ -7,17 +7,18 @@ temperature, so none is sent. Pure functions: no SDK, no network.
 
 import re
 
-from trunkline import limits
-from trunkline.execution.llm.answer import count
-from trunkline.execution.llm.base import Call, Json, Message, ToolCall, ToolSpec, Usage
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Call, Message, Quirks, ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import repaired, safe_id, safe_name
+from trunkline.execution.llm.reply_builder import count
+
+MODEL_ANSWER_TOKENS = 16_384  # where a provider wants a number and the agent names none
 
 THOUGHTS = ("thinking", "redacted_thinking")
 _CACHED = {"type": "ephemeral"}
 _THINKING_TOKENS_MIN = 1_024
 _TOO_MANY = re.compile(r"max_tokens\D{0,40}\d+ > (\d{1,7})\b")
-Quirks = frozenset[str]
 
 
 def request(call: Call, quirks: Quirks) -> Json:
@@ -25,7 +26,7 @@ def request(call: Call, quirks: Quirks) -> Json:
     body: Json = {
         "model": call.model,
         "messages": _messages(call, keep_thoughts="no thoughts" not in quirks),
-        "max_tokens": call.max_tokens or limits.MODEL_ANSWER_TOKENS,
+        "max_tokens": call.max_tokens or MODEL_ANSWER_TOKENS,
         "stream": True,
     }
     if call.system.strip():

@@ -1,35 +1,17 @@
 """Anthropic's messages API, streamed by the official SDK; also gateways that speak it."""
 
-import contextlib
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import anthropic
-import msgspec
 
-from trunkline import limits
-from trunkline.execution.llm.answer import Answer, CallParts, fields
-from trunkline.execution.llm.anthropic_messages import (
-    THOUGHTS,
-    Quirks,
-    quirk_of,
-    request,
-    usage_of,
-)
-from trunkline.execution.llm.base import BaseLLMProvider, Call, Json, Piece, Usage
-from trunkline.execution.llm.errors import (
-    Refusal,
-    Service,
-    broke_off,
-    explained,
-    no_key,
-    refused,
-)
-from trunkline.execution.llm.http_client import HttpClient
-from trunkline.execution.llm.sdk_errors import as_model_error, told_by
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.anthropic_messages import THOUGHTS, quirk_of, request, usage_of
+from trunkline.execution.llm.base import Call, Piece, Quirks, Usage
+from trunkline.execution.llm.errors import Refusal, broke_off, explained, refused
+from trunkline.execution.llm.reply_builder import CallParts, ReplyBuilder, fields
+from trunkline.execution.llm.sdk_provider import SdkProvider
 
-DEFAULT_BASE_URL = "https://api.anthropic.com"
-_Stream = anthropic.AsyncStream[object]
 _STOP_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -40,49 +22,17 @@ _STOP_REASONS = {
 _WINDOW_FULL = "model_context_window_exceeded"
 
 
-class AnthropicProvider(BaseLLMProvider):
-    """One account at one base URL. The SDK's client is made on the first call."""
+class AnthropicProvider(SdkProvider):
+    sdk: Any = anthropic
+    path = "/v1/messages"
+    usual_base_url = "https://api.anthropic.com"
 
-    def __init__(
-        self, *, name: str = "anthropic", api_key: str, base_url: str = "", http: HttpClient
-    ) -> None:
-        self.name = name
-        self._key = api_key
-        self._base_url = base_url or DEFAULT_BASE_URL
-        self._http = http
-        self._client: anthropic.AsyncAnthropic | None = None
-        self._quirks: dict[str, Quirks] = {}
-        self._service = Service.at(name, self._base_url)
-
-    async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
-        if not self._key and not self._is_gateway:
-            raise no_key(self._service)
-        answer = Answer(self._service, call.model)
-        try:
-            async with contextlib.aclosing(self._pieces(call, answer)) as pieces:
-                async for piece in pieces:
-                    yield piece
-        except Exception as error:
-            raise as_model_error(
-                anthropic,
-                error,
-                service=self._service,
-                model=call.model,
-                key=self._key,
-                said=answer.said,
-            ) from None
-        yield answer.reply()
-
-    async def close(self) -> None:
-        self._client = None
-
-    @property
-    def _is_gateway(self) -> bool:
-        return self._base_url != DEFAULT_BASE_URL
-
-    async def _pieces(self, call: Call, answer: Answer) -> AsyncGenerator[Piece | Usage, None]:
+    async def _pieces(
+        self, call: Call, answer: ReplyBuilder
+    ) -> AsyncGenerator[Piece | Usage, None]:
+        stream, _ = await self._open(call)
         reading = _Reading(answer, call.model)
-        async with await self._open(call) as stream:
+        async with stream:
             async for event in stream:
                 for piece in reading.take(event):
                     yield piece
@@ -95,51 +45,29 @@ class AnthropicProvider(BaseLLMProvider):
             full = Refusal(status=400, message="context window exceeded")
             raise explained(self._service, call.model, full)
 
-    async def _open(self, call: Call) -> _Stream:
-        """The stream. What a model refuses by name is left out, at once and from then on."""
-        quirks = self._quirks.get(call.model, frozenset())
-        for _ in range(limits.MODEL_REFUSALS_MAX):
-            body = request(call, quirks)
-            try:
-                return await self._post(body)
-            except anthropic.APIStatusError as error:
-                told = told_by(anthropic, error)
-                quirk = quirk_of(told, body, quirks) if told else None
-                if quirk is None:
-                    raise
-                quirks |= {quirk}
-                self._quirks[call.model] = quirks
-        raise broke_off(self._service, said=False)
+    def _body(self, call: Call, quirks: Quirks) -> Json:
+        return request(call, quirks)
 
-    async def _post(self, body: Json) -> _Stream:
-        """Plain JSON both ways: the SDK's typed method makes objects of every event."""
-        return await self._sdk().post(
-            "/v1/messages",
-            content=msgspec.json.encode(body),
-            cast_to=object,
-            stream=True,
-            stream_cls=_Stream,
+    def _quirk(self, told: Refusal, body: Json, quirks: Quirks) -> str | None:
+        return quirk_of(told, body, quirks)
+
+    def _connected(self) -> anthropic.AsyncAnthropic:
+        # Gateways older than the SDK look for the key where the API used to.
+        key = self._key or "none"
+        return anthropic.AsyncAnthropic(
+            api_key=key,
+            base_url=self._base_url,
+            max_retries=0,  # the router retries, and says so
+            http_client=self._http.get(),
+            default_headers=None if self._is_own else {"x-api-key": key},
         )
-
-    def _sdk(self) -> anthropic.AsyncAnthropic:
-        if self._client is None:
-            # Gateways older than the SDK look for the key where the API used to.
-            key = self._key or "none"
-            self._client = anthropic.AsyncAnthropic(
-                api_key=key,
-                base_url=self._base_url,
-                max_retries=0,  # the router retries, and says so
-                http_client=self._http.get(),
-                default_headers={"x-api-key": key} if self._is_gateway else None,
-            )
-        return self._client
 
 
 class _Reading:
     """Reads events. Fields may be missing or of any type: nobody has checked them, and what
     cannot be read raises."""
 
-    def __init__(self, answer: Answer, model: str) -> None:
+    def __init__(self, answer: ReplyBuilder, model: str) -> None:
         self._answer = answer
         self._model = model
         self._blocks: dict[object, _Block] = {}

@@ -5,11 +5,14 @@ Messages are plain dicts, because they live in checkpoints and have to open agai
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import msgspec
 
-Json = dict[str, Any]
+from trunkline.execution.json_object import Json
+
+Quirks = frozenset[str]
+"""What a server does not take for a model, by name."""
 
 
 class ToolCall(TypedDict):
@@ -93,23 +96,6 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Piece = Text | Thinking | Reply
-
-
-class ModelError(Exception):
-    """A call that failed, in words for the person who waits for the answer.
-
-    `code`: MODEL_KEY_MISSING, MODEL_KEY_REFUSED, MODEL_NOT_FOUND, MODEL_RATE_LIMITED,
-    MODEL_CONTEXT_FULL, MODEL_OVERLOADED, MODEL_UNREACHABLE, MODEL_REFUSED, MODEL_ERROR.
-    """
-
-    def __init__(
-        self, code: str, message: str, *, retryable: bool = False, retry_after_s: float = 0.0
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.retryable = retryable
-        self.retry_after_s = retry_after_s
 
 
 class BaseLLMProvider(ABC):

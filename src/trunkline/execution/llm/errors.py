@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from trunkline import limits
-from trunkline.execution.llm.base import ModelError
+from trunkline.execution.errors import ModelError
+
+MODEL_ERROR_CHARS_MAX = 300  # of what a provider says about an error
 
 _TITLES = {"openai": "OpenAI", "anthropic": "Anthropic", "local": "The local model"}
 _SECRET = re.compile(r"\b(?:sk|key|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
@@ -214,7 +215,7 @@ def _clean(text: str, key: str) -> str:
     """A provider's own words: one short line, with nothing secret in it."""
     if key:
         text = text.replace(key, "…")
-    return _short(_SECRET.sub("…", " ".join(text[:5_000].split())), limits.MODEL_ERROR_CHARS_MAX)
+    return _short(_SECRET.sub("…", " ".join(text[:5_000].split())), MODEL_ERROR_CHARS_MAX)
 
 
 def _short(text: str, most: int = 100) -> str:

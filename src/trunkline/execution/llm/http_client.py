@@ -9,7 +9,8 @@ import ssl
 
 import httpx2
 
-from trunkline import limits
+MODEL_CONNECT_TIMEOUT_S = 10.0
+MODEL_SILENCE_S = 600.0  # between two bytes: models that think in secret say nothing for minutes
 
 # A proxy of the environment cannot reach this machine's own model servers.
 _LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
@@ -33,9 +34,7 @@ class HttpClient:
                 verify=tls(),
                 transport=self._transport,
                 follow_redirects=False,  # a key goes to the host it was given for
-                timeout=httpx2.Timeout(
-                    limits.MODEL_SILENCE_S, connect=limits.MODEL_CONNECT_TIMEOUT_S
-                ),
+                timeout=httpx2.Timeout(MODEL_SILENCE_S, connect=MODEL_CONNECT_TIMEOUT_S),
                 mounts=dict.fromkeys(_LOOPBACK),
             )
         return self._client

@@ -8,20 +8,23 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane, RequestFailed
+from trunkline.execution.errors import ModelError, RequestFailed
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
     Call,
     Message,
-    ModelError,
     Piece,
     Reply,
     Thinking,
+    Usage,
 )
 from trunkline.execution.llm.history import flattened, repaired
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.openai_provider import OpenAIProvider
+
+LOCAL_MODEL_HISTORY_CHARS = 6_000  # newest messages; leaves room for the answer
+LOCAL_MODEL_ANSWER_TOKENS = 512
 
 NAME = "SmolLM2-135M-Instruct"
 INTRODUCTION = (
@@ -46,7 +49,7 @@ class LocalProvider(BaseLLMProvider):
         self._served: Served | None = None
         self._provider: OpenAIProvider | None = None
 
-    async def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
+    async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
         if self._introduces:
             self._introduces = False
             yield Thinking(INTRODUCTION, "model")
@@ -93,19 +96,19 @@ def _small(call: Call, model: str) -> Call:
     messages, no tools."""
     messages = flattened(repaired(call.messages))
     kept: list[Message] = []
-    room = limits.LOCAL_MODEL_HISTORY_CHARS
+    room = LOCAL_MODEL_HISTORY_CHARS
     for message in reversed(messages):
-        content = message["content"][: limits.LOCAL_MODEL_HISTORY_CHARS]
+        content = message["content"][:LOCAL_MODEL_HISTORY_CHARS]
         room -= len(content)
         if kept and room < 0:
             break
         kept.insert(0, {"role": message["role"], "content": content})
     opening = call.system.strip().split("\n\n")[0][:_SYSTEM_CHARS]
-    wanted = call.max_tokens or limits.LOCAL_MODEL_ANSWER_TOKENS
+    wanted = call.max_tokens or LOCAL_MODEL_ANSWER_TOKENS
     return Call(
         model=model,
         system=f"{_SYSTEM} {opening}".strip(),
         messages=kept,
         temperature=_TEMPERATURE if call.temperature is None else call.temperature,
-        max_tokens=min(wanted, limits.LOCAL_MODEL_ANSWER_TOKENS),
+        max_tokens=min(wanted, LOCAL_MODEL_ANSWER_TOKENS),
     )

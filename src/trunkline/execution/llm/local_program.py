@@ -12,7 +12,8 @@ import os
 import sys
 from typing import IO, Any
 
-from trunkline import limits
+LOCAL_MODEL_CONTEXT_TOKENS = 4_096
+LOCAL_MODEL_PARALLEL = 2  # answers at once
 
 
 def main() -> None:
@@ -55,8 +56,8 @@ def _serve(path: str, model: str, api_key: str) -> Any:
     params.port = 0
     # Pages in a browser can reach loopback too; without the key they get nothing.
     params.api_keys = [api_key]
-    params.n_parallel = limits.LOCAL_MODEL_PARALLEL
-    params.n_ctx = limits.LOCAL_MODEL_CONTEXT_TOKENS * limits.LOCAL_MODEL_PARALLEL
+    params.n_parallel = LOCAL_MODEL_PARALLEL
+    params.n_ctx = LOCAL_MODEL_CONTEXT_TOKENS * LOCAL_MODEL_PARALLEL
     # One thread is fast enough for a model this small. Several wait for each other in busy
     # loops, and beside other work that is ten times slower.
     for cpu in (params.cpuparams, params.cpuparams_batch):

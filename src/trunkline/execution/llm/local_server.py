@@ -17,23 +17,19 @@ from typing import Any
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import LocalModelError
+from trunkline.execution.process.programs import ended
 
 log = structlog.get_logger(__name__)
+
+LOCAL_MODEL_START_S = 60.0  # reading 100 MB from a slow disk
+LOCAL_MODEL_IDLE_S = 600.0  # nobody asked for it: its memory is given back
+LOCAL_MODEL_STOP_S = 3.0
 
 MODEL = "SmolLM2-135M-Instruct"
 # -P: a module in the folder that the daemon was started in is not taken for one of ours.
 PROGRAM = (sys.executable, "-P", "-m", "trunkline.execution.llm.local_program")
 Progress = Callable[[str], None]
-
-
-class LocalModelError(Exception):
-    """The model cannot be had; the message says what to do about it."""
-
-    code = "LOCAL_MODEL_UNAVAILABLE"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
 
 
 def find_model() -> Path:
@@ -64,8 +60,8 @@ class LocalModelServer:
         *,
         find: Callable[[], Path] = find_model,
         program: Sequence[str] = PROGRAM,
-        idle_s: float = limits.LOCAL_MODEL_IDLE_S,
-        start_s: float = limits.LOCAL_MODEL_START_S,
+        idle_s: float = LOCAL_MODEL_IDLE_S,
+        start_s: float = LOCAL_MODEL_START_S,
     ) -> None:
         self._find = find
         self._program = program
@@ -175,12 +171,7 @@ class LocalModelServer:
             return
         if process.stdin is not None:
             process.stdin.close()  # the child ends with its input
-        try:
-            async with asyncio.timeout(limits.LOCAL_MODEL_STOP_S):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await ended(process, LOCAL_MODEL_STOP_S)
 
 
 def _environment() -> dict[str, str]:

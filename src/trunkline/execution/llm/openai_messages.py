@@ -8,10 +8,11 @@ import re
 
 import msgspec
 
-from trunkline.execution.llm.answer import count, fields
-from trunkline.execution.llm.base import Call, Json, Message, ToolSpec, Usage
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Call, Message, Quirks, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import flattened, repaired, safe_id, safe_name
+from trunkline.execution.llm.reply_builder import count, fields
 
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)", re.IGNORECASE)
 _NOT_TAKEN = re.compile(
@@ -30,7 +31,6 @@ _QUIRKS: dict[str, tuple[str, ...]] = {
     "tools": ("no tools",),
     "tool_choice": ("no tools",),
 }
-Quirks = frozenset[str]
 
 
 def request(call: Call, quirks: Quirks, *, is_openai: bool, provider: str) -> Json:

@@ -14,18 +14,11 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.backoff import Backoff
+from trunkline.execution.errors import ModelError
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
-from trunkline.execution.llm.base import (
-    BaseLLMProvider,
-    Call,
-    ModelError,
-    Piece,
-    Reply,
-    Text,
-    Thinking,
-    Usage,
-)
+from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Reply, Text, Thinking, Usage
 from trunkline.execution.llm.demo_provider import DemoProvider
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.local_model import LocalProvider
@@ -34,6 +27,13 @@ from trunkline.execution.llm.routes import DEMO, LOCAL, Route, Routes
 
 log = structlog.get_logger(__name__)
 
+MODEL_RETRY_AFTER_S_MAX = 30.0  # a provider that asks for more is not asked again
+
+_PROVIDERS: dict[str, Callable[..., BaseLLMProvider]] = {
+    "anthropic": AnthropicProvider,
+    "openai": OpenAIProvider,
+}
+"""By the format that is spoken."""
 # Another model would be told the same.
 _FINAL = ("MODEL_REFUSED", "MODEL_CONTEXT_FULL")
 
@@ -97,7 +97,8 @@ class Router:
         self, name: str, call: Call, attempt: "_Attempt"
     ) -> AsyncGenerator[Piece, None]:
         """One model, asked again where that can help; `attempt` says how it ended."""
-        for pause_s in (*limits.MODEL_RETRY_DELAYS_S, None):
+        backoff = Backoff(limits.MODEL_RETRY_DELAYS_S)
+        while True:
             attempt.error = None
             try:
                 async with contextlib.aclosing(self._once(name, call)) as pieces:
@@ -107,9 +108,11 @@ class Router:
             except ModelError as error:
                 attempt.error = error
             failed = attempt.error
-            if failed is None or attempt.said or pause_s is None or not _worth_asking(failed):
+            if failed is None or attempt.said:
                 return
-            pause_s = max(pause_s, failed.retry_after_s)
+            if backoff.is_exhausted or not _worth_asking(failed):
+                return
+            pause_s = backoff.next_s(failed.retry_after_s)
             log.info("model_asked_again", model=name, code=failed.code, pause_s=pause_s)
             yield Thinking(f"{failed.message} Asking again in {pause_s:.0f} s.", "model")
             await self._sleep(pause_s)
@@ -149,8 +152,7 @@ class Router:
             return LocalProvider(self._control, self._http)
         if route.api == DEMO:
             return DemoProvider(LocalProvider(self._control, self._http, introduces=False))
-        made = AnthropicProvider if route.api == "anthropic" else OpenAIProvider
-        return made(
+        return _PROVIDERS[route.api](
             name=route.provider,
             api_key=self._keys.get(route.provider, ""),
             base_url=route.base_url,
@@ -167,4 +169,4 @@ class _Attempt:
 
 
 def _worth_asking(failed: ModelError) -> bool:
-    return failed.retryable and failed.retry_after_s <= limits.MODEL_RETRY_AFTER_S_MAX
+    return failed.retryable and failed.retry_after_s <= MODEL_RETRY_AFTER_S_MAX

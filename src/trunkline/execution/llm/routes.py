@@ -81,7 +81,7 @@ class Routes:
         if not url and provider not in _DEFAULT_MODELS:
             raise no_base_url(provider)
         spoken = _text(self._provider(provider), "api")
-        usual = "anthropic" if provider == "anthropic" else "openai"
+        usual = provider if provider in _DEFAULT_MODELS else "openai"
         api = spoken if spoken in _DEFAULT_MODELS else usual
         return Route(provider=provider, model=model, api=api, base_url=url)
 

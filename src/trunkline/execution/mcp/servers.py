@@ -1,14 +1,20 @@
-"""The MCP servers of a session, as `start_session` names them: local ones it starts itself, remote
-ones it reaches through the control plane. Checked here, because names and commands come from
-outside."""
+"""The MCP servers of a session, as `start_session` names them: local ones it starts (`client`),
+remote ones it reaches through the control plane, which knows their addresses and keys.
+
+Checked here, because names and commands come from outside.
+"""
 
 from typing import Any
 
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.errors import RequestFailed, ToolError
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import ControlPlane
+from trunkline.execution.tools.text_files import shortened
 
-Json = dict[str, Any]
+MCP_ENV_MAX = 100
 
 
 class LocalServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +86,7 @@ def _args(value: Any) -> list[str]:
 def _env(value: Any) -> dict[str, str]:
     if value is None:
         return {}
-    if not isinstance(value, dict) or len(value) > limits.MCP_ENV_MAX:
+    if not isinstance(value, dict) or len(value) > MCP_ENV_MAX:
         raise ValueError("its env is no object, or too large")
     for name, text in value.items():
         if not name or "=" in name or "\0" in name:
@@ -98,3 +104,49 @@ def _timeout_s(value: Any) -> float:
     if not 0 < value <= limits.MCP_TIMEOUT_S_MAX:
         raise ValueError(f"its timeout_s is not between 0 and {limits.MCP_TIMEOUT_S_MAX:g}")
     return float(value)
+
+
+class RemoteMcp:
+    def __init__(self, name: str, control: ControlPlane) -> None:
+        self.name = name
+        self._control = control
+
+    async def tools(self) -> list[Json] | None:
+        """What the server offers; None where the control plane cannot say, as documented ones
+        cannot. Raises ToolError."""
+        try:
+            answer = await self._request("mcp_tools", server=self.name)
+        except RequestFailed as error:
+            if error.code == "METHOD_NOT_FOUND":
+                return None
+            raise self._failed(error.message) from error
+        tools = answer.get("tools") if isinstance(answer, dict) else None
+        if not isinstance(tools, list):
+            raise self._failed("the control plane sent no list of tools")
+        return tools[: limits.MCP_TOOLS_OFFERED_MAX]
+
+    async def call(self, tool: str, arguments: Json) -> Any:
+        try:
+            answer = await self._request(
+                "mcp_call", server=self.name, tool=tool, arguments=arguments
+            )
+        except RequestFailed as error:
+            raise self._failed(error.message) from error
+        return answer.get("result") if isinstance(answer, dict) else answer
+
+    async def close(self) -> None:
+        return
+
+    async def _request(self, method: str, **params: Any) -> Any:
+        try:
+            return await self._control.request(method, **params)
+        except TimeoutError as error:
+            raise self._failed("it did not answer in time") from error
+        except ConnectionError as error:
+            raise self._failed(
+                "the control plane cannot be reached at the moment; try another way"
+            ) from error
+
+    def _failed(self, reason: str) -> ToolError:
+        text = shortened(reason, limits.MCP_ERROR_CHARS_MAX)
+        return ToolError(f"the MCP server {self.name!r} cannot be used: {text}")

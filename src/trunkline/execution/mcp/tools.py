@@ -1,16 +1,97 @@
-"""Tools of MCP servers, local and remote, as an agent uses them."""
+"""Tools of MCP servers, local and remote, as an agent uses them: named, listed, called, shown.
+
+Servers are asked in the background: a session does not wait for them to be ready, and one that
+cannot be asked now is asked again later.
+"""
 
 import asyncio
+import hashlib
+import re
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
+import structlog
 
 from trunkline import limits
-from trunkline.execution.mcp.names import tool_name
-from trunkline.execution.mcp.results import tool_result
+from trunkline.execution.errors import ToolError
+from trunkline.execution.json_object import Json
 from trunkline.execution.tools.arguments import is_schema
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.excerpt import shortened
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.text_files import Excerpt, shortened
+
+MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
+MCP_TOOL_SCHEMA_BYTES_MAX = 16 * 1024
+MCP_SCHEMAS_BYTES_MAX = 256 * 1024  # of one server's tools; every model call carries them
+MCP_TOOL_DESCRIPTION_CHARS_MAX = 4_000
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_DIGEST_CHARS = 8
+
+
+def tool_name(server: str, tool: str) -> str:
+    """The same for the same pair, and different for different ones.
+
+    Where something had to be changed, or the two parts could be read in more than one way, a
+    digest of the originals keeps names apart.
+    """
+    plain = f"mcp__{server}__{tool}" if tool else f"mcp__{server}"
+    safe = _UNSAFE.sub("_", plain)
+    is_clear = "__" not in f"{server}.{tool}" and not f"{server}.{tool}".startswith("_")
+    is_clear = is_clear and not server.endswith("_") and not tool.startswith("_")
+    if safe == plain and is_clear and len(plain) <= limits.TOOL_NAME_CHARS_MAX:
+        return plain
+    digest = hashlib.sha256(f"{len(server)}:{server}{tool}".encode(errors="replace")).hexdigest()
+    kept = limits.TOOL_NAME_CHARS_MAX - _DIGEST_CHARS - 1
+    return f"{safe[:kept]}_{digest[:_DIGEST_CHARS]}"
+
+
+def tool_result(result: Any) -> ToolResult:
+    """`result` is what MCP calls a tool result, as JSON; anything else is shown as JSON."""
+    if not isinstance(result, dict) or not isinstance(result.get("content"), list):
+        return _bounded(_json(result), is_error=False)
+    parts = [_block(block) for block in result["content"]]
+    structured = result.get("structuredContent")
+    if structured is not None and not any(parts):
+        parts.append(_json(structured))
+    text = "\n".join(part for part in parts if part)
+    return _bounded(text or "(no output)", is_error=result.get("isError") is True)
+
+
+def _bounded(text: str, *, is_error: bool) -> ToolResult:
+    shown = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
+    shown.add(text)
+    details = {"output_cut_chars": shown.cut_chars}
+    return ToolResult(content=str(shown), is_error=is_error, details=details)
+
+
+def _block(block: Any) -> str:
+    if not isinstance(block, dict):
+        return ""
+    match block.get("type"):
+        case "text":
+            return str(block.get("text", ""))
+        case "image" | "audio" as kind:
+            size = len(str(block.get("data", ""))) * 3 // 4
+            return f"[{kind}: {block.get('mimeType', 'unknown type')}, {size} bytes]"
+        case "resource":
+            return _resource(block.get("resource"))
+        case "resource_link":
+            return f"[resource: {block.get('uri', '')}]"
+        case _:
+            return _json(block)
+
+
+def _resource(resource: Any) -> str:
+    if not isinstance(resource, dict):
+        return ""
+    if isinstance(resource.get("text"), str):
+        return str(resource["text"])
+    return f"[resource: {resource.get('uri', '')}, {resource.get('mimeType', 'unknown type')}]"
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 class McpSource(Protocol):
@@ -33,7 +114,7 @@ class McpTool(Tool):
         self._tool = str(given["name"])
         self.name = tool_name(source.name, self._tool)
         description = given.get("description") or given.get("title") or self._tool
-        self.description = shortened(str(description), limits.MCP_TOOL_DESCRIPTION_CHARS_MAX)
+        self.description = shortened(str(description), MCP_TOOL_DESCRIPTION_CHARS_MAX)
         self.parameters = parameters
         annotations = given.get("annotations")
         hints = annotations if isinstance(annotations, dict) else {}
@@ -84,12 +165,12 @@ async def tools_of(source: McpSource) -> list[Tool]:
 
 def _built(source: McpSource, listed: list[Json]) -> list[Tool]:
     found: dict[str, Tool] = {}
-    room = limits.MCP_SCHEMAS_BYTES_MAX
+    room = MCP_SCHEMAS_BYTES_MAX
     for given in listed:
         if isinstance(given, dict) and _is_name(given.get("name")):
             schema = given.get("inputSchema")
             size = len(msgspec.json.encode(schema))
-            bearable = size <= min(room, limits.MCP_TOOL_SCHEMA_BYTES_MAX)
+            bearable = size <= min(room, MCP_TOOL_SCHEMA_BYTES_MAX)
             tool = McpTool(source, given, _parameters(schema if bearable else None))
             found.setdefault(tool.name, tool)
             room -= size if bearable else 0
@@ -107,3 +188,50 @@ def _parameters(schema: Any) -> Json:
         if is_schema(found):
             return found
     return {"type": "object", "properties": {}}
+
+
+_log = structlog.get_logger()
+
+
+class McpCatalog:
+    """`problems` gets a line, for people, for each server that could not be asked."""
+
+    def __init__(self, sources: Sequence[McpSource], problems: list[str]) -> None:
+        self._sources = sources
+        self._problems = problems
+        self._found: dict[str, list[Tool]] = {}
+        self._asking = {source.name: self._ask(source) for source in sources}
+        self._first = set(self._asking.values())
+
+    def tools(self) -> list[Tool]:
+        """Those that are known by now, always in the same order."""
+        return [tool for source in self._sources for tool in self._found.get(source.name, ())]
+
+    async def settle(self, timeout_s: float = MCP_SETTLE_S) -> None:
+        """Before a turn: waits a little for servers that are being asked for the first time, and
+        asks those again that failed, without waiting for them."""
+        self._first = {task for task in self._first if not task.done()}
+        if self._first:
+            await asyncio.wait(self._first, timeout=timeout_s)
+        for source in self._sources:
+            if source.name not in self._found and self._asking[source.name].done():
+                self._asking[source.name] = self._ask(source)
+
+    async def close(self) -> None:
+        tasks = set(self._asking.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        await asyncio.gather(*(source.close() for source in self._sources))
+
+    def _ask(self, source: McpSource) -> asyncio.Task[None]:
+        return asyncio.create_task(self._list(source), name=f"tools of {source.name}")
+
+    async def _list(self, source: McpSource) -> None:
+        try:
+            self._found[source.name] = await tools_of(source)
+        except ToolError as error:
+            _log.warning("mcp server cannot be asked", server=source.name, reason=str(error))
+            if str(error) not in self._problems:
+                self._problems.append(str(error))

@@ -1,11 +1,14 @@
-"""Short-term memory of one session: three files that a person can read (document 004 §3.2).
+"""Short-term memory of one session: three files that a person can read.
 
 Used by the session's process, and by the daemon to restore a session that has moved here. Several
-writers may meet: sections are appended whole, the other two files are replaced under a lock.
+writers may meet: sections are appended whole, the other two files are replaced under a lock. A line
+of content in `conversation.md` that looks like a heading gets a backslash before it, which Markdown
+shows as it was; so what is parsed is exactly what was said.
 """
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -16,32 +19,66 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.files import (
-    append,
-    locked,
-    read_head,
-    read_tail,
-    sweep,
-    write_atomic,
-)
-from trunkline.execution.memory.conversation import (
-    Section,
-    from_first_heading,
-    is_role,
-    parse,
-    render,
-)
+from trunkline.execution.errors import MemoryFileError
+from trunkline.execution.files import append, locked, read_head, read_tail, sweep, write_atomic
+
+CONVERSATION_MESSAGE_CHARS_MAX = 1_000_000  # one section of conversation.md
+CONVERSATION_READ_BYTES_MAX = 1 * limits.MIB  # the newest that is read, and that a snapshot carries
+SCRATCHPAD_CHARS_MAX = 200_000
+CONTEXT_BYTES_MAX = 1 * limits.MIB  # the whole of context.json
+CONTEXT_KEY_CHARS_MAX = 200
+CONTEXT_DEPTH_MAX = 64
+
+_HEADING = re.compile(r"(?:\A|\n)## \[([^\[\]\s]{1,64})\] (\S{1,64})(?=\n|\Z)")
+_LIKE_A_HEADING = re.compile(r"^(\\*)(?=## \[)", re.MULTILINE)
+_ESCAPED = re.compile(r"^\\(?=\\*## \[)", re.MULTILINE)
+_ROLE = re.compile(r"[^\[\]\s]{1,64}\Z")
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One thing that somebody said."""
+
+    role: str
+    at: str
+    content: str
+
+
+def is_role(role: str) -> bool:
+    """Whether a heading can name it and be read again."""
+    return _ROLE.match(role) is not None
+
+
+def render(section: Section) -> str:
+    """A section as it is appended.
+
+    It begins with a line end, so that a section whose writer was killed in the middle does not
+    swallow the next one's heading.
+    """
+    content = _LIKE_A_HEADING.sub(r"\\\1", section.content)
+    return f"\n## [{section.role}] {section.at}\n\n{content}\n"
+
+
+def parse(text: str) -> list[Section]:
+    """Every section, oldest first. What stands before the first heading is not one."""
+    pieces = _HEADING.split(text)[1:]
+    return [
+        Section(role, at, _ESCAPED.sub("", _inner(body)))
+        for role, at, body in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True)
+    ]
+
+
+def from_first_heading(text: str) -> str:
+    """Without the end of a section that was cut; all of it when one section fills it."""
+    heading = _HEADING.search(text)
+    return text[heading.start() :] if heading else text
+
+
+def _inner(body: str) -> str:
+    # The end of the heading's line, the empty line, and the end of the content.
+    return body.removeprefix("\n").removeprefix("\n").removesuffix("\n")
+
 
 _log = structlog.get_logger(__name__)
-
-
-class MemoryProblem(ValueError):
-    """Something that short-term memory does not keep, and why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
 
 
 class LocalShortTermMemory:
@@ -56,18 +93,16 @@ class LocalShortTermMemory:
         self._scratchpad = self.folder / "scratchpad.md"
         self._lock = self.folder / ".lock"
 
-    # --- The conversation
-
     async def save_message(self, role: str, content: str) -> None:
         """Appends a section. A very long one is cut, and says so."""
         if not is_role(role):
-            raise MemoryProblem("MEMORY_ROLE_INVALID", f"not a role: {role[:100]!r}")
-        text = _cut(content, limits.CONVERSATION_MESSAGE_CHARS_MAX)
+            raise MemoryFileError("MEMORY_ROLE_INVALID", f"not a role: {role[:100]!r}")
+        text = _cut(content, CONVERSATION_MESSAGE_CHARS_MAX)
         append(self._conversation, render(Section(role, self._now(), text)))
 
     async def get_conversation(self) -> str:
         """The newest part of the file, from a heading on."""
-        return self._newest(limits.CONVERSATION_READ_BYTES_MAX)
+        return self._newest(CONVERSATION_READ_BYTES_MAX)
 
     async def get_messages(self) -> list[Section]:
         """The same part, as what was said."""
@@ -80,8 +115,6 @@ class LocalShortTermMemory:
             data = data.lstrip(bytes(range(0x80, 0xC0)))
         text = self._text(data, self._conversation)
         return text if whole else from_first_heading(text)
-
-    # --- The context
 
     async def save_context(self, key: str, value: Any) -> None:
         """Keeps a JSON value under a key."""
@@ -107,17 +140,17 @@ class LocalShortTermMemory:
                 self._context.replace(self._context.with_suffix(".json.damaged"))
             text = json.dumps((kept or {}) | entries, ensure_ascii=False, indent=2)
             data = text.encode("utf-8", "replace")
-            if len(data) > limits.CONTEXT_BYTES_MAX:
-                raise MemoryProblem(
+            if len(data) > CONTEXT_BYTES_MAX:
+                raise MemoryFileError(
                     "MEMORY_FULL",
                     f"context.json would have {len(data)} bytes; "
-                    f"at most {limits.CONTEXT_BYTES_MAX} are kept",
+                    f"at most {CONTEXT_BYTES_MAX} are kept",
                 )
             write_atomic(self._context, data)
 
     def _read_context(self) -> dict[str, Any] | None:
         """The entries; None when the file is torn or foreign."""
-        data, whole = read_head(self._context, limits.CONTEXT_BYTES_MAX)
+        data, whole = read_head(self._context, CONTEXT_BYTES_MAX)
         if not data:
             return {}
         try:
@@ -131,27 +164,23 @@ class LocalShortTermMemory:
             _log.warning("memory_entries_foreign", file=str(self._context), keys=foreign[:10])
         return entries
 
-    # --- The scratchpad
-
     async def write_scratchpad(self, content: str) -> None:
         """Replaces the notes. Very long ones are cut, and say so."""
         async with locked(self._lock):
             sweep(self.folder)
-            write_atomic(self._scratchpad, _cut(content, limits.SCRATCHPAD_CHARS_MAX))
+            write_atomic(self._scratchpad, _cut(content, SCRATCHPAD_CHARS_MAX))
 
     async def read_scratchpad(self) -> str:
         """The notes."""
-        data, _ = read_head(self._scratchpad, 4 * limits.SCRATCHPAD_CHARS_MAX)
-        return self._text(data, self._scratchpad)[: limits.SCRATCHPAD_CHARS_MAX]
-
-    # --- Snapshots
+        data, _ = read_head(self._scratchpad, 4 * SCRATCHPAD_CHARS_MAX)
+        return self._text(data, self._scratchpad)[:SCRATCHPAD_CHARS_MAX]
 
     async def get_all_for_snapshot(self) -> dict[str, Any]:
         """What `snapshot_sync` carries; fits into a frame, whatever the files hold."""
-        bytes_max = limits.CONVERSATION_READ_BYTES_MAX
+        bytes_max = CONVERSATION_READ_BYTES_MAX
         conversation = self._newest(bytes_max)
         # Control characters take six bytes each in JSON.
-        while len(msgspec.json.encode(conversation)) > limits.CONVERSATION_READ_BYTES_MAX:
+        while len(msgspec.json.encode(conversation)) > CONVERSATION_READ_BYTES_MAX:
             bytes_max //= 2
             conversation = self._newest(bytes_max)
         return {
@@ -183,8 +212,6 @@ class LocalShortTermMemory:
             await self.write_scratchpad(scratchpad)
         return bool(conversation or context or scratchpad)
 
-    # --- Helpers
-
     def _now(self) -> str:
         # One width and one zone, so that times compare as text.
         at = datetime.fromtimestamp(self._clock(), UTC)
@@ -206,18 +233,18 @@ def _cut(text: str, chars_max: int) -> str:
 
 
 def _key(key: str) -> str:
-    if not 0 < len(key) <= limits.CONTEXT_KEY_CHARS_MAX:
-        raise MemoryProblem(
+    if not 0 < len(key) <= CONTEXT_KEY_CHARS_MAX:
+        raise MemoryFileError(
             "MEMORY_KEY_INVALID",
-            f"a context key has 1 to {limits.CONTEXT_KEY_CHARS_MAX} characters, not {len(key)}",
+            f"a context key has 1 to {CONTEXT_KEY_CHARS_MAX} characters, not {len(key)}",
         )
     return key
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
     """The value as JSON has it; what JSON cannot hold is refused, not turned into text."""
-    if depth > limits.CONTEXT_DEPTH_MAX:
-        raise MemoryProblem("MEMORY_VALUE_INVALID", "a context value is nested too deeply")
+    if depth > CONTEXT_DEPTH_MAX:
+        raise MemoryFileError("MEMORY_VALUE_INVALID", "a context value is nested too deeply")
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and abs(value) <= limits.JSON_INT_MAX:
@@ -228,7 +255,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return [_plain(one, depth + 1) for one in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: _plain(one, depth + 1) for key, one in value.items()}
-    raise MemoryProblem("MEMORY_VALUE_INVALID", f"a context value is JSON, not {value!r:.100}")
+    raise MemoryFileError("MEMORY_VALUE_INVALID", f"a context value is JSON, not {value!r:.100}")
 
 
 def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
@@ -239,5 +266,5 @@ def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
     if not (
         isinstance(conversation, str) and isinstance(context, dict) and isinstance(scratchpad, str)
     ):
-        raise MemoryProblem("SNAPSHOT_INVALID", "a snapshot's memory is two texts and an object")
-    return conversation[-limits.CONVERSATION_READ_BYTES_MAX :], context, scratchpad
+        raise MemoryFileError("SNAPSHOT_INVALID", "a snapshot's memory is two texts and an object")
+    return conversation[-CONVERSATION_READ_BYTES_MAX:], context, scratchpad

@@ -1,24 +1,36 @@
-"""One tool call: shown, run, bounded, audited. Calls of one step run side by side, each as a task
-of the graph, so that what has finished is in the checkpoint even when the rest never does."""
+"""One tool call: shown, run, bounded, audited; a sub-agent's task too.
+
+Calls of one step run side by side, each as a task of the graph, so that what has finished is in
+the checkpoint even when the rest never does. A sub-agent runs the same graph, with its own prompt,
+model and tools, inside the call that asked for it: what it waits for, the turn waits for. The
+turn's limits on time hold for it; those on calls it has for itself.
+"""
 
 import asyncio
 from functools import partial
+from typing import Any
 
+import msgspec
 import structlog
+from langgraph import func
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from trunkline import limits
-from trunkline.execution.llm.base import Message, ModelError, ToolCall
+from trunkline.execution.errors import ModelError, RequestFailed, ToolError, TurnError
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.clipping import clipped, readable
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import cut
-from trunkline.execution.orchestrator.state import Json, Step, TurnError
-from trunkline.execution.orchestrator.sub_agents import ask_agent
-from trunkline.execution.tools.base import ToolError, ToolResult
-from trunkline.execution.tools.delegate import DelegatingRun
+from trunkline.execution.orchestrator.settings import Settings, stricter
+from trunkline.execution.orchestrator.state import Step, new_turn
+from trunkline.execution.tools.asking import DelegatingRun
+from trunkline.execution.tools.base import ToolResult
 
 _log = structlog.get_logger(__name__)
+
+MESSAGE_RESULT_CHARS_MAX = 110_000  # of one tool's result, whichever tool it was
 
 
 async def act(state: Step, runtime: Runtime[Context]) -> Json:
@@ -31,7 +43,7 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
     except asyncio.CancelledError:
         shown.cancelled()
         raise
-    content = cut(readable(result.content), limits.MESSAGE_RESULT_CHARS_MAX)
+    content = cut(readable(result.content), MESSAGE_RESULT_CHARS_MAX)
     shown.complete(ToolResult(content=content, is_error=result.is_error, details=result.details))
     message = Message(role="tool", content=content, tool_call_id=call["id"])
     if result.is_error:
@@ -56,7 +68,7 @@ class Shown:
         self._context.emit({"type": "tool_call_start", **self._about, "tool_input": given})
 
     def remember(self) -> None:
-        """Its start was seen: it is owed an end."""
+        """Its start was seen, so its end will be."""
         self._context.turn.shown[self._call["id"]] = self.cancelled
 
     def progress(self, text: str) -> None:
@@ -123,3 +135,40 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         return ToolResult(
             content=f"the tool failed: {type(error).__name__}: {error}", is_error=True
         )
+
+
+class _Config(msgspec.Struct):
+    config: dict[str, Any]
+
+
+async def ask_agent(context: Context, call: ToolCall, agent_id: str, name: str, task: str) -> str:
+    """The sub-agent's answer to the task of `call`. Raises ToolError when it cannot be asked."""
+    settings = msgspec.convert(await _settings(context, agent_id, name), Settings)
+    nested = context.sub_agent(name, settings, call)
+    asked = new_turn(context.turn.turn_id, [Message(role="user", content=task)])
+    done = await context.run_nested(asked, nested)
+    return done["messages"][-1]["content"]
+
+
+@func.task
+async def _settings(context: Context, agent_id: str, name: str) -> Json:
+    """The agent's own, as they are when it gets its task; how careful to be is never less than
+    the caller's. The result is in the step's checkpoint: a tool call runs again from its start
+    when a person has answered, and the line may be down by then. What else the agent's
+    configuration has, its servers' secrets for one, does not come to the disk."""
+    try:
+        found = await context.control.request("get_config", agent_id=agent_id)
+        config = msgspec.convert(found, _Config).config
+    except (ConnectionError, TimeoutError) as error:
+        raise ToolError(f"the agent {name!r} cannot be reached now: {error}") from error
+    except (RequestFailed, msgspec.ValidationError) as error:
+        raise ToolError(f"the agent {name!r} cannot be asked: {error}") from error
+    limits_of_session = {
+        "max_turns": context.settings.max_turns,
+        "max_tool_calls": context.settings.max_tool_calls,
+        "approval_timeout_seconds": context.settings.approval_timeout_seconds,
+    }
+    settings = Settings().changed(config)[0].changed(limits_of_session)[0]
+    confirm = stricter(settings.confirm, context.confirm)
+    model = settings.model or context.settings.model
+    return msgspec.structs.asdict(msgspec.structs.replace(settings, confirm=confirm, model=model))

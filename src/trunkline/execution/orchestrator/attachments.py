@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import AttachmentRefused
+from trunkline.execution.json_object import Json
 
 _log = structlog.get_logger(__name__)
 
-Json = dict[str, Any]
 
 FOLDER = "attachments"
 _NAME_CHARS_MAX = 100
@@ -27,10 +28,6 @@ _SHOWN_CHARS_MAX = 60
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 # Letters of any script, digits and what is harmless in every shell and file system.
 _UNSAFE = re.compile(r"[^\w.()+ -]+")
-
-
-class NotSaved(Exception):
-    """Why a file is not there, for the model and for people."""
 
 
 class _Saved(NamedTuple):
@@ -49,13 +46,13 @@ def with_attachments(workspace: Path, message: str, metadata: Json) -> str:
         name, mime, content = _fields(one)
         try:
             if number >= limits.ATTACHMENTS_MAX:
-                raise NotSaved(f"a message may have {limits.ATTACHMENTS_MAX} files")
+                raise AttachmentRefused(f"a message may have {limits.ATTACHMENTS_MAX} files")
             room -= len(content)
             if room < 0:
                 size = limits.ATTACHMENTS_BYTES_MAX
-                raise NotSaved(f"the files of a message may have {size} bytes together")
+                raise AttachmentRefused(f"the files of a message may have {size} bytes together")
             saved = save(workspace, name, _decoded(content))
-        except NotSaved as error:
+        except AttachmentRefused as error:
             notes.append(f"- {_shown(name)} could not be kept: {error}")
             _log.warning("an attachment was not kept", reason=str(error))
         else:
@@ -67,15 +64,15 @@ def with_attachments(workspace: Path, message: str, metadata: Json) -> str:
 
 
 def save(workspace: Path, name: str, data: bytes) -> _Saved:
-    """Raises NotSaved."""
+    """Raises AttachmentRefused."""
     folder = workspace / FOLDER
     try:
         folder.mkdir(exist_ok=True)
         if not folder.resolve().is_relative_to(workspace.resolve()):
-            raise NotSaved(f"{FOLDER} leads out of the workspace")
+            raise AttachmentRefused(f"{FOLDER} leads out of the workspace")
         return _Saved(_put(folder, safe_name(name), data), len(data))
     except OSError as error:
-        raise NotSaved(error.strerror or type(error).__name__) from error
+        raise AttachmentRefused(error.strerror or type(error).__name__) from error
 
 
 def safe_name(name: str) -> str:
@@ -108,7 +105,7 @@ def _put(folder: Path, name: str, data: bytes) -> Path:
             except FileExistsError:
                 continue
             return path
-        raise NotSaved("too many files have this name")
+        raise AttachmentRefused("too many files have this name")
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -121,7 +118,7 @@ def _numbered(name: str, number: int) -> str:
 
 
 def _fields(given: Any) -> tuple[str, str, str]:
-    """002: `{name, mime, base64}`. What is no text counts as nothing."""
+    """`{name, mime, base64}`. What is no text counts as nothing."""
     found = given if isinstance(given, dict) else {}
     values = (found.get(name) for name in ("name", "mime", "base64"))
     name, mime, content = (one if isinstance(one, str) else "" for one in values)
@@ -132,11 +129,11 @@ def _decoded(content: str) -> bytes:
     if content.startswith("data:"):
         content = content.partition(",")[2]
     if not content:
-        raise NotSaved("it is empty")
+        raise AttachmentRefused("it is empty")
     try:
         return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise NotSaved("it is not base64") from error
+        raise AttachmentRefused("it is not base64") from error
 
 
 def _shown(text: str) -> str:

@@ -4,8 +4,10 @@ from typing import Any
 
 from trunkline import limits
 
+EVENT_VALUE_CHARS_MAX = 20_000  # of one text in a tool's input, as readers see it
 
-def clipped(value: Any, chars_max: int = limits.EVENT_VALUE_CHARS_MAX) -> Any:
+
+def clipped(value: Any, chars_max: int = EVENT_VALUE_CHARS_MAX) -> Any:
     """The same value with every long text cut; the whole may hold `chars_max` characters, and
     what comes after that is left out."""
     return _clip(value, [chars_max], limits.JSON_DEPTH_MAX)

@@ -6,22 +6,22 @@ Made by the session's process, handed to LangGraph as its run context. Nothing h
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
 from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools.ask_user import AskUser
+from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
-from trunkline.execution.tools.delegate import Delegate
 from trunkline.execution.tools.toolbox import Toolbox
 
-Json = dict[str, Any]
+DELEGATION_DEPTH_MAX = 2  # agents under the session's own
+
 
 _ALWAYS_OFFERED = {AskUser.name, Delegate.name, "read_skill_file"}
 
@@ -38,7 +38,7 @@ class Outlet(Protocol):
 
 @dataclass(kw_only=True)
 class LiveTurn:
-    """What is known of the running turn in memory. `tally` has the part that outlives it."""
+    """What is known of the running turn in memory. `recovery` saves the part that outlives it."""
 
     turn_id: str = ""
     worked_s: float = 0.0
@@ -144,7 +144,7 @@ class Context:
 
     def offers(self, name: str) -> bool:
         """Whether this agent may use the tool of that name."""
-        if name == Delegate.name and self.depth >= limits.DELEGATION_DEPTH_MAX:
+        if name == Delegate.name and self.depth >= DELEGATION_DEPTH_MAX:
             return False
         chosen = self.settings.tools
         return not chosen or name in chosen or name in _ALWAYS_OFFERED or name.startswith("mcp__")

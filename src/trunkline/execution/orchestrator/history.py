@@ -10,13 +10,15 @@ from typing import Any
 from trunkline import limits
 from trunkline.execution.llm.base import Message, ToolCall
 
+CONVERSATION_MESSAGES_MAX = 1_000
+
 _CUT = "\n[… {} characters left out …]\n"
 
 
 def from_wire(history: Sequence[Any]) -> list[Message]:
     """`user_message.data.history`; entries of another shape are passed over."""
     kept: list[Message] = []  # starts with a question: providers want it so
-    for entry in history[-limits.CONVERSATION_MESSAGES_MAX :]:
+    for entry in history[-CONVERSATION_MESSAGES_MAX:]:
         match entry:
             case {"role": "user", "content": str(content)} if content:
                 kept.append(Message(role="user", content=content))
@@ -64,7 +66,7 @@ def turn_results(messages: Sequence[Message]) -> list[tuple[ToolCall, Message]]:
 def trimmed(
     messages: Sequence[Message],
     chars_max: int = limits.CONVERSATION_CHARS_MAX,
-    messages_max: int = limits.CONVERSATION_MESSAGES_MAX,
+    messages_max: int = CONVERSATION_MESSAGES_MAX,
 ) -> list[Message]:
     """The newest turns that fit. The newest one stays; where it alone is too large, its long
     tool results are shortened."""

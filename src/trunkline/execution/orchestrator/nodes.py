@@ -12,16 +12,19 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite, interrupt
 
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed, TurnError
+from trunkline.execution.json_object import Json
+from trunkline.execution.orchestrator.approvals import review, verdicts_of
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.evolution import candidate
 from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
 from trunkline.execution.orchestrator.model_call import call_model, message_of
-from trunkline.execution.orchestrator.notes import QUESTION, note_said, noted
-from trunkline.execution.orchestrator.review import review, verdicts_of
-from trunkline.execution.orchestrator.state import Json, State, TurnError
+from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
+from trunkline.execution.orchestrator.state import State
 
 _log = structlog.get_logger(__name__)
+
+REPLANS_MAX = 5  # steps in a row of which every tool failed
+MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
 
 
 class _Memory(msgspec.Struct):
@@ -48,9 +51,7 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     return changes
 
 
-async def recall(
-    context: Context, question: str, wait_s: float = limits.MEMORY_WAIT_S
-) -> list[str]:
+async def recall(context: Context, question: str, wait_s: float = MEMORY_WAIT_S) -> list[str]:
     """Long-term memories; none while the control plane is away, slow or of another opinion."""
     query = question[: limits.MEMORY_QUERY_CHARS_MAX].strip()
     if not query:
@@ -98,7 +99,7 @@ async def observe(state: State, runtime: Runtime[Context]) -> Json:
     results = newest_results(state["messages"])
     failed = [one for one in results if one.get("is_error")]
     failures = state["failures"] + 1 if len(failed) == len(results) else 0
-    if failures >= limits.REPLANS_MAX:
+    if failures >= REPLANS_MAX:
         raise TurnError(
             "TOOLS_KEEP_FAILING",
             f"The turn was ended: every tool failed in {failures} steps in a row. "

@@ -13,8 +13,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
@@ -26,9 +27,8 @@ from trunkline.execution.orchestrator.turns import Turns
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools.ask_user import AskUser
+from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
-from trunkline.execution.tools.delegate import Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
 
 _log = structlog.get_logger(__name__)
@@ -36,7 +36,7 @@ _log = structlog.get_logger(__name__)
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Session:
+class OpenSession:
     """Made by `open`, told by `take`, ended by `stop` (in peace) and `close` (in any case)."""
 
     def __init__(self, context: Context, turns: Turns, opened: AsyncExitStack) -> None:
@@ -54,7 +54,7 @@ class Session:
         monotonic: Callable[[], float],
         sleep: Sleep,
         env: Mapping[str, str],
-    ) -> "Session":
+    ) -> "OpenSession":
         """Opens everything and tells the daemon `ready`. Raises what makes that impossible."""
         logs.hide(start.api_keys.values())
         home = Home(Path(start.home))
@@ -121,7 +121,7 @@ class Session:
             case _:
                 _log.warning("message out of place", type=type(message).__name__)
 
-    def _configure(self, patch: ipc.Json) -> None:
+    def _configure(self, patch: Json) -> None:
         """Holds from the next model call on; what is no good changes nothing."""
         self._context.settings, problems = self._context.settings.changed(patch)
         ignored = problems + [f"{name}: unknown" for name in unknown_names(patch)]
@@ -138,7 +138,7 @@ class Session:
         await self._opened.aclose()
 
 
-def _missing(skill: ipc.Json, needs: list[str]) -> str:
+def _missing(skill: Json, needs: list[str]) -> str:
     return f"The skill {skill.get('name') or skill.get('id')} lacks {', '.join(needs)}."
 
 

@@ -6,8 +6,12 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.execution.json_object import Json
 
-Json = dict[str, Any]
+TOOL_CALLS_PER_TURN_MAX = 1_000
+TURN_TIMEOUT_S_MAX = 24 * 3600.0
+APPROVAL_TIMEOUT_S_MAX = 7 * 24 * 3600.0
+
 Confirm = Literal["never", "dangerous", "always"]
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
 
@@ -28,13 +32,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: Annotated[int, Meta(ge=1, le=limits.MODEL_CALLS_PER_TURN_MAX)] = (
         limits.MODEL_CALLS_PER_TURN
     )
-    max_tool_calls: Annotated[int, Meta(ge=0, le=limits.TOOL_CALLS_PER_TURN_MAX)] = (
+    max_tool_calls: Annotated[int, Meta(ge=0, le=TOOL_CALLS_PER_TURN_MAX)] = (
         limits.TOOL_CALLS_PER_TURN
     )
-    timeout_seconds: Annotated[float, Meta(gt=0, le=limits.TURN_TIMEOUT_S_MAX)] = (
-        limits.TURN_TIMEOUT_S
-    )
-    approval_timeout_seconds: Annotated[float, Meta(gt=0, le=limits.APPROVAL_TIMEOUT_S_MAX)] = (
+    timeout_seconds: Annotated[float, Meta(gt=0, le=TURN_TIMEOUT_S_MAX)] = limits.TURN_TIMEOUT_S
+    approval_timeout_seconds: Annotated[float, Meta(gt=0, le=APPROVAL_TIMEOUT_S_MAX)] = (
         limits.APPROVAL_TIMEOUT_S
     )
 

@@ -4,11 +4,10 @@ Nodes return parts of it, edges read it. Old checkpoints have to open: fields ar
 """
 
 import operator
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
+from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
-
-Json = dict[str, Any]
 
 
 class Above(TypedDict):
@@ -70,19 +69,6 @@ class Step(TypedDict):
 
     call: ToolCall
     verdict: Verdict
-
-
-class TurnError(Exception):
-    """A turn that cannot go on, in words for the person who waits.
-
-    `code`: TURN_LIMIT, TURN_TIMEOUT, TOOLS_KEEP_FAILING, SESSION_STOPPED, TURN_QUEUE_FULL,
-    TURN_FAILED.
-    """
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
 
 
 def new_turn(turn_id: str, messages: list[Message]) -> State:

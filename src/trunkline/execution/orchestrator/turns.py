@@ -18,25 +18,22 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, Interrupt
 
 from trunkline import limits
-from trunkline.execution.llm.base import Message, ModelError
+from trunkline.execution.errors import ModelError, TurnError
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Message
 from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.approvals import Approvals
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
-from trunkline.execution.orchestrator.leftovers import finish_half_done
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
-from trunkline.execution.orchestrator.state import (
-    Answer,
-    Json,
-    Question,
-    State,
-    TurnError,
-    new_turn,
-)
-from trunkline.execution.orchestrator.tally import Tallies, Tally
+from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
+from trunkline.execution.orchestrator.state import Answer, Question, State, new_turn
 
 _log = structlog.get_logger(__name__)
+
+TURNS_QUEUED_MAX = 20  # messages that wait for the running turn
+APPROVAL_AGAIN_S = 5.0  # at least, for a question that is asked again after a restart
 
 Work = State | Command[Any]
 
@@ -76,9 +73,7 @@ class Turns:
         self._config = RunnableConfig(
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
-        self._tallies = Tallies(checkpointer, self._config)
-
-    # --- What the session's process calls ---
+        self._saved_usage = SavedUsage(checkpointer, self._config)
 
     async def recover(self, open_turn: str | None) -> None:
         """Takes up what the last process left. A turn that waits for a person and is still open
@@ -101,7 +96,7 @@ class Turns:
 
     def submit(self, turn_id: str, message: str, history: list[Json]) -> None:
         """A message of a person; it waits while a turn runs."""
-        if len(self._jobs) >= limits.TURNS_QUEUED_MAX:
+        if len(self._jobs) >= TURNS_QUEUED_MAX:
             self._refuse(turn_id, "TURN_QUEUE_FULL", "Too many messages wait for this session.")
             return
         self._jobs.append(_Job(turn_id=turn_id, message=message, history=history))
@@ -131,8 +126,6 @@ class Turns:
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
-
-    # --- One turn ---
 
     def _run_next(self) -> None:
         if self._turn is not None or self._is_closed or not self._jobs:
@@ -183,7 +176,7 @@ class Turns:
         turn = self._context.turn
         if job.interrupts:
             await self._take_up(job.interrupts)
-            again_s = limits.APPROVAL_AGAIN_S
+            again_s = APPROVAL_AGAIN_S
             work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
             work = self._asked(job)
@@ -191,8 +184,8 @@ class Turns:
             output = await self._run_graph(work)
             if not output.interrupts:
                 return output.value["messages"][-1]["content"]
-            await self._tallies.keep(
-                Tally(worked_s=turn.worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
+            await self._saved_usage.keep(
+                TurnUsage(worked_s=turn.worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
             )
             work = Command(resume=await self._ask(output.interrupts))
 
@@ -203,7 +196,7 @@ class Turns:
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
         there: that was shown."""
-        before = await self._tallies.newest()
+        before = await self._saved_usage.newest()
         turn = self._context.turn
         turn.worked_s = before.worked_s
         turn.usage.update(before.usage)
@@ -259,8 +252,6 @@ class Turns:
             stop.id: {one["request_id"]: answers[one["request_id"]] for one in stop.value}
             for stop in interrupts
         }
-
-    # --- How it ends ---
 
     async def _end_from_outside(self, job: _Job) -> None:
         if self._stopping == "cancelled":

@@ -6,18 +6,20 @@ wait, so that a token is on its way as soon as it is there.
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
-from trunkline.execution.ws.event import cut
+from trunkline.execution.ws.events import cut
 
 _log = structlog.get_logger(__name__)
+
+IPC_UNSENT_BYTES_MAX = 1 * limits.MIB  # then a session waits for the daemon to read
 _encode = msgspec.json.Encoder().encode
 
 
@@ -32,9 +34,7 @@ class DaemonLink:
         self.on_progress: Callable[[str], None] = lambda message: None
         """News of a request that takes long."""
 
-    # --- From the daemon ---
-
-    async def messages(self) -> AsyncIterator[ipc.Down]:
+    async def messages(self) -> AsyncGenerator[ipc.Down, None]:
         """What the daemon wants, until it is gone. Answers to requests go to those who asked."""
         try:
             while text := await self._line():
@@ -77,8 +77,6 @@ class DaemonLink:
         else:
             future.set_exception(_failure(response.error))
 
-    # --- To the daemon ---
-
     def event(self, event: dict[str, Any]) -> None:
         data = _encode(event)
         text = data.decode()
@@ -88,7 +86,7 @@ class DaemonLink:
         self._send(ipc.SseEvent(data=text))
 
     async def flush(self) -> None:
-        if self._writer.transport.get_write_buffer_size() > limits.IPC_UNSENT_BYTES_MAX:
+        if self._writer.transport.get_write_buffer_size() > IPC_UNSENT_BYTES_MAX:
             await self._writer.drain()
 
     async def request(self, method: str, **params: Any) -> Any:

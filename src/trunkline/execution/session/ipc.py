@@ -1,14 +1,15 @@
-"""The socket between the daemon and a session's process: JSON lines (document 004 §4.5).
+"""The socket between the daemon and a session's process: JSON lines, the same for every runtime.
 
-The same for every runtime. The document's types keep their names; `config_update`,
-`approval_response`, `ping`, `pong` and `progress` are additions.
+Each message: docs/protocols/ipc.md.
 """
 
 from typing import Any
 
 import msgspec
 
-Json = dict[str, Any]
+from trunkline.execution.json_object import Json
+
+DEFAULT_RUNTIME = "semigraph"
 
 
 class _Down(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=True):
@@ -19,14 +20,14 @@ class _Up(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=True):
     """From the session's process."""
 
 
-# --- Daemon → process -------------------------------------------------------------------------
-
-
 class Start(_Down, tag="start"):
-    """Everything a session needs. `api_keys` are in the clear: this socket and nowhere else."""
+    """Everything a session needs, from `start_session` on: the daemon holds it, saves it without
+    `api_keys` and `turn_id`, and sends it to each process of the session. Keys are in the clear:
+    here, on this socket, and nowhere else."""
 
     session_id: str
     home: str
+    runtime_type: str = DEFAULT_RUNTIME
     agent_config: Json = {}
     skill_index: list[Json] = []
     mcp_servers: list[Json] = []
@@ -37,6 +38,19 @@ class Start(_Down, tag="start"):
     llm_config: Json = {}
     turn_id: str | None = None
     """The turn that was open when the last process of this session ended, if it still is."""
+
+    @classmethod
+    def of_start_session(cls, data: Json, home: str) -> "Start":
+        """From the wire's `start_session.data`; what is not known is ignored. Raises
+        msgspec.ValidationError."""
+        ours: Json = {
+            "type": "start",
+            "home": home,
+            "api_keys": {},
+            "llm_config": {},
+            "turn_id": None,
+        }
+        return msgspec.convert({**data, **ours}, cls)
 
 
 class UserMessageData(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -92,9 +106,6 @@ class ApprovalResponse(_Down, tag="approval_response"):
 
 class Ping(_Down, tag="ping"):
     """A process that does not answer hangs."""
-
-
-# --- Process → daemon -------------------------------------------------------------------------
 
 
 class Ready(_Up, tag="ready"):

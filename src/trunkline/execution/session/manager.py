@@ -1,4 +1,4 @@
-"""Every session of this machine: started, stopped, refused, told, and found again (004 §5).
+"""Every session of this machine: started, stopped, refused, told, and found again.
 
 The line calls the handlers here and those of each session; runtimes are behind RuntimeAdapter.
 """
@@ -6,31 +6,34 @@ The line calls the handlers here and those of each session; runtimes are behind 
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 import structlog
 
-from trunkline import limits
+from trunkline.execution.errors import StartFailed
 from trunkline.execution.home import Home
-from trunkline.execution.session import ipc, saved
-from trunkline.execution.session.child import StartFailed
-from trunkline.execution.session.failure import Failure
-from trunkline.execution.session.line import Handlers, Line
-from trunkline.execution.session.refusals import Refusals, RefusedStart
-from trunkline.execution.session.requests import Local
-from trunkline.execution.session.retired import Retired
-from trunkline.execution.session.runtime_adapter import Json
-from trunkline.execution.session.saved import SavedStart
-from trunkline.execution.session.session import START_FAILED, MakeAdapter, Session
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import Handler, SessionLine
+from trunkline.execution.process.child import Failure
+from trunkline.execution.session import ipc
+from trunkline.execution.session.process_requests import Local
+from trunkline.execution.session.saved import SavedTurns, load_start
+from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
-from trunkline.execution.session.turns import Turns
+from trunkline.execution.session.stand_ins import Refusals, Retired
 
 _log = structlog.get_logger(__name__)
 
-DEFAULT_RUNTIME = "semigraph"
-_CLEANED = ("user_closed", "admin")  # 004 §6; after a timeout a session may come back
+SESSION_IDLE_S = 900.0  # without a turn: its process ends; the next message starts another
+SESSION_ROOM_S = 60.0  # without a turn: it makes room for one that wants to start
+SESSIONS_RESTING_MAX = 1_000  # without a process; those that rested longest are let go
+SESSIONS_RETIRED_MAX = 1_000  # of those, the newest: a message brings one back
+
+_CLEANED = ("user_closed", "admin")
+"""Its files are removed; after a timeout a session may come back."""
 
 _RESTARTED = Failure(
     code="MACHINE_RESTARTED", message="the machine was restarted in the middle of this turn"
@@ -41,26 +44,12 @@ _SHUT_DOWN = Failure(
 _CLOSED = Failure(code="SESSION_CLOSED", message="the session was closed")
 
 
-class StartData(msgspec.Struct, kw_only=True):
-    """`start_session.data`, leniently: what we do not know is ignored."""
-
-    session_id: str
-    runtime_type: str = DEFAULT_RUNTIME
-    agent_config: Json = {}
-    skill_index: list[Json] = []
-    mcp_servers: list[Json] = []
-    sub_agents: list[Json] = []
-    session_config: Json = {}
-    openclaw_config: Json = {}
-    snapshot: Json | None = None
-
-
 class SessionManager:
     """Holds the sessions. One that failed to start is answered for, and not held."""
 
     def __init__(
         self,
-        line: Line,
+        line: SessionLine,
         home: Home,
         runtimes: Mapping[str, MakeAdapter],
         *,
@@ -68,7 +57,8 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
-        resting_max: int = limits.SESSIONS_RESTING_MAX,
+        resting_max: int = SESSIONS_RESTING_MAX,
+        retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
         self._line = line
         self._home = home
@@ -79,14 +69,17 @@ class SessionManager:
         self._local = local or {}
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
-        self._retired = Retired(line, self._bring_back)
-        self._left: dict[str, Turns] = {}
+        self._retired = Retired(line, self._bring_back, retired_max)
+        self._left: dict[str, SavedTurns] = {}
         """The turns of sessions that ran before this daemon's start."""
         self._init: Json = {}
         self.active_sessions: dict[str, Session] = {}
+        self._changing: dict[str, asyncio.Task[None]] = {}
+        """By session, its newest start or stop that is under way."""
+        self._is_closed = False
         self.snapshots = Snapshots(line)
 
-    def handlers(self) -> dict[str, Callable[[Json], Any]]:
+    def handlers(self) -> dict[str, Handler]:
         """The messages that are the machine's, not a session's."""
         return {
             "start_session": self.start_session,
@@ -116,76 +109,88 @@ class SessionManager:
         kept = {session.id: session.turns for session in self.active_sessions.values()}
         return [turn.turn_id for turns in (self._left | kept).values() for turn in turns.open]
 
-    # --- Start ----------------------------------------------------------------------------------
-
-    async def start_session(self, data: Json) -> None:
+    def start_session(self, data: Json) -> asyncio.Future[None]:
+        """The session takes messages at once; done when its process is up, or failed to start."""
         try:
-            start = msgspec.convert(data, StartData)
+            start = ipc.Start.of_start_session(data, str(self._home.root))
             self._home.session(start.session_id)
         except (msgspec.ValidationError, ValueError) as error:
             _log.warning("unusable start_session", problem=str(error))
-            return
-        if start.session_id in self.active_sessions:
-            _log.info("session runs already", session=start.session_id)
-            return
-        config = ipc.Start(
-            session_id=start.session_id,
-            home=str(self._home.root),
-            agent_config=start.agent_config,
-            skill_index=start.skill_index,
-            mcp_servers=start.mcp_servers,
-            sub_agents=start.sub_agents,
-            session_config=start.session_config,
-            openclaw_config=start.openclaw_config,
-        )
-        await self._start(
-            SavedStart(runtime_type=start.runtime_type, config=config), start.snapshot
-        )
+            return _done()
+        return self._in_turn(start.session_id, lambda: self._start(start, data.get("snapshot")))
 
-    async def _start(self, start: SavedStart, snapshot: Json | None = None) -> None:
-        session_id = start.config.session_id
+    def _in_turn(
+        self, session_id: str, begin: Callable[[], Coroutine[Any, Any, None] | None]
+    ) -> asyncio.Future[None]:
+        """Starts and stops of one session follow each other. What `begin` returns is the part that
+        takes time; the rest of it happens at once, unless another change is under way."""
+        before = self._changing.get(session_id)
+        if before is None:
+            rest = begin()
+            if rest is None:
+                return _done()
+        else:
+            rest = _after(before, begin)
+        change = asyncio.create_task(rest, name=f"change of {session_id}")
+        self._changing[session_id] = change
+        change.add_done_callback(lambda done: self._changed(session_id, done))
+        return change
+
+    def _changed(self, session_id: str, change: asyncio.Task[None]) -> None:
+        if self._changing.get(session_id) is change:
+            del self._changing[session_id]
+        if not change.cancelled() and (error := change.exception()) is not None:
+            _log.error("a session was not started or stopped", session=session_id, exc_info=error)
+
+    def _start(self, start: ipc.Start, snapshot: Any = None) -> Coroutine[Any, Any, None] | None:
+        session_id = start.session_id
+        if session_id in self.active_sessions or self._is_closed:
+            _log.info("a session runs already, or the daemon ends", session=session_id)
+            return None
         self._end_left(session_id)
         try:
             session = self._new(start)
-        except RefusedStart as refused:
-            self._refusals.add(session_id, refused.failure)
-            return
+        except StartFailed as refused:
+            self._refusals.add(session_id, Failure.of(refused))
+            return None
         self.active_sessions[session_id] = session
         self._left.pop(session_id, None)
         self._refusals.remove(session_id)
         self._retired.remove(session_id)
         self._line.register_session(session_id, session.handlers())
+        return self._bring_up(session, snapshot if isinstance(snapshot, dict) else None)
+
+    async def _bring_up(self, session: Session, snapshot: Json | None) -> None:
         async with session.lock:
             try:
                 if snapshot:
                     await self._restore(session, snapshot)
                 await session.start()
             except StartFailed as error:
-                del self.active_sessions[session_id]
-                failure = Failure(code=START_FAILED, message=str(error))
-                self._refusals.add(session_id, failure, session.turns)
+                self.active_sessions.pop(session.id, None)
+                self._refusals.add(session.id, Failure.of(error), session.turns)
                 return
-        _log.info("session started", session=session_id, runtime=start.runtime_type)
+        _log.info("session started", session=session.id, runtime=session.config.runtime_type)
 
-    def _new(self, start: SavedStart) -> Session:
-        """Raises RefusedStart."""
+    def _new(self, start: ipc.Start) -> Session:
+        """Raises StartFailed."""
         session = self._make(start)
         if not self._has_room():
-            raise RefusedStart("SESSION_LIMIT", self._limit_reached())
+            raise StartFailed(self._limit_reached(), code="SESSION_LIMIT")
         return session
 
-    def _make(self, start: SavedStart) -> Session:
+    def _make(self, start: ipc.Start) -> Session:
         make_adapter = self._runtimes.get(start.runtime_type)
         if make_adapter is None:
-            raise RefusedStart(
-                "RUNTIME_UNSUPPORTED",
+            raise StartFailed(
                 f"this machine has no runtime {start.runtime_type[:100]!r};"
                 f" it has: {', '.join(sorted(self._runtimes))}",
+                code="RUNTIME_UNSUPPORTED",
             )
         api_keys, llm_config = self._access()
-        config = msgspec.structs.replace(start.config, api_keys=api_keys, llm_config=llm_config)
+        config = msgspec.structs.replace(start, api_keys=api_keys, llm_config=llm_config)
         return Session(
-            SavedStart(runtime_type=start.runtime_type, config=config),
+            config,
             self._home.session(config.session_id),
             make_adapter,
             self._line,
@@ -207,7 +212,7 @@ class SessionManager:
         if len(awake) - (newcomer in awake) < self._sessions_max:
             return True
         idlest = max((one for one in awake if one is not newcomer), key=Session.idle_s)
-        if idlest.idle_s() < limits.SESSION_ROOM_S:
+        if idlest.idle_s() < SESSION_ROOM_S:
             return False
         idlest.rest()
         return True
@@ -218,7 +223,7 @@ class SessionManager:
     def rest_idle(self) -> None:
         """Sessions that nobody has used for a while give their memory back."""
         for session in self.active_sessions.values():
-            if session.is_awake and session.idle_s() >= limits.SESSION_IDLE_S:
+            if session.is_awake and session.idle_s() >= SESSION_IDLE_S:
                 session.rest()
         self._retire_some()
 
@@ -235,16 +240,16 @@ class SessionManager:
             self._retired.add(session.id, session.handlers())
             _log.info("a session that rested long is let go", session=session.id)
 
-    def _bring_back(self, session_id: str) -> Handlers:
+    def _bring_back(self, session_id: str) -> dict[str, Handler]:
         """One that was let go rests again, and takes its messages."""
         self._retired.remove(session_id)
-        start = saved.load(self._home.session(session_id))
+        start = load_start(self._home.session(session_id))
         try:
             if start is None:
-                raise RefusedStart(START_FAILED, "the machine cannot read how it was started")
+                raise StartFailed("the machine cannot read how it was started")
             session = self._make(start)
-        except RefusedStart as refused:
-            self._refusals.add(session_id, refused.failure)
+        except StartFailed as refused:
+            self._refusals.add(session_id, Failure.of(refused))
             return {}
         session.start_resting()
         self.active_sessions[session_id] = session
@@ -259,18 +264,23 @@ class SessionManager:
             # A session without its past is better than none, and the control plane keeps it.
             _log.warning("snapshot not restored", session=session.id, problem=str(error))
 
-    # --- Stop -----------------------------------------------------------------------------------
-
-    async def stop_session(self, data: Json) -> None:
+    def stop_session(self, data: Json) -> asyncio.Future[None]:
         session_id, reason = str(data.get("session_id")), str(data.get("reason") or "")
+        return self._in_turn(session_id, lambda: self._stop_session(session_id, reason))
+
+    def _stop_session(self, session_id: str, reason: str) -> Coroutine[Any, Any, None]:
+        # What comes from now on is for the next start of this session.
+        self._line.unregister_session(session_id)
+        self._refusals.remove(session_id)
+        self._retired.remove(session_id)
+        return self._stop_and_clean(session_id, reason)
+
+    async def _stop_and_clean(self, session_id: str, reason: str) -> None:
         session = self.active_sessions.get(session_id)
         if session is not None:
             async with session.lock:
                 if self.active_sessions.get(session_id) is session:
                     await self._stop(session, reason, _CLOSED)
-        self._line.unregister_session(session_id)
-        self._refusals.remove(session_id)
-        self._retired.remove(session_id)
         if reason in _CLEANED:
             self._left.pop(session_id, None)
             try:
@@ -288,11 +298,12 @@ class SessionManager:
 
     async def close(self) -> None:
         """The daemon ends: every session saves and stops, all at once."""
+        self._is_closed = True
         sessions = list(self.active_sessions.values())
         await asyncio.gather(*(self._stop(one, "shutdown", _SHUT_DOWN) for one in sessions))
+        for change in [*self._changing.values()]:
+            change.cancel()
         await self.snapshots.close()
-
-    # --- Everybody ------------------------------------------------------------------------------
 
     def config_update(self, data: Json) -> None:
         """Without a session's id it is meant for all of them."""
@@ -305,28 +316,27 @@ class SessionManager:
         for session in self.active_sessions.values():
             session.emit("session_status", machine=machine, works=works, degraded=degraded)
 
-    # --- After a restart ------------------------------------------------------------------------
-
     def find_left(self) -> None:
         """Before the first line: what an earlier daemon left, so that `resume` can name it."""
         for folder in sorted(self._home.sessions.iterdir()):
             if not self._home.is_session(folder):
                 _log.warning("not a session's folder; left alone", name=folder.name[:100])
             else:
-                self._left[folder.name] = Turns(folder)
+                self._left[folder.name] = SavedTurns(folder)
 
     async def recover(self) -> None:
         """After the first `init`: turns that ran have ended, those that wait for a person go on."""
-        starts: dict[str, SavedStart] = {}
+        starts: dict[str, ipc.Start] = {}
         for session_id, turns in self._left.items():
-            start = saved.load(self._home.session(session_id)) if turns.waiting else None
+            start = load_start(self._home.session(session_id)) if turns.waiting else None
             self._end_left(session_id, with_waiting=start is None)
             if start is not None:
                 starts[session_id] = start
         for session_id, start in starts.items():
             # While one starts, the control plane may have started or closed the next.
             if session_id in self._left:
-                await self._start(start)
+                begin = partial(self._start, start)
+                await asyncio.wait({self._in_turn(session_id, begin)})
 
     def _end_left(self, session_id: str, *, with_waiting: bool = False) -> None:
         """Ends what an earlier daemon ran in that session, if it was there."""
@@ -343,3 +353,18 @@ class SessionManager:
     def _emit(self, session_id: str, kind: str, **fields: Any) -> None:
         event = {"type": kind, **fields, "ts": int(self._clock() * 1000)}
         self._line.send_sse_event(session_id, msgspec.json.encode(event).decode())
+
+
+def _done() -> asyncio.Future[None]:
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    done.set_result(None)
+    return done
+
+
+async def _after(
+    before: asyncio.Task[None], begin: Callable[[], Coroutine[Any, Any, None] | None]
+) -> None:
+    await asyncio.wait({before})
+    rest = begin()
+    if rest is not None:
+        await rest

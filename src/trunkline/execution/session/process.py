@@ -11,22 +11,28 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.session import family, ipc
-from trunkline.execution.session.child import Child, Exit, Launch, StartFailed
-from trunkline.execution.session.failure import Failure, failure_of
-from trunkline.execution.session.lines import Lines, LineTooLong
-from trunkline.execution.session.sockets import SocketFolder
+from trunkline.execution.errors import MessageTooLong, StartFailed
+from trunkline.execution.process import family
+from trunkline.execution.process.child import Child, Exit, Failure, LastWords, Launch, failure_of
+from trunkline.execution.process.sockets import Lines, SocketFolder
+from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
+
+PROCESS_READY_S = 10.0  # from a process's start to its `ready`
+PROCESS_PING_S = 5.0
+PROCESS_PINGS_UNANSWERED_MAX = 6  # with the above: a process that is silent for 30 s hangs
+PROCESS_STOP_GRACE_S = 4.0  # between `stop` and SIGKILL
+IPC_UNREAD_BYTES_MAX = 4 * limits.FRAME_BYTES_MAX  # a process that does not read its socket hangs
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """How long a process may take for what."""
 
-    ready_s: float = limits.PROCESS_READY_S
-    ping_s: float = limits.PROCESS_PING_S
-    pings_max: int = limits.PROCESS_PINGS_UNANSWERED_MAX
-    stop_s: float = limits.PROCESS_STOP_GRACE_S
+    ready_s: float = PROCESS_READY_S
+    ping_s: float = PROCESS_PING_S
+    pings_max: int = PROCESS_PINGS_UNANSWERED_MAX
+    stop_s: float = PROCESS_STOP_GRACE_S
     drain_s: float = limits.PROCESS_DRAIN_S
 
 
@@ -56,7 +62,7 @@ class SessionProcess:
         self._unanswered = 0
         self._is_hung = False
         self._broken: str | None = None
-        self._said: ipc.Error | None = None
+        self._said: LastWords | None = None
         self._oom_kills = family.oom_kills()
 
     @property
@@ -105,7 +111,7 @@ class SessionProcess:
         if self._lines is None:
             return
         self._lines.send(ipc.line(message))
-        if self._lines.unsent_bytes > limits.IPC_UNREAD_BYTES_MAX:
+        if self._lines.unsent_bytes > IPC_UNREAD_BYTES_MAX:
             self._hang()
 
     async def stop(self, reason: str) -> None:
@@ -123,8 +129,6 @@ class SessionProcess:
         if self._child is not None:
             self._child.kill()
 
-    # --- Its socket -----------------------------------------------------------------------------
-
     def on_line(self, line: bytes) -> None:
         message = ipc.decode_up(line)
         if isinstance(message, ipc.Pong):
@@ -139,12 +143,12 @@ class SessionProcess:
                 code=message.code,
                 problem=message.message,
             )
-            self._said = message
+            self._said = LastWords(message.code, message.message)
         else:
             self._on_message(message)
 
     def on_lost(self, error: Exception | None) -> None:
-        if isinstance(error, LineTooLong):
+        if isinstance(error, MessageTooLong):
             self._broken = f"it sent a line of more than {limits.IPC_LINE_BYTES_MAX} bytes"
         elif isinstance(error, msgspec.MsgspecError):
             self._broken = "it sent something that is no message"
@@ -152,8 +156,6 @@ class SessionProcess:
             self._broken = f"its socket failed: {type(error).__name__}"
             _log.error("a session's socket failed", session=self._session_id, exc_info=error)
         self._closed.set()
-
-    # --- Its life -------------------------------------------------------------------------------
 
     async def _watch(self, child: Child) -> None:
         """Until the end; then says how it came about."""

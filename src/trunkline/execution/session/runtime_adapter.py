@@ -1,11 +1,9 @@
-"""What every runtime offers, so that nobody else need know which one it is (004 §4.2)."""
+"""What every runtime offers, so that nobody else need know which one it is."""
 
 from abc import ABC, abstractmethod
-from typing import Any
 
+from trunkline.execution.json_object import Json
 from trunkline.execution.session import ipc
-
-Json = dict[str, Any]
 
 
 class RuntimeAdapter(ABC):

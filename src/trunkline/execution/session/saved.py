@@ -1,7 +1,8 @@
-"""What a daemon needs to start a session again by itself, on disk (`start.json`).
+"""What a session leaves on disk for the next daemon: its turns, and how to start it again.
 
-For sessions whose turn waits for a person when the daemon is restarted. No API keys: those come
-with the next `init`.
+`turn.json`: a turn is open from its message to its terminal event, and one that waits for a person
+survives a restart; ended ones are remembered for a while, so that a message that is sent again runs
+once. `start.json` has no API keys: those come with the next `init`.
 """
 
 from pathlib import Path
@@ -14,30 +15,149 @@ from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
-_NAME = "start.json"
+TURNS_REMEMBERED_MAX = 50  # ended turns of a session: one that comes again is known
+
+_TURNS = "turn.json"
+_START = "start.json"
+_TERMINAL = ("execution_complete", "execution_error")
 
 
-class SavedStart(msgspec.Struct, kw_only=True):
+class OpenTurn(msgspec.Struct, kw_only=True):
+    turn_id: str
+    questions: list[str] = []
+    """What a person was asked and has not answered."""
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self.questions)
+
+
+class _Record(msgspec.Struct, kw_only=True):
+    open: list[OpenTurn] = []
+    ended: list[str] = []
+
+
+class _Event(msgspec.Struct):
+    """As much of an event as concerns turns."""
+
+    type: str = ""
+    turn_id: str | None = None
+    request_id: str | None = None
+
+
+_decoder = msgspec.json.Decoder(_Event)
+
+
+class SavedTurns:
+    """What is open, what was; every change is on disk before it is acted on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _TURNS
+        self._record = _read(self._path)
+
+    @property
+    def open(self) -> list[OpenTurn]:
+        return list(self._record.open)
+
+    def has_ended(self, turn_id: str) -> bool:
+        """As far as it is remembered."""
+        return turn_id in self._record.ended
+
+    @property
+    def waiting(self) -> str | None:
+        """The turn that waits for a person."""
+        return next((turn.turn_id for turn in self._record.open if turn.waiting), None)
+
+    def begin(self, turn_id: str) -> bool:
+        """False for a turn that was here before."""
+        if self.has_ended(turn_id) or any(turn.turn_id == turn_id for turn in self.open):
+            return False
+        self._record.open.append(OpenTurn(turn_id=turn_id))
+        self._write()
+        return True
+
+    def end(self, turn_id: str) -> None:
+        self._record.open = [turn for turn in self._record.open if turn.turn_id != turn_id]
+        if not self.has_ended(turn_id):
+            self._record.ended.append(turn_id)
+            del self._record.ended[:-TURNS_REMEMBERED_MAX]
+        self._write()
+
+    def saw(self, event: str) -> bool:
+        """Keeps up with an event that goes to the readers; True when it ends a turn."""
+        try:
+            seen = _decoder.decode(event)
+        except msgspec.MsgspecError:
+            return False  # no event of ours; readers get it as it is
+        named = [turn for turn in self._record.open if turn.turn_id == seen.turn_id]
+        if seen.type in _TERMINAL:
+            # Without a name it is the end of the oldest: a session runs one turn at a time.
+            ended = named or (self._record.open[:1] if seen.turn_id is None else [])
+            for turn in ended:
+                self.end(turn.turn_id)
+            return bool(ended)
+        for turn in named:
+            questions = _questions(turn.questions, seen)
+            if questions != turn.questions:
+                turn.questions = questions
+                self._write()
+        return False
+
+    def _write(self) -> None:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomic(self._path, msgspec.json.encode(self._record))
+        except OSError as error:
+            # A full disk makes a restart forget; it must not end what runs.
+            _log.error("a session's turns cannot be written", problem=str(error))
+
+
+def _questions(open_: list[str], event: _Event) -> list[str]:
+    """What is left to be answered after that event. Whoever goes on waits for nothing."""
+    name = event.request_id or ""
+    match event.type:
+        case "approval_request":
+            return [*(one for one in open_ if one != name), name]
+        case "approval_resolved":
+            return [one for one in open_ if one != name]
+        case _:
+            return []
+
+
+def _read(path: Path) -> _Record:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Record)
+    except FileNotFoundError:
+        return _Record()
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+        _log.warning("a session's turns cannot be read", file=str(path), problem=str(error))
+        return _Record()
+
+
+class _SavedStart(msgspec.Struct, kw_only=True):
+    """As `start.json` has it."""
+
     runtime_type: str
     config: ipc.Start
 
 
-def save(folder: Path, start: SavedStart) -> None:
-    keyless = msgspec.structs.replace(start.config, api_keys={}, turn_id=None)
-    kept = SavedStart(runtime_type=start.runtime_type, config=keyless)
+def save_start(folder: Path, start: ipc.Start) -> None:
+    config = msgspec.structs.replace(start, api_keys={}, turn_id=None)
+    kept = _SavedStart(runtime_type=start.runtime_type, config=config)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomic(folder / _NAME, msgspec.json.encode(kept))
+        write_atomic(folder / _START, msgspec.json.encode(kept))
     except OSError as error:
         # A full disk makes a restart forget; it must not end what runs.
         _log.error("a session's start cannot be written", problem=str(error))
 
 
-def load(folder: Path) -> SavedStart | None:
+def load_start(folder: Path) -> ipc.Start | None:
     try:
-        return msgspec.json.decode((folder / _NAME).read_bytes(), type=SavedStart)
+        saved = msgspec.json.decode((folder / _START).read_bytes(), type=_SavedStart)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, RecursionError) as error:
         _log.warning("a session's start cannot be read", folder=str(folder), problem=str(error))
         return None
+    return msgspec.structs.replace(saved.config, runtime_type=saved.runtime_type)

@@ -5,17 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trunkline.execution.checkpoint import files as checkpoints
+from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.process.child import Failure, Launch
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
-from trunkline.execution.session.child import Launch
-from trunkline.execution.session.failure import Failure
-from trunkline.execution.session.process import Patience, SessionProcess
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
-from trunkline.execution.session.sockets import SocketFolder
+from trunkline.execution.session.process import Patience
+from trunkline.execution.session.process_adapter import ProcessAdapter
 
 
-class SemiGraphAdapter(RuntimeAdapter):
-    """Wraps a SessionProcess of the fork server."""
+class SemiGraphAdapter(ProcessAdapter):
+    """Its checkpoints and its memory, in the session's folder, are its state."""
 
     def __init__(
         self,
@@ -27,39 +27,8 @@ class SemiGraphAdapter(RuntimeAdapter):
         on_message: Callable[[ipc.Up], None],
         on_ended: Callable[[Failure], None],
     ) -> None:
+        super().__init__(launch, sockets, patience, on_message=on_message, on_ended=on_ended)
         self._folder = folder
-        self._process = SessionProcess(
-            launch, sockets, on_message=on_message, on_ended=on_ended, patience=patience
-        )
-
-    @property
-    def alive(self) -> bool:
-        return self._process.alive
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
-
-    async def start(self, config: ipc.Start) -> ipc.Ready:
-        return await self._process.start(config)
-
-    async def send_message(self, data: ipc.UserMessageData) -> None:
-        self._process.send(ipc.UserMessage(data=data))
-
-    async def cancel(self, reason: str) -> None:
-        self._process.send(ipc.Cancel(reason=reason))
-
-    async def configure(self, patch: Json) -> None:
-        self._process.send(ipc.ConfigUpdate(data=patch))
-
-    async def answer(self, data: Json) -> None:
-        self._process.send(ipc.ApprovalResponse(data=data))
-
-    def reply(self, message: ipc.Response | ipc.Progress) -> None:
-        self._process.send(message)
-
-    async def stop(self, reason: str) -> None:
-        await self._process.stop(reason)
 
     async def get_snapshot(self) -> Json:
         # Megabytes, maybe: other sessions' events need not wait for them.

@@ -9,8 +9,7 @@ import sys
 
 from trunkline.execution.llm.preload import preload
 from trunkline.execution.mcp import client as client
-from trunkline.execution.session.semigraph_packing import code_run_by, move_together
-from trunkline.execution.session.semigraph_rehearsal import rehearse
+from trunkline.execution.session.semigraph_warmup import code_run_by, move_together, rehearse
 
 # Of the objects that Python packs together into pages; there are 16 and 32 too.
 _SIZES = range(48, 513, 16)

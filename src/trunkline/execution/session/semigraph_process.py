@@ -7,11 +7,12 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 
 import structlog
 
 from trunkline import limits
-from trunkline.execution.orchestrator.session import Session, Sleep
+from trunkline.execution.orchestrator.session import OpenSession, Sleep
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 
@@ -44,35 +45,44 @@ async def serve(
 ) -> int:
     """A session's life on that socket. Returns the process's exit code."""
     link = DaemonLink(reader, writer)
-    inbox: asyncio.Queue[ipc.Down | None] = asyncio.Queue()
-    # Beside the work: a session that is being opened may already ask the control plane something.
-    reading = asyncio.create_task(_read(link, inbox))
-    session: Session | None = None
+    session: OpenSession | None = None
+    early: list[ipc.Down] = []
+    """What came right behind `start`."""
+
+    async def open_session(start: ipc.Start) -> None:
+        nonlocal session
+        session = await OpenSession.open(
+            start, link, clock=clock, monotonic=monotonic, sleep=sleep, env=env
+        )
+        for message in early:
+            session.take(message)
+
+    opening: asyncio.Task[None] | None = None
     try:
-        while (message := await inbox.get()) is not None:
-            if isinstance(message, ipc.Stop):
-                if session is not None:
-                    await session.stop(message.reason)
-                return 0
-            if session is not None:
-                session.take(message)
-            elif isinstance(message, ipc.Start):
-                session = await Session.open(
-                    message, link, clock=clock, monotonic=monotonic, sleep=sleep, env=env
-                )
+        async with asyncio.TaskGroup() as tasks, aclosing(link.messages()) as messages:
+            async for message in messages:
+                if isinstance(message, ipc.Start) and opening is None:
+                    # Beside the reading: while it opens it may ask the control plane something.
+                    opening = tasks.create_task(open_session(message))
+                elif isinstance(message, ipc.Stop):
+                    if opening is not None:
+                        await opening
+                    if session is not None:
+                        await session.stop(message.reason)
+                    return 0
+                elif session is not None:
+                    session.take(message)
+                else:
+                    early.append(message)
+            if opening is not None:
+                opening.cancel()
         return 1  # the daemon is gone: nobody is left to work for
-    except Exception as error:
-        _log.exception("session failed")
+    except ExceptionGroup as group:
+        error = group.exceptions[0]
+        _log.error("session failed", exc_info=error)
         link.error("SESSION_FAILED", f"{type(error).__name__}: {error}")
         return 1
     finally:
         if session is not None:
             await session.close()
-        reading.cancel()
         await link.close()
-
-
-async def _read(link: DaemonLink, inbox: "asyncio.Queue[ipc.Down | None]") -> None:
-    async for message in link.messages():
-        inbox.put_nowait(message)
-    inbox.put_nowait(None)

@@ -14,22 +14,23 @@ from typing import Any
 import msgspec
 import structlog
 
-from trunkline import limits
-from trunkline.execution.session import ipc, saved
-from trunkline.execution.session.child import StartFailed
-from trunkline.execution.session.failure import Failure
-from trunkline.execution.session.line import Handlers, Line
-from trunkline.execution.session.requests import Local, Requests
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
-from trunkline.execution.session.saved import SavedStart
-from trunkline.execution.session.turns import Turns
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import Handler, SessionLine
+from trunkline.execution.process.child import Failure
+from trunkline.execution.session import ipc
+from trunkline.execution.session.process_requests import Local, ProcessRequests
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
+from trunkline.execution.session.saved import SavedTurns, save_start
 
 _log = structlog.get_logger(__name__)
 
+PROCESS_REVIVALS_MAX = 3  # of a process that dies while its turn waits for a person
+SESSION_START_TOLD_S = 3.0  # a start that takes longer is told to whoever waits
+SESSION_INBOX_MAX = 100  # commands that wait for a session's process to be there
+
 MakeAdapter = Callable[[Path, Callable[[ipc.Up], None], Callable[[Failure], None]], RuntimeAdapter]
 """Of a session's folder, of who takes its messages, and of who is told its end."""
-
-START_FAILED = "SESSION_START_FAILED"
 
 _LOST = Failure(
     code="SESSION_CRASHED", message="the session's process ended before it got the message"
@@ -50,10 +51,10 @@ class Session:
 
     def __init__(
         self,
-        start: SavedStart,
+        start: ipc.Start,
         folder: Path,
         make_adapter: MakeAdapter,
-        line: Line,
+        line: SessionLine,
         local: dict[str, Local],
         *,
         clock: Callable[[], float],
@@ -62,11 +63,10 @@ class Session:
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
         """`admit` is asked before each start of a process; it raises StartFailed."""
-        self.id = start.config.session_id
-        self.runtime_type = start.runtime_type
-        self.config = start.config
+        self.id = start.session_id
+        self.config = start
         self.folder = folder
-        self.turns = Turns(folder)
+        self.turns = SavedTurns(folder)
         self.is_changed = False
         """Whether anything happened since somebody last set this to False."""
         self.lock = asyncio.Lock()
@@ -82,8 +82,8 @@ class Session:
         """The process has keys that were replaced."""
         self.is_awake = True
         """Has a process, or is about to get one; False for one that rests."""
-        self._requests = Requests(self.id, line, local, self._reply)
-        self._inbox: asyncio.Queue[_Command] = asyncio.Queue(limits.SESSION_INBOX_MAX)
+        self._requests = ProcessRequests(self.id, line, local, self._reply)
+        self._inbox: asyncio.Queue[_Command] = asyncio.Queue(SESSION_INBOX_MAX)
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
         """The process is meant to end."""
@@ -92,7 +92,7 @@ class Session:
         self._revivals = 0
         self.adapter = self._new_adapter()
 
-    def handlers(self) -> Handlers:
+    def handlers(self) -> dict[str, Handler]:
         return {
             "user_message": self.user_message,
             "cancel": self.cancel,
@@ -100,17 +100,15 @@ class Session:
             "approval_response": self.approval_response,
         }
 
-    # --- Its life -------------------------------------------------------------------------------
-
     async def start(self) -> None:
         """Raises StartFailed."""
         loop = asyncio.get_running_loop()
-        told = loop.call_later(limits.SESSION_START_TOLD_S, self._tell_start)
+        told = loop.call_later(SESSION_START_TOLD_S, self._tell_start)
         try:
             await self._launch()
         finally:
             told.cancel()
-        self._save()
+        save_start(self.folder, self.config)
         self._take_commands()
 
     def start_resting(self) -> None:
@@ -202,9 +200,6 @@ class Session:
             _log.warning("a session has to do without something", session=self.id, problem=problem)
         _log.info("session process ready", session=self.id)
 
-    def _save(self) -> None:
-        saved.save(self.folder, SavedStart(runtime_type=self.runtime_type, config=self.config))
-
     def _new_adapter(self) -> RuntimeAdapter:
         return self._make_adapter(self.folder, self._take, self._ended)
 
@@ -216,7 +211,7 @@ class Session:
             "session process ended", session=self.id, code=failure.code, problem=failure.message
         )
         lost, waiting = set(self._given), self.turns.waiting
-        if waiting is not None and self._revivals < limits.PROCESS_REVIVALS_MAX:
+        if waiting is not None and self._revivals < PROCESS_REVIVALS_MAX:
             # What it waits for is in its checkpoint: a new process asks again.
             self._revivals += 1
             lost.discard(waiting)
@@ -227,8 +222,6 @@ class Session:
         for turn in self.turns.open:
             if turn.turn_id in turn_ids:
                 self.emit("execution_error", turn_id=turn.turn_id, **why.fields())
-
-    # --- From the control plane -----------------------------------------------------------------
 
     def user_message(self, data: Json) -> None:
         try:
@@ -245,7 +238,7 @@ class Session:
         elif not self.turns.begin(message.turn_id):
             _log.info("a message came again", session=self.id, turn=message.turn_id)
         elif not self._put(ipc.UserMessage(data=message)):
-            why = f"more than {limits.SESSION_INBOX_MAX} messages wait in this session"
+            why = f"more than {SESSION_INBOX_MAX} messages wait in this session"
             self._refuse(message.turn_id, "SESSION_BUSY", why)
 
     def cancel(self, data: Json) -> None:
@@ -255,7 +248,7 @@ class Session:
         self.config = msgspec.structs.replace(
             self.config, session_config=self.config.session_config | data
         )
-        self._save()
+        save_start(self.folder, self.config)
         self._put(ipc.ConfigUpdate(data=data))
 
     def approval_response(self, data: Json) -> None:
@@ -285,8 +278,7 @@ class Session:
                     await self._launch()
                 await self._carry_out(command)
             except StartFailed as error:
-                failure = Failure(code=START_FAILED, message=str(error))
-                self._end_turns(failure, self._given | _turn_of(command))
+                self._end_turns(Failure.of(error), self._given | _turn_of(command))
             except Exception:
                 _log.exception("a command could not be carried out", session=self.id)
                 self._end_turns(_FAULT, _turn_of(command))
@@ -318,8 +310,6 @@ class Session:
                 await self.adapter.answer(command.data)
             case None:
                 pass
-
-    # --- From the process -----------------------------------------------------------------------
 
     def _take(self, message: ipc.Up) -> None:
         match message:

@@ -1,4 +1,4 @@
-"""Sessions' states, sent to the control plane so that a session can go on elsewhere (004 §5, §10).
+"""Sessions' states, sent to the control plane so that a session can go on elsewhere.
 
 Skipped while the line is down: the files here are the truth, and the next snapshot catches up.
 """
@@ -11,8 +11,8 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.session.line import Line
-from trunkline.execution.session.runtime_adapter import Json
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import SessionLine
 from trunkline.execution.session.session import Session
 
 _log = structlog.get_logger(__name__)
@@ -22,7 +22,7 @@ class Snapshots:
     """Takes one of each session that has changed, every minute and whenever it is asked to."""
 
     def __init__(
-        self, line: Line, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self, line: SessionLine, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
         self._line = line
         self._sleep = sleep

@@ -1,6 +1,6 @@
-"""Python code, executed in the workspace by this interpreter. The machine is the boundary.
+"""`code_execution`: Python code, executed in the workspace by this interpreter.
 
-For the tool `code_execution`; scripts of skills are run by `bash`.
+The machine is the boundary. Scripts of skills are run by `bash`.
 """
 
 import sys
@@ -8,8 +8,37 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from trunkline.execution.tools.base import ToolResult, ToolRun
-from trunkline.execution.tools.command import run_shown
+from trunkline import limits
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.commands import TIMEOUT_SCHEMA, run_shown
+
+CODE_CHARS_MAX = 1_000_000
+
+
+class CodeExecution(Tool):
+    name = "code_execution"
+    description = (
+        "Runs Python code as a program of its own in the workspace and returns what it prints. "
+        "Nothing is kept from one call to the next but files."
+    )
+    parameters = object_schema(
+        {
+            "code": {"type": "string", "minLength": 1, "maxLength": CODE_CHARS_MAX},
+            "timeout_seconds": TIMEOUT_SCHEMA,
+        },
+        required=["code"],
+    )
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+
+    def is_dangerous(self, arguments: Json) -> bool:
+        return True
+
+    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+        timeout_s = float(arguments.get("timeout_seconds", limits.COMMAND_TIMEOUT_S))
+        return await execute_python(arguments["code"], self._env, timeout_s, run)
 
 
 async def execute_python(

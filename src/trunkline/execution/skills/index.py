@@ -1,10 +1,10 @@
-"""The skill index: what `start_session` says of each skill, checked, and as the model reads it.
-
-The format of the prompt is that of document 004 §8.
+"""The skill index: what `start_session` says of each skill, checked, whether this machine has what
+it needs, and as the model reads it.
 """
 
 import re
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,49 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.execution.skills.requirements import needed_variables
-from trunkline.execution.tools.excerpt import shortened
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.text_files import shortened
 
-Json = dict[str, Any]
+SKILL_FILES_NAMED_MAX = 8  # in one line of the index
+
+
+def check_skill_requirements(skill_entry: Json, env: Mapping[str, str]) -> tuple[bool, list[str]]:
+    """(satisfied, missing): a program that is not on the PATH, a variable that is empty."""
+    missing = [
+        f"binary:{name}"
+        for name in _needed(skill_entry, "binaries")
+        if not _is_program(name, env.get("PATH"))
+    ]
+    missing += [f"env:{name}" for name in needed_variables(skill_entry) if not env.get(name)]
+    return not missing, missing
+
+
+def needed_variables(skill_entry: Json) -> list[str]:
+    return _needed(skill_entry, "env_vars")
+
+
+def _needed(skill_entry: Json, kind: str) -> list[str]:
+    requires = skill_entry.get("requires")
+    return _names(requires.get(kind)) if isinstance(requires, dict) else []
+
+
+def _names(value: Any) -> list[str]:
+    """The names in a list that came from outside."""
+    if not isinstance(value, list):
+        return []
+    return [name for name in value if isinstance(name, str) and name][: limits.SKILL_REQUIRES_MAX]
+
+
+def _is_program(name: str, path: str | None) -> bool:
+    try:
+        return shutil.which(name, path=path) is not None
+    except ValueError:  # a NUL in the name
+        return False
+
 
 LATEST = "latest"
-_FORBIDDEN = re.compile(r"[/\\\x00-\x1f\x7f:]|\A[.\s]|[.\s]\Z|\Alatest\Z")
+_FORBIDDEN = re.compile(r"[/\\\x00-\x1f\x7f:]")
+_HIDDEN_OR_ODD = re.compile(r"\A[.\s]|[.\s]\Z")
 
 
 class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,14 +87,20 @@ def parse_entry(given: Json) -> SkillEntry:
     )
 
 
-def is_folder_name(text: str) -> bool:
-    """A plain name, in letters of any script, that leads nowhere else."""
+def is_file_name(text: str) -> bool:
+    """A plain name, in letters of any script, that every file system takes and that leads nowhere
+    else."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
         return False
-    fine = 0 < len(text) <= limits.ID_CHARS_MAX and size <= 200
-    return fine and not _FORBIDDEN.search(text)
+    return text not in (".", "..") and 0 < size <= 255 and not _FORBIDDEN.search(text)
+
+
+def is_folder_name(text: str) -> bool:
+    """One that a skill's folder may have, with what is added to it for locks and versions."""
+    fits = len(text) <= limits.ID_CHARS_MAX and len(text.encode(errors="replace")) <= 200
+    return fits and is_file_name(text) and text != LATEST and not _HIDDEN_OR_ODD.search(text)
 
 
 def prompt(entries: Iterable[SkillEntry], folder: Path) -> str:
@@ -96,7 +138,7 @@ def _scripts(scripts: list[str]) -> list[str]:
 
 
 def _some(files: list[str], unit: str) -> list[str]:
-    shown = files[: limits.SKILL_FILES_NAMED_MAX]
+    shown = files[:SKILL_FILES_NAMED_MAX]
     rest = len(files) - len(shown)
     return [*shown, f"…({rest}个{unit})"] if rest else shown
 

@@ -12,20 +12,26 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane, RequestFailed
-from trunkline.execution.files import LockBusy, locked
+from trunkline.execution.errors import LockBusy, RequestFailed, SkillRefused, ToolError
+from trunkline.execution.files import locked
 from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import ControlPlane
+from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.skills import index
-from trunkline.execution.skills.cache import SkillCache
-from trunkline.execution.skills.index import LATEST, Json, SkillEntry
-from trunkline.execution.skills.package import SkillRefused, checked_files
-from trunkline.execution.skills.requirements import check_skill_requirements, needed_variables
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.environment import scrubbed
-from trunkline.execution.tools.excerpt import Excerpt, shortened
-from trunkline.execution.tools.text_file import read_text
+from trunkline.execution.skills.index import (
+    LATEST,
+    SkillEntry,
+    check_skill_requirements,
+    needed_variables,
+)
+from trunkline.execution.skills.packages import SkillCache, checked_files
+from trunkline.execution.tools.text_files import Excerpt, inside, read_text, shortened
 
 _log = structlog.get_logger()
+
+SKILL_READ_CHARS_MAX = 100_000
+SKILL_LOCK_WAIT_S = 90.0  # for another process that fetches the same skill
 
 
 class SkillRegistry:
@@ -86,16 +92,13 @@ class SkillRegistry:
         """The folder of a skill in the version of this session, fetched if it is not here. The
         folder that the prompt names may be shared with a session of another version."""
         entry = self.find(skill)
-        deadline = asyncio.get_running_loop().time() + limits.SKILL_LOCK_WAIT_S
-        while True:
-            try:
-                # One of several processes that ask at once fetches; the others find it here.
-                async with locked(self._cache.lock_file(entry.id)):
-                    return await self._cached_or_fetched(entry)
-            except LockBusy as error:
-                if asyncio.get_running_loop().time() > deadline:
-                    reason = "another session has been fetching it for too long"
-                    raise ToolError(f"the skill {entry.name!r} is not here: {reason}") from error
+        try:
+            # One of several processes that ask at once fetches; the others find it here.
+            async with locked(self._cache.lock_file(entry.id), SKILL_LOCK_WAIT_S):
+                return await self._cached_or_fetched(entry)
+        except LockBusy as error:
+            reason = "another session has been fetching it for too long"
+            raise ToolError(f"the skill {entry.name!r} is not here: {reason}") from error
 
     async def read(self, skill: str, path: str = "SKILL.md") -> str:
         """A text file of a skill."""
@@ -146,16 +149,9 @@ class SkillRegistry:
 
 def read_in(folder: Path, path: str) -> str:
     """A text file of a skill that is loaded. Raises ToolError."""
-    root = folder.resolve()
-    shown = shortened(path, 200)
-    try:
-        file = (root / path).resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ToolError(f"{shown!r} is no usable path") from error
-    if not file.is_relative_to(root):
-        raise ToolError(f"{shown!r} is outside of the skill")
-    text = Excerpt(limits.SKILL_READ_CHARS_MAX, head_only=True)
-    text.add(read_text(file, shown))
+    file = inside(path, folder, [folder], "the skill's folder")
+    text = Excerpt(SKILL_READ_CHARS_MAX, head_only=True)
+    text.add(read_text(file, shortened(path, 200)))
     return str(text)
 
 

@@ -12,8 +12,10 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]
 
 from trunkline import limits
-from trunkline.execution.tools.base import Json
-from trunkline.execution.tools.excerpt import shortened
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.text_files import shortened
+
+TOOL_ARGUMENTS_BYTES_MAX = 12 * limits.MIB  # of one call, as JSON
 
 _PLAIN = frozenset(
     {
@@ -68,8 +70,8 @@ def _unbearable(arguments: Any) -> str | None:
         return "The arguments hold text that is not valid Unicode."
     except ValueError:
         return "The arguments hold a number that is not finite."
-    if size > limits.TOOL_ARGUMENTS_BYTES_MAX:
-        return f"The arguments are over {limits.TOOL_ARGUMENTS_BYTES_MAX} bytes."
+    if size > TOOL_ARGUMENTS_BYTES_MAX:
+        return f"The arguments are over {TOOL_ARGUMENTS_BYTES_MAX} bytes."
     return None
 
 

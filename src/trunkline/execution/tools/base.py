@@ -3,11 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-Json = dict[str, Any]
+from trunkline.execution.json_object import Json
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,10 +16,6 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     is_error: bool = False
     details: Json = {}
     """For readers: exit code, whether the output was cut, files that were made."""
-
-
-class ToolError(Exception):
-    """A tool could not do it; the message is for the model and the reader."""
 
 
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,16 +3,11 @@
 from typing import Any
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane, RequestFailed
-from trunkline.execution.tools.base import (
-    Json,
-    Tool,
-    ToolError,
-    ToolResult,
-    ToolRun,
-    object_schema,
-)
-from trunkline.execution.tools.excerpt import Excerpt
+from trunkline.execution.errors import RequestFailed, ToolError
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import ControlPlane
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.text_files import Excerpt
 
 
 class MemorySearch(Tool):
@@ -78,7 +73,7 @@ class MemoryWrite(Tool):
         self._control = control
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
-        # Owed, not asked: without a line it is kept here and sent when the line is back.
+        # A report, no request: without a line it is kept here and sent when the line is back.
         self._control.fire_and_forget(
             "memory_write",
             content=arguments["content"],

@@ -3,15 +3,10 @@
 import asyncio
 
 from trunkline import limits
+from trunkline.execution.errors import ToolError
+from trunkline.execution.json_object import Json
 from trunkline.execution.skills.registry import SkillRegistry, read_in
-from trunkline.execution.tools.base import (
-    Json,
-    Tool,
-    ToolError,
-    ToolResult,
-    ToolRun,
-    object_schema,
-)
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 
 _GUIDE = "SKILL.md"
 

@@ -6,29 +6,27 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trunkline import limits
-from trunkline.execution.control_plane import ControlPlane
 from trunkline.execution.home import Home
+from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolSpec
-from trunkline.execution.mcp.catalog import McpCatalog
-from trunkline.execution.mcp.remote import RemoteMcp
-from trunkline.execution.mcp.servers import RemoteServer, parse_servers
-from trunkline.execution.mcp.tools import McpSource
+from trunkline.execution.mcp.servers import RemoteMcp, RemoteServer, parse_servers
+from trunkline.execution.mcp.tools import McpCatalog, McpSource
+from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.session import ipc
+from trunkline.execution.skills.code_executor import CodeExecution
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools import search_engines
+from trunkline.execution.tools import web_search
 from trunkline.execution.tools.arguments import ArgumentCheck
 from trunkline.execution.tools.base import Tool
-from trunkline.execution.tools.bash import Bash
-from trunkline.execution.tools.code import CodeExecution
-from trunkline.execution.tools.environment import scrubbed
-from trunkline.execution.tools.excerpt import shortened
-from trunkline.execution.tools.files import EditFile, ReadFile, WriteFile
-from trunkline.execution.tools.folders import ListFiles, SearchFiles
+from trunkline.execution.tools.commands import Bash
+from trunkline.execution.tools.files import EditFile, ListFiles, ReadFile, SearchFiles, WriteFile
 from trunkline.execution.tools.memory import MemorySearch, MemoryWrite
-from trunkline.execution.tools.paths import Paths
 from trunkline.execution.tools.skill_file import ReadSkillFile
+from trunkline.execution.tools.text_files import Paths, shortened
 from trunkline.execution.tools.web_fetch import WebFetch
 from trunkline.execution.tools.web_search import WebSearch
+
+TOOLS_MAX = 128  # in one model call; OpenAI takes no more
 
 
 class Toolbox:
@@ -70,7 +68,7 @@ class Toolbox:
     def _all(self) -> dict[str, Tool]:
         found = dict(self._tools)
         for tool in self._catalog.tools():
-            if len(found) == limits.TOOLS_MAX:
+            if len(found) == TOOLS_MAX:
                 break
             found.setdefault(tool.name, tool)
         return found
@@ -100,7 +98,7 @@ async def open_toolbox(
         EditFile(paths, home),
         ListFiles(paths),
         SearchFiles(paths, clean),
-        WebSearch(search_engines.chosen(start.api_keys, start.llm_config, machine)),
+        WebSearch(web_search.chosen(start.api_keys, start.llm_config, machine)),
         WebFetch(),
         MemorySearch(control),
         MemoryWrite(control),

@@ -1,25 +1,66 @@
-"""`web_fetch`: the readable text of a public page."""
+"""`web_fetch`: a page from the web as text. Only public addresses are connected to.
+
+The check is made on the address that a socket is opened for. A name that changes its mind between
+two answers, a redirect, an address written in the URL: all pass here.
+"""
 
 import asyncio
+import ipaddress
 import re
+import socket
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import aiohttp
 from yarl import URL
 
 from trunkline import limits
-from trunkline.execution.tools.addresses import AddressRefused, guarded_connector
-from trunkline.execution.tools.base import (
-    Json,
-    Tool,
-    ToolError,
-    ToolResult,
-    ToolRun,
-    object_schema,
-)
-from trunkline.execution.tools.excerpt import Excerpt, shortened
+from trunkline.addresses import is_public
+from trunkline.execution.errors import AddressRefused, ToolError
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.text_files import Excerpt, shortened
+
+WEB_REDIRECTS_MAX = 5
+WEB_TEXT_CHARS = 20_000
+WEB_TEXT_CHARS_MAX = 100_000
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+AddressInfo = tuple[
+    int | socket.AddressFamily,
+    int | socket.SocketKind,
+    int,
+    str,
+    tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes],
+]
+
+
+def guarded_connector(
+    allowed: Iterable[Network] = (), resolver: aiohttp.abc.AbstractResolver | None = None
+) -> aiohttp.TCPConnector:
+    """Connects to public addresses, and to `allowed` networks. Raises AddressRefused inside of
+    aiohttp's ClientConnectorError for all others."""
+    networks = list(allowed)
+
+    def open_socket(info: AddressInfo) -> socket.socket:
+        family, kind, protocol, _, target = info
+        if not _may_connect(str(target[0]), networks):
+            raise AddressRefused(f"{target[0]} is not a public address")
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    return aiohttp.TCPConnector(
+        socket_factory=open_socket, resolver=resolver, use_dns_cache=False, force_close=True
+    )
+
+
+def _may_connect(text: str, allowed: list[Network]) -> bool:
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    return is_public(address) or any(address in network for network in allowed)
+
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript")
@@ -43,7 +84,7 @@ class WebFetch(Tool):
     parameters = object_schema(
         {
             "url": {"type": "string", "minLength": 1, "maxLength": limits.WEB_URL_CHARS_MAX},
-            "max_chars": {"type": "integer", "minimum": 1, "maximum": limits.WEB_TEXT_CHARS_MAX},
+            "max_chars": {"type": "integer", "minimum": 1, "maximum": WEB_TEXT_CHARS_MAX},
         },
         required=["url"],
     )
@@ -65,7 +106,7 @@ class WebFetch(Tool):
             raise ToolError(f"the page did not come within {self._timeout_s:g} s") from error
         except aiohttp.ClientError as error:
             raise ToolError(_reason(error)) from error
-        shown = Excerpt(arguments.get("max_chars", limits.WEB_TEXT_CHARS), head_only=True)
+        shown = Excerpt(arguments.get("max_chars", WEB_TEXT_CHARS), head_only=True)
         shown.add(text)
         return ToolResult(
             content=str(shown) or "(the page has no readable text)",
@@ -86,13 +127,13 @@ class WebFetch(Tool):
             auto_decompress=False,
             headers=_HEADERS,
         ) as session:
-            for _ in range(limits.WEB_REDIRECTS_MAX + 1):
+            for _ in range(WEB_REDIRECTS_MAX + 1):
                 async with session.get(url, allow_redirects=False) as response:
                     target = response.headers.get("Location")
                     if response.status not in _REDIRECTS or target is None:
                         return await _read(response)
                     url = _checked(target, url)
-        raise ToolError(f"the page redirects more than {limits.WEB_REDIRECTS_MAX} times")
+        raise ToolError(f"the page redirects more than {WEB_REDIRECTS_MAX} times")
 
 
 class _Page:

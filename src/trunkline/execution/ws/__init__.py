@@ -1,1 +1,1 @@
-"""The line to the control plane, and what is owed to it while it is down."""
+"""The line to the control plane, and what waits for it on disk while it is down."""

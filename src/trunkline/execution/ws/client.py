@@ -1,7 +1,7 @@
-"""The machine's one line to the control plane (documents 000, 004 §3.1).
+"""The machine's one line to the control plane. The protocol: docs/protocols/semibot.md.
 
 The daemon's other parts ask, report and send events here and need not know whether there is a
-line: what can wait is owed by the outbox, what cannot fails with ConnectionError.
+line: what can wait stays in the outbox, what cannot fails with ConnectionError.
 """
 
 import asyncio
@@ -18,26 +18,24 @@ from yarl import URL
 
 from trunkline import limits
 from trunkline.execution import logs
-from trunkline.execution.control_plane import RequestFailed
-from trunkline.execution.ws import downlink, frames
-from trunkline.execution.ws.calls import Calls
-from trunkline.execution.ws.downlink import BadTurn, ForSession, ResumeResults, Unknown
-from trunkline.execution.ws.handlers import MACHINE, Handler, Handlers
-from trunkline.execution.ws.init import opened
-from trunkline.execution.ws.keeper import LineKeeper
-from trunkline.execution.ws.line import Line
+from trunkline.execution.errors import LineEnd, RequestFailed
+from trunkline.execution.line import MACHINE, Handler
+from trunkline.execution.ws import messages
+from trunkline.execution.ws.connection import Socket, run_line, stay_connected
+from trunkline.execution.ws.handlers import Handlers
+from trunkline.execution.ws.login import Login
+from trunkline.execution.ws.messages import BadTurn, ForSession, ResumeResults, Unknown, opened
 from trunkline.execution.ws.outbox import Outbox
-from trunkline.execution.ws.pace import Pace
 from trunkline.execution.ws.reports import Reports
-from trunkline.execution.ws.requests import Requests, timeout_s
-from trunkline.execution.ws.uplink import Uplink
+from trunkline.execution.ws.requests import PendingRequests, timeout_s
+from trunkline.execution.ws.uplink import Pace, Uplink
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.messages import Ack, Error, InitData, Json, Response, Token
 
 _log = structlog.get_logger(__name__)
 
 
-class ControlPlaneClient(Calls):
+class ControlPlaneClient:
     """One per machine; every session's messages travel on it."""
 
     def __init__(
@@ -62,33 +60,33 @@ class ControlPlaneClient(Calls):
         """Told what every `init` says, also after a reconnect: keys may have changed."""
         self.online = False
         self._heartbeat_s = heartbeat_s
-        self._requests = Requests()
+        self._requests = PendingRequests()
         self._resumed_ids: list[str] = []
         pace = Pace(clock)
         self._uplink = Uplink(outbox, pace, clock)
         url = URL(control_plane_url).update_query(user_id=user_id)
-        self._keeper = LineKeeper(
-            url, ticket, token, pace=pace, clock=clock, sleep=sleep, random=random
-        )
-        self._keeper.on_exhausted = self._requests.fail_all
+        self._login = Login(url, ticket, token, pace=pace, clock=clock, random=random)
+        self._sleep = sleep
+        self._init: InitData
+        self._opened_with = token
+        """The token of this line: keys in its `init` are encrypted with it."""
         self._first_init: asyncio.Future[Json] | None = None
         self._running: asyncio.Task[None] | None = None
-
-    # --- The line's life ----------------------------------------------------------------------
 
     async def connect(self) -> Json:
         """Opens the line and keeps it open from now on, whatever happens to it. Returns the data
         of the first `init`, its keys decrypted, as soon as there is one."""
         loop = asyncio.get_running_loop()
         self._first_init = loop.create_future()
-        self._running = loop.create_task(self._keeper.run(self._live), name="control plane line")
+        staying = stay_connected(self, greet_s=limits.LINE_OPEN_TIMEOUT_S, sleep=self._sleep)
+        self._running = loop.create_task(staying, name="control plane line")
         await asyncio.wait((self._running, self._first_init), return_when="FIRST_COMPLETED")
         if not self._first_init.done():
             self._running.result()
         return await self._first_init
 
     async def close(self) -> None:
-        """Sends what can be sent at once; the rest stays owed, on disk."""
+        """Sends what can be sent at once; the rest stays on disk."""
         self._uplink.spill()
         if self.online:
             with contextlib.suppress(TimeoutError):
@@ -98,54 +96,58 @@ class ControlPlaneClient(Calls):
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
         self._requests.fail_all("the line to the control plane was closed")
-        await self.message_handlers.close()
         self._uplink.spill()
         self._uplink.outbox.close()
 
     @property
+    def token(self) -> str:
+        """The one that the next line is opened with: control planes renew it."""
+        return self._login.token
+
+    @property
     def problem(self) -> str | None:
         """Why there is no line, for people; None while there is one."""
-        return None if self.online else self._keeper.problem
+        return None if self.online else self._login.problem
 
-    async def _live(self, line: Line) -> None:
+    def address(self) -> URL:
+        return self._login.address()
+
+    async def greet(self, socket: Socket) -> None:
+        self._opened_with = self._login.token
+        self._init = await self._login.greet(socket)
+
+    def pause_s(self, end: LineEnd) -> float:
+        pause_s = self._login.pause_s(end)
+        if self._login.is_exhausted:
+            self._requests.fail_all(f"the control plane is unreachable: {end.reason}")
+        return pause_s
+
+    async def live(self, socket: Socket) -> None:
         """One line, from `init` to its end."""
-        init = opened(line.init, line.token)
+        init = opened(self._init, self._opened_with)
         capabilities = frozenset(init["capabilities"])
         self._uplink.line_up(init["acked"], capabilities)
         is_first = self._first_init is not None and not self._first_init.done()
         if "seq" in capabilities or not is_first:
-            # The first message after `init` (000 §6): the rest may come right behind it.
-            await line.send(self._resume("seq" in capabilities))
+            # The first message after `init`: the rest may come right behind it.
+            await socket.send(self._resume("seq" in capabilities))
         self.on_init(init)
         if is_first and self._first_init is not None:
             self._first_init.set_result(init)
-        sending = (
-            asyncio.create_task(self._uplink.pump(line), name="uplink"),
-            asyncio.create_task(self._beat(), name="heartbeats"),
-        )
-        reading = asyncio.create_task(self._read(line), name="downlink")
         self.online = True
-        self.on_line(True)
         try:
-            await asyncio.wait((*sending, reading), return_when="FIRST_COMPLETED")
-            # A line that cannot be written to any more may still say why.
-            await asyncio.wait((reading,), timeout=limits.CLOSE_GRACE_S)
+            self.on_line(True)
+            await run_line(self._read(socket), self._uplink.pump(socket), self._beat())
         finally:
             self.online = False
-            for task in (*sending, reading):
-                task.cancel()
-            ended = await asyncio.gather(*sending, reading, return_exceptions=True)
             self.on_line(False)
-        for error in ended:
-            if isinstance(error, Exception) and not isinstance(error, ConnectionError):
-                _log.error("the line failed", exc_info=error)
 
     def _resume(self, has_seq: bool) -> bytes:
         self._resumed_ids = self._requests.ids
         if not has_seq:
-            return frames.resume(self._resumed_ids, None)
+            return messages.resume(self._resumed_ids, None)
         turns = {*self.open_turns(), *self._uplink.outbox.turns(), *self.message_handlers.turns()}
-        return frames.resume(self._resumed_ids, sorted(turns))
+        return messages.resume(self._resumed_ids, sorted(turns))
 
     async def _beat(self) -> None:
         while True:
@@ -153,22 +155,22 @@ class ControlPlaneClient(Calls):
             await asyncio.sleep(self._heartbeat_s)
 
     def _heartbeat(self) -> None:
-        self._uplink.heartbeat(frames.heartbeat(self.active_sessions(), self.health()))
+        self._uplink.heartbeat(messages.heartbeat(self.active_sessions(), self.health()))
 
-    # --- Down ---------------------------------------------------------------------------------
-
-    async def _read(self, line: Line) -> None:
-        async for text in line.texts():
+    async def _read(self, socket: Socket) -> None:
+        async for text in socket.texts():
             try:
-                message = downlink.read(text)
+                message = messages.read(text)
                 if isinstance(message, InitData):
-                    self.on_init(opened(message, line.token))  # keys or addresses have changed
+                    self.on_init(
+                        opened(message, self._opened_with)
+                    )  # keys or addresses have changed
                 else:
                     self._take(message)
             except Malformed as error:
                 _log.warning("malformed message from the control plane", problem=str(error))
 
-    def _take(self, message: downlink.Message) -> None:
+    def _take(self, message: messages.Message) -> None:
         match message:
             case Ack():
                 self._uplink.outbox.acked(message.acked)
@@ -190,7 +192,7 @@ class ControlPlaneClient(Calls):
                 self._end_turn(message)
             case Token():
                 logs.hide([message.data.token])
-                self._keeper.token = message.data.token
+                self._login.token = message.data.token
             case Error():
                 self._complaint(message)
             case _:
@@ -222,8 +224,6 @@ class ControlPlaneClient(Calls):
         if message.error.code == "SESSION_NOT_FOUND" and session_id is not None:
             self._uplink.outbox.forget_session(session_id)
 
-    # --- Up -----------------------------------------------------------------------------------
-
     async def request(
         self,
         session_id: str,
@@ -239,7 +239,7 @@ class ControlPlaneClient(Calls):
         if self._requests.is_full:
             raise RequestFailed("TOO_MANY_REQUESTS", "too many requests are under way")
         request_id = str(uuid4())
-        frame = frames.request(session_id, request_id, method, params)
+        frame = messages.request(session_id, request_id, method, params)
         if len(frame) > limits.FRAME_BYTES_MAX:
             raise RequestFailed("REQUEST_TOO_LARGE", f"{method}: the request does not fit a frame")
         answer = self._requests.add(request_id, frame)
@@ -261,15 +261,13 @@ class ControlPlaneClient(Calls):
             self._uplink.outbox.reports.add(session_id, method, params)
             self._uplink.wake()
             return
-        frame = frames.fire_and_forget(session_id, method, params)
+        frame = messages.fire_and_forget(session_id, method, params)
         if not self.online:
             _log.debug("skipped while the line is down", method=method, session=session_id)
         elif len(frame) > limits.FRAME_BYTES_MAX:
             _log.warning("too large for a frame", method=method, session=session_id)
         else:
             self._uplink.frame(frame)
-
-    # --- Sessions -----------------------------------------------------------------------------
 
     def register_session(self, session_id: str, handlers: Mapping[str, Handler]) -> None:
         """The session's messages go to these handlers from now on, those that came early too."""

@@ -1,4 +1,4 @@
-"""Requests that wait for their answer, across broken lines (document 000 §4.3, §4.5, §6)."""
+"""Requests that wait for their answer, across broken lines."""
 
 import asyncio
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
-from trunkline.execution.ws.downlink import error_of
+from trunkline.execution.errors import RequestFailed
+from trunkline.execution.ws.messages import error_of
 from trunkline.wire.semibot.messages import ErrorBody, Response
 
 _log = structlog.get_logger(__name__)
@@ -20,11 +20,11 @@ _TIMEOUTS_S = {
 
 
 def timeout_s(method: str) -> float:
-    """000 §8: 60 s unless the method has its own."""
+    """60 s unless the method has its own."""
     return _TIMEOUTS_S.get(method, limits.REQUEST_TIMEOUT_S)
 
 
-class Requests:
+class PendingRequests:
     """By id: the frame, to send it again, and the future of who waits."""
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
 """Everything that goes up: events through the coalescer and the outbox, reports, and frames that
-cannot wait. One task per line sends it all, within the line's pace.
+cannot wait. One task per line sends it all, within the line's messages per minute.
 
 A frame leaves at once on a quiet line. Under load events gather until the pace allows the next
 frame, so that load makes frames larger and not more.
@@ -10,12 +10,78 @@ from collections import deque
 from collections.abc import Callable
 
 from trunkline import limits
-from trunkline.execution.ws import frames
-from trunkline.execution.ws.coalescer import Coalescer
-from trunkline.execution.ws.line import Line
+from trunkline.execution.ws import messages
+from trunkline.execution.ws.connection import Socket
+from trunkline.execution.ws.events import Coalescer, Event
 from trunkline.execution.ws.outbox import Outbox
-from trunkline.execution.ws.pace import Pace
-from trunkline.execution.ws.report_sender import ReportSender
+from trunkline.execution.ws.reports import ReportSender
+
+PACE_FRAMES_PER_S = 9.0  # with the burst 880 a minute: room for frames that a network held back
+PACE_BURST_FRAMES = 340
+PACE_GAP_S_MIN = 0.015  # between frames that nobody waits for
+PACE_RESERVE = 0.4  # of the burst, kept for requests and the first words of a quiet session
+REPORT_GAP_S = 0.25  # a report this long after the last one does not wait behind events
+
+
+class Pace:
+    """The budget of frames, which lives on when the line is opened again. No sleep: it says how
+    long to wait.
+
+    Full after a quiet while, so that frames follow each other closely; the emptier it is, the more
+    distance they keep, and grow instead.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        per_s: float = PACE_FRAMES_PER_S,
+        burst: float = PACE_BURST_FRAMES,
+    ) -> None:
+        self._clock = clock
+        self._full = (per_s, burst)
+        self._per_s, self._burst = self._full
+        self._left = self._burst
+        self._at = clock()
+        self._sent_at = float("-inf")
+
+    def take(self, *, urgent: bool) -> bool:
+        """Uses the budget for one frame; False when there is none left. What is not urgent
+        leaves a reserve for what is."""
+        if self.wait_s(urgent=urgent) > 0:
+            return False
+        self._left -= 1
+        self._sent_at = self._at
+        return True
+
+    def wait_s(self, *, urgent: bool) -> float:
+        """How long until `take` says yes."""
+        self._refill()
+        if urgent:
+            return max(0.0, (1.0 - self._left) / self._per_s)
+        budget_s = (1.0 + self._burst * PACE_RESERVE - self._left) / self._per_s
+        distance_s = self._sent_at + self._gap_s() - self._at
+        return max(0.0, budget_s, distance_s)
+
+    def slow_down(self) -> None:
+        """The control plane found us too fast (4029)."""
+        self._refill()
+        self._per_s = max(1.0, self._per_s / 2)
+        self._burst = max(4.0, self._burst / 2)
+        self._left = min(self._left, self._burst)
+
+    def recover(self) -> None:
+        self._per_s, self._burst = self._full
+
+    def _gap_s(self) -> float:
+        """From hardly any, when nothing was said for a while, to what can be kept up for ever."""
+        used = 1 - self._left / self._burst
+        return max(PACE_GAP_S_MIN, used / self._per_s)
+
+    def _refill(self) -> None:
+        now = self._clock()
+        self._left = min(self._burst, self._left + (now - self._at) * self._per_s)
+        self._at = now
 
 
 class Uplink:
@@ -26,12 +92,11 @@ class Uplink:
         self.reports = ReportSender(outbox.reports, clock)
         self._pace = pace
         self._clock = clock
-        self._coalescer = Coalescer(clock)
+        self._coalescer = Coalescer(clock, self._keep)
         self._frames: deque[bytes] = deque()
         self._heartbeat: bytes | None = None
         self._work = asyncio.Event()
         self._idle = asyncio.Event()
-        self._spill_timer: asyncio.TimerHandle | None = None
         self._reported_at = float("-inf")
         self._is_urgent = False
         """Somebody waits for what is in the outbox."""
@@ -40,15 +105,9 @@ class Uplink:
         self._has_seq = False
         self._has_batch = False
 
-    # --- In -----------------------------------------------------------------------------------
-
     def event(self, session_id: str, data: str) -> None:
-        is_kept = self._coalescer.add(session_id, data)
-        if is_kept or self._coalescer.chars > limits.BATCH_BYTES_MAX:
+        if self._coalescer.add(session_id, data):
             self.spill()  # an end or a question outlives whatever happens next
-        elif self._spill_timer is None:
-            loop = asyncio.get_running_loop()
-            self._spill_timer = loop.call_later(limits.COALESCE_S, self.spill)
         self.wake()
 
     def frame(self, frame: bytes) -> None:
@@ -71,22 +130,19 @@ class Uplink:
 
     def spill(self) -> None:
         """What is held is numbered and written down, whether there is a line or not."""
-        if self._spill_timer is not None:
-            self._spill_timer.cancel()
-            self._spill_timer = None
+        self._coalescer.spill()
+
+    def _keep(self, session_id: str, event: Event) -> None:
         self._is_urgent = self._is_urgent or self._coalescer.is_urgent
-        for session_id, event in self._coalescer.drain():
-            self.outbox.append(session_id, event)
+        self.outbox.append(session_id, event)
 
     def session_ended(self, session_id: str) -> None:
         self.spill()
         self._coalescer.forget(session_id)
         self.outbox.close_session(session_id)
 
-    # --- Out ----------------------------------------------------------------------------------
-
     def line_up(self, acked: dict[str, int], capabilities: frozenset[str]) -> None:
-        """A new line: everything that was not acknowledged is owed again."""
+        """A new line: everything that was not acknowledged is sent again."""
         self._has_seq = "seq" in capabilities
         self._has_batch = "batch" in capabilities
         self._frames.clear()  # requests among them come back by `resume`
@@ -95,7 +151,7 @@ class Uplink:
         self.reports.line_up(is_answered=self._has_seq)
         self.wake()
 
-    async def pump(self, line: Line) -> None:
+    async def pump(self, line: Socket) -> None:
         """Sends until the line breaks. Raises ConnectionError then."""
         while True:
             self._work.clear()
@@ -107,7 +163,7 @@ class Uplink:
         self.wake()
         await self._idle.wait()
 
-    async def _send_some(self, line: Line) -> bool:
+    async def _send_some(self, line: Socket) -> bool:
         """At most one frame of each sort, so that none waits for all of another.
 
         Where the pace allows one alone, they take turns; and a report that is due need not wait
@@ -155,21 +211,21 @@ class Uplink:
 
     @property
     def _report_due_s(self) -> float:
-        return self._reported_at + limits.REPORT_GAP_S - self._clock()
+        return self._reported_at + REPORT_GAP_S - self._clock()
 
-    async def _send_report(self, line: Line) -> None:
+    async def _send_report(self, line: Socket) -> None:
         self._reported_at = self._clock()
         await line.send(self.reports.frame())
         self.reports.sent()
 
-    async def _send_frame(self, line: Line) -> bool:
+    async def _send_frame(self, line: Socket) -> bool:
         if not self._frames or not self._pace.take(urgent=True):
             return False
         self._is_frames_turn = False
         await line.send(self._frames.popleft())
         return True
 
-    async def _send_events(self, line: Line) -> bool:
+    async def _send_events(self, line: Socket) -> bool:
         is_their_turn = bool(self._frames) and not self._is_frames_turn
         is_urgent = self._are_events_urgent or is_their_turn
         if not self._has_events or not self._pace.take(urgent=is_urgent):
@@ -180,7 +236,7 @@ class Uplink:
         count = limits.BATCH_EVENTS_MAX if self._has_batch else 1
         events = self.outbox.take(count, limits.BATCH_BYTES_MAX)
         if events:
-            await line.send(frames.events(events, numbered=self._has_seq))
+            await line.send(messages.events(events, numbered=self._has_seq))
             if not self._has_seq:
                 self.outbox.delivered(events)
         return True

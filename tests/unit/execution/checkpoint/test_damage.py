@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from tests.unit.execution.checkpoint.savers import SESSION, ids, names_in, opened, place, put
 from trunkline import limits
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.checkpoint.record import CheckpointProblem
+from trunkline.execution.errors import CheckpointError
 
 
 def damaged(session_dir: Path, name: str, data: bytes) -> list[str]:
@@ -121,12 +121,12 @@ def test_an_id_that_is_no_plain_name_is_refused(
     local: LocalCheckpointer, tmp_path: Path, checkpoint_id: str
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(CheckpointProblem) as caught:
+    with pytest.raises(CheckpointError) as caught:
         put(local, checkpoint_id)
     assert caught.value.code == "CHECKPOINT_ID_INVALID"
     where = place("x")
     where["configurable"]["checkpoint_id"] = checkpoint_id
-    with pytest.raises(CheckpointProblem):
+    with pytest.raises(CheckpointError):
         local.put_writes(where, [("n", 1)], "task")
     if checkpoint_id:
         assert local.get_tuple(where) is None
@@ -147,7 +147,7 @@ def test_names_of_threads_and_namespaces_may_be_anything_and_stay_inside(
 @pytest.mark.parametrize("name", ["x" * 5_000, "\ud800"])
 def test_names_that_cannot_be_kept_are_refused(local: LocalCheckpointer, name: str) -> None:
     for thread, ns in ((name, ""), (SESSION, name)):
-        with pytest.raises(CheckpointProblem) as caught:
+        with pytest.raises(CheckpointError) as caught:
             put(local, "a", thread=thread, ns=ns)
         assert caught.value.code == "CHECKPOINT_NAME_INVALID"
 
@@ -157,12 +157,12 @@ def test_a_state_that_is_too_large_says_so_and_leaves_the_last_one(
 ) -> None:
     monkeypatch.setattr(limits, "CHECKPOINT_BYTES_MAX", 10_000)
     before = names_in(session_dir)
-    with pytest.raises(CheckpointProblem, match="cannot be saved") as caught:
+    with pytest.raises(CheckpointError, match="cannot be saved") as caught:
         put(local, "c", {"n": "x" * 10_000})
     assert caught.value.code == "CHECKPOINT_TOO_LARGE"
     for number in range(5):
         local.put_writes(place("b"), [("n", "x" * 1_500)], f"task-{number}")
-    with pytest.raises(CheckpointProblem, match="cannot be saved"):
+    with pytest.raises(CheckpointError, match="cannot be saved"):
         local.put_writes(place("b"), [("n", "x" * 2_000)], "task-6")
     assert names_in(session_dir) == before
     assert opened(local).checkpoint["id"] == "b"

@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 
 from tests.unit.execution.checkpoint.savers import SESSION, ids, names_in, opened, place, put
 from trunkline import limits
-from trunkline.execution.checkpoint.files import latest, restore
+from trunkline.execution.checkpoint.files import CHECKPOINT_SNAPSHOT_BYTES_MAX, latest, restore
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.checkpoint.record import CheckpointProblem
+from trunkline.execution.errors import CheckpointError
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_the_newest_that_is_readable_is_sent(local: LocalCheckpointer, session_d
 def test_a_state_that_no_frame_can_carry_is_not_sent(
     local: LocalCheckpointer, session_dir: Path
 ) -> None:
-    put(local, "a", {"n": "x" * limits.CHECKPOINT_SNAPSHOT_BYTES_MAX})
+    put(local, "a", {"n": "x" * CHECKPOINT_SNAPSHOT_BYTES_MAX})
     with capture_logs() as logs:
         assert latest(session_dir) is None
     assert [log["event"] for log in logs] == ["checkpoint_too_large_for_a_snapshot"]
@@ -164,7 +164,7 @@ def test_a_document_that_is_not_ours_is_refused_and_writes_nothing(
     local: LocalCheckpointer, session_dir: Path, elsewhere: Path, fields: dict[str, Any]
 ) -> None:
     put(local, "a", {"n": 1})
-    with pytest.raises(CheckpointProblem):
+    with pytest.raises(CheckpointError):
         restore(elsewhere, changed(sent(latest(session_dir)), **fields))
     assert not elsewhere.exists()
 
@@ -175,7 +175,7 @@ def test_a_companion_with_a_hostile_name_is_refused_before_anything_is_written(
     put(local, "a", {"n": 1})
     document = sent(latest(session_dir))
     bad = changed(document, checkpoint_id="../../escape")
-    with pytest.raises(CheckpointProblem):
+    with pytest.raises(CheckpointError):
         restore(elsewhere, changed(document, companions=[document, bad]))
     assert not elsewhere.exists()
 
@@ -185,7 +185,7 @@ def test_a_document_that_is_too_large_is_refused(
 ) -> None:
     put(local, "a", {"n": 1})
     huge = changed(sent(latest(session_dir)), channel_values={"n": "x" * limits.SNAPSHOT_BYTES_MAX})
-    with pytest.raises(CheckpointProblem) as caught:
+    with pytest.raises(CheckpointError) as caught:
         restore(elsewhere, huge)
     assert caught.value.code == "CHECKPOINT_TOO_LARGE"
 

@@ -19,7 +19,7 @@ from tests.unit.execution.checkpoint.savers import (
 )
 from trunkline import limits
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.checkpoint.shelf import INTERRUPT
+from trunkline.execution.checkpoint.shelf import CHECKPOINT_NAMESPACES_MAX, INTERRUPT
 
 
 def put_chain(saver: LocalCheckpointer, count: int, **options: Any) -> list[str]:
@@ -182,14 +182,14 @@ def test_a_parent_that_is_its_own_child_ends_the_search(session_dir: Path) -> No
 def test_the_oldest_namespaces_of_a_thread_go(local: LocalCheckpointer, session_dir: Path) -> None:
     put(local, "a")
     put(local, "a", ns="kept:0", thread="other")
-    count = limits.CHECKPOINT_NAMESPACES_MAX + 7
+    count = CHECKPOINT_NAMESPACES_MAX + 7
     for number in range(count):
         put(local, f"b-{number:03}", ns=f"inner:{number}")
         local.put_writes(place(f"b-{number:03}", ns=f"inner:{number}"), [("x", 1)], "task")
     found = {one.config["configurable"]["checkpoint_ns"] for one in local.list(place_of_thread())}
     assert found == {"", *(f"inner:{number}" for number in range(7, count))}
     assert opened(local, place(ns="kept:0", thread="other"))
-    assert len(names_in(session_dir)) == 2 + 2 * limits.CHECKPOINT_NAMESPACES_MAX
+    assert len(names_in(session_dir)) == 2 + 2 * CHECKPOINT_NAMESPACES_MAX
 
 
 def test_a_namespace_that_waits_for_a_person_stays(local: LocalCheckpointer) -> None:
@@ -198,7 +198,7 @@ def test_a_namespace_that_waits_for_a_person_stays(local: LocalCheckpointer) -> 
     put(local, "a", ns="answered")
     local.put_writes(place("a", ns="answered"), [(INTERRUPT, "May I?")], "task")
     put(local, "b", ns="answered", parent="a")
-    for number in range(limits.CHECKPOINT_NAMESPACES_MAX + 1):
+    for number in range(CHECKPOINT_NAMESPACES_MAX + 1):
         put(local, f"c-{number:03}", ns=f"inner:{number}")
     assert opened(local, place("a", ns="asked")).pending_writes == [("task", INTERRUPT, "May I?")]
     assert ids(local, place(ns="answered")) == []
@@ -207,7 +207,7 @@ def test_a_namespace_that_waits_for_a_person_stays(local: LocalCheckpointer) -> 
 def test_namespaces_whose_questions_nobody_waits_for_any_more_have_a_bound(
     local: LocalCheckpointer,
 ) -> None:
-    most = limits.CHECKPOINT_NAMESPACES_MAX
+    most = CHECKPOINT_NAMESPACES_MAX
     for number in range(3 * most):
         put(local, f"b-{number:03}", ns=f"inner:{number}")
         local.put_writes(place(f"b-{number:03}", ns=f"inner:{number}"), [(INTERRUPT, "?")], "task")

@@ -12,9 +12,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from tests.unit.execution.checkpoint.kinds import any_value, json_plain, messages
 from tests.unit.execution.checkpoint.savers import opened, place, put
-from trunkline import limits
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.checkpoint.values import decode, encode
+from trunkline.execution.checkpoint.values import CHECKPOINT_READABLE_BYTES_MAX, decode, encode
 
 # The types of these tests are known to be harmless, so that nothing is said about them.
 SERDE = JsonPlusSerializer(
@@ -83,8 +82,8 @@ def test_what_json_would_change_is_packed(value: Any) -> None:
 
 
 def test_a_large_value_is_packed_because_nobody_reads_it() -> None:
-    assert "plain" in stored("x" * (limits.CHECKPOINT_READABLE_BYTES_MAX - 10))
-    assert "base64" in stored("x" * limits.CHECKPOINT_READABLE_BYTES_MAX)
+    assert "plain" in stored("x" * (CHECKPOINT_READABLE_BYTES_MAX - 10))
+    assert "base64" in stored("x" * CHECKPOINT_READABLE_BYTES_MAX)
 
 
 def test_deep_nesting_comes_back() -> None:

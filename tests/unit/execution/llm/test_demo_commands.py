@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.execution.llm.demo_commands import Wish, is_chinese, wants_help, wishes
+from trunkline.execution.llm.demo_provider import Wish, is_chinese, wants_help, wishes
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.support.models import (
     tool,
     used_tool,
 )
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.llm.base import Message
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.model_server import Failure, ModelServer, Turn
 from tests.support.models import KEY, MODELS, Session
-from trunkline.execution.llm.base import ModelError
+from trunkline.execution.errors import ModelError
 from trunkline.execution.llm.errors import Refusal, Service, explained, refusal
 
 PROVIDERS = sorted(MODELS)

@@ -6,8 +6,14 @@ import pytest
 
 from tests.support.model_server import Failure, ModelServer, ToolUse, Turn
 from tests.support.models import BASH, MODELS, Session, call, collect, failing, reply_of, text_of
-from trunkline import limits
-from trunkline.execution.llm.base import ModelError, Usage
+from trunkline.execution.errors import ModelError
+from trunkline.execution.llm.base import Usage
+from trunkline.execution.llm.reply_builder import (
+    MODEL_ARGUMENTS_CHARS_MAX,
+    MODEL_MALFORMED_CHARS,
+    MODEL_REPLY_CHARS_MAX,
+    MODEL_TOOL_CALLS_MAX,
+)
 
 PROVIDERS = sorted(MODELS)
 
@@ -30,10 +36,10 @@ async def test_arguments_that_are_no_object_reach_the_tool_as_malformed(
 async def test_huge_arguments_are_shown_back_in_part(
     server: ModelServer, session: Session, provider: str
 ) -> None:
-    huge = json.dumps({"content": "x" * (limits.MODEL_ARGUMENTS_CHARS_MAX + 1)})
+    huge = json.dumps({"content": "x" * (MODEL_ARGUMENTS_CHARS_MAX + 1)})
     server.script(Turn(tool_calls=[ToolUse(name="bash", json=huge)]))
     [made] = reply_of(await session.ask(MODELS[provider])).tool_calls
-    assert made["arguments"] == {"_malformed": huge[: limits.MODEL_MALFORMED_CHARS]}
+    assert made["arguments"] == {"_malformed": huge[:MODEL_MALFORMED_CHARS]}
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -162,10 +168,10 @@ async def test_an_error_in_the_middle_of_the_answer_ends_it_with_its_reason(
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_an_answer_without_end_is_ended(
-    server: ModelServer, session: Session, provider: str, monkeypatch: pytest.MonkeyPatch
+    server: ModelServer, session: Session, provider: str
 ) -> None:
-    monkeypatch.setattr(limits, "MODEL_REPLY_CHARS_MAX", 1_000)
-    server.script(Turn(chunks=["blah " * 10] * 1_000))
+    piece = "blah " * 20_000
+    server.script(Turn(chunks=[piece] * (MODEL_REPLY_CHARS_MAX // len(piece) + 2)))
     with pytest.raises(ModelError, match="longer than can be taken"):
         await session.ask(MODELS[provider])
 
@@ -174,7 +180,7 @@ async def test_an_answer_without_end_is_ended(
 async def test_tool_calls_without_number_are_refused(
     server: ModelServer, session: Session, provider: str
 ) -> None:
-    many = [ToolUse(name="bash")] * (limits.MODEL_TOOL_CALLS_MAX + 1)
+    many = [ToolUse(name="bash")] * (MODEL_TOOL_CALLS_MAX + 1)
     server.script(Turn(tool_calls=many))
     with pytest.raises(ModelError, match="longer than can be taken"):
         await session.ask(MODELS[provider])

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.model_server import Failure, ModelServer, Turn
 from tests.support.models import MODELS, Session, reply_of
-from trunkline.execution.llm.base import ModelError
+from trunkline.execution.errors import ModelError
 
 
 @pytest.mark.parametrize("provider", sorted(MODELS))

@@ -4,9 +4,9 @@ import pytest
 
 from tests.support.model_server import ModelServer, Turn
 from tests.support.models import BASH, Control, Session, news_of, reply_of, used_tool
-from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
-from trunkline.execution.llm.base import Message, ModelError
+from trunkline.execution.errors import ModelError, RequestFailed
+from trunkline.execution.llm.base import Message
+from trunkline.execution.llm.local_model import LOCAL_MODEL_ANSWER_TOKENS
 
 
 def served(server: ModelServer, key: str = "") -> dict[str, str]:
@@ -60,7 +60,7 @@ async def test_it_gets_a_short_and_plain_conversation(server: ModelServer) -> No
     assert sum(len(one["content"]) for one in request.messages) < 7_000
     assert request.prompt.endswith("[result] a.txt\n\nSo?")
     assert {one["role"] for one in request.messages} == {"system", "user", "assistant"}
-    assert request.body["max_tokens"] == limits.LOCAL_MODEL_ANSWER_TOKENS
+    assert request.body["max_tokens"] == LOCAL_MODEL_ANSWER_TOKENS
 
 
 @pytest.mark.parametrize(

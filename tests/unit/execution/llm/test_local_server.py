@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.eventually import eventually
 from tests.support.models import Control, Session, news_of, reply_of, text_of
-from trunkline.execution.llm.local_server import LocalModelError, LocalModelServer, find_model
+from trunkline.execution.errors import LocalModelError
+from trunkline.execution.llm.local_server import LocalModelServer, find_model
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,8 @@ from tests.support.models import (
     reply_of,
     used_tool,
 )
-from trunkline.execution.llm.base import Message, ModelError
+from trunkline.execution.errors import ModelError
+from trunkline.execution.llm.base import Message
 from trunkline.execution.llm.openai_messages import request
 
 

@@ -13,7 +13,8 @@ from tests.support.models import (
     reply_of,
     text_of,
 )
-from trunkline.execution.llm.base import ModelError, Thinking
+from trunkline.execution.errors import ModelError
+from trunkline.execution.llm.base import Thinking
 
 PROVIDERS = sorted(MODELS)
 BUSY = Turn(failure=Failure(kind="overloaded"))

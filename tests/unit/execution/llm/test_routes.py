@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.execution.llm.base import ModelError
+from trunkline.execution.errors import ModelError
 from trunkline.execution.llm.routes import Routes
 
 OPENAI_KEY = {"openai": "sk"}

@@ -14,11 +14,10 @@ import structlog
 
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import is_running
-from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.mcp.client import LocalMcp
+from trunkline.execution.mcp.client import MCP_LOG_LINES_MAX, LocalMcp
 from trunkline.execution.mcp.servers import LocalServer
-from trunkline.execution.tools.base import ToolError
 
 pytestmark = pytest.mark.slow
 
@@ -181,7 +180,7 @@ async def test_a_server_that_says_too_much_is_logged_in_part_and_goes_on(odd: Lo
 
         await eventually(look)
     lines = [entry for entry in logs if entry["event"] == "mcp server says"]
-    assert len(lines) == limits.MCP_LOG_LINES_MAX
+    assert len(lines) == MCP_LOG_LINES_MAX
 
 
 async def test_a_message_without_end_ends_the_server_and_not_us(odd: LocalMcp) -> None:

@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trunkline.execution.mcp.names import tool_name
+from trunkline.execution.mcp.tools import tool_name
 
 PAIRS = st.tuples(st.text(min_size=1, max_size=80), st.text(max_size=80))
 

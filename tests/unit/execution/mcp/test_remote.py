@@ -6,11 +6,16 @@ import pytest
 
 from tests.unit.execution.tools.support import Call, Control
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.mcp.remote import RemoteMcp
-from trunkline.execution.mcp.tools import tools_of
-from trunkline.execution.tools.base import Tool, ToolError
+from trunkline.execution.mcp.servers import RemoteMcp
+from trunkline.execution.mcp.tools import (
+    MCP_SCHEMAS_BYTES_MAX,
+    MCP_TOOL_DESCRIPTION_CHARS_MAX,
+    MCP_TOOL_SCHEMA_BYTES_MAX,
+    tools_of,
+)
+from trunkline.execution.tools.base import Tool
 
 LIST = {
     "tools": [
@@ -29,7 +34,7 @@ async def listed(control: Control) -> list[Tool]:
     return await tools_of(RemoteMcp("wiki", control))
 
 
-@pytest.mark.proves("004-7.2-remote-mcp")
+@pytest.mark.proves("004-7.2-remote-mcp", "004-3.1-call-remote-mcp")
 async def test_tools_are_listed_and_called_by_the_control_plane(home: Home) -> None:
     text = {"content": [{"type": "text", "text": "found"}]}
     control = Control(mcp_tools=LIST, mcp_call={"result": text})
@@ -92,7 +97,7 @@ def odd_tool(**fields: Any) -> dict[str, Any]:
         {"anyOf": []},
         {"type": "object", "properties": 7},
         {"type": "object", "required": "x"},
-        {"type": "object", "description": "x" * (limits.MCP_TOOL_SCHEMA_BYTES_MAX + 1)},
+        {"type": "object", "description": "x" * (MCP_TOOL_SCHEMA_BYTES_MAX + 1)},
     ],
     ids=lambda schema: str(schema)[:40],
 )
@@ -107,7 +112,7 @@ async def test_schemas_of_one_server_are_bounded_together() -> None:
     found = await listed(Control(mcp_tools={"tools": tools}))
     whole = [tool for tool in found if "description" in tool.parameters]
     assert len(found) == 50
-    assert 0 < len(whole) * 15_000 <= limits.MCP_SCHEMAS_BYTES_MAX
+    assert 0 < len(whole) * 15_000 <= MCP_SCHEMAS_BYTES_MAX
 
 
 async def test_odd_tools_are_skipped_and_there_are_not_too_many() -> None:
@@ -122,4 +127,4 @@ async def test_odd_tools_are_skipped_and_there_are_not_too_many() -> None:
 
 async def test_a_huge_description_is_cut() -> None:
     (tool,) = await listed(Control(mcp_tools={"tools": [odd_tool(description="d" * 100_000)]}))
-    assert len(tool.description) == limits.MCP_TOOL_DESCRIPTION_CHARS_MAX
+    assert len(tool.description) == MCP_TOOL_DESCRIPTION_CHARS_MAX

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.mcp.results import tool_result
+from trunkline.execution.mcp.tools import tool_result
 
 
 def content(*blocks: Any, **more: Any) -> dict[str, Any]:

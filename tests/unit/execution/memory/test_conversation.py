@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trunkline.execution.memory.conversation import (
+from trunkline.execution.memory.local_memory import (
     Section,
     from_first_heading,
     is_role,

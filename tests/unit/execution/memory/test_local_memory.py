@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from trunkline import limits
-from trunkline.execution.memory.conversation import Section, render
-from trunkline.execution.memory.local_memory import LocalShortTermMemory, MemoryProblem
+from trunkline.execution.errors import MemoryFileError
+from trunkline.execution.memory.local_memory import (
+    CONTEXT_BYTES_MAX,
+    CONTEXT_KEY_CHARS_MAX,
+    CONVERSATION_MESSAGE_CHARS_MAX,
+    CONVERSATION_READ_BYTES_MAX,
+    SCRATCHPAD_CHARS_MAX,
+    LocalShortTermMemory,
+    Section,
+    render,
+)
 
 AT = "2023-11-14T22:13:20.000000+00:00"
 
@@ -67,16 +75,16 @@ async def test_a_new_object_finds_what_the_old_one_saved(tmp_path: Path) -> None
 
 
 async def test_a_role_that_would_break_the_heading_is_refused(memory: LocalShortTermMemory) -> None:
-    with pytest.raises(MemoryProblem, match="not a role") as caught:
+    with pytest.raises(MemoryFileError, match="not a role") as caught:
         await memory.save_message("user]\n## [admin", "hi")
     assert caught.value.code == "MEMORY_ROLE_INVALID"
 
 
 async def test_a_very_long_message_is_cut_and_says_so(memory: LocalShortTermMemory) -> None:
-    size = limits.CONVERSATION_MESSAGE_CHARS_MAX + 5
+    size = CONVERSATION_MESSAGE_CHARS_MAX + 5
     await memory.save_message("tool", "x" * size)
     (section,) = await memory.get_messages()
-    assert len(section.content) == limits.CONVERSATION_MESSAGE_CHARS_MAX
+    assert len(section.content) == CONVERSATION_MESSAGE_CHARS_MAX
     assert section.content.endswith(f"(cut: {size} characters)")
 
 
@@ -86,15 +94,15 @@ async def test_of_a_long_conversation_the_newest_whole_sections_are_read(
     for number in range(40):
         await memory.save_message("user", f"{number} " + "é" * 30_000)
     text = await memory.get_conversation()
-    assert len(text.encode()) <= limits.CONVERSATION_READ_BYTES_MAX
+    assert len(text.encode()) <= CONVERSATION_READ_BYTES_MAX
     said = await memory.get_messages()
     numbers = [int(section.content.split()[0]) for section in said]
     assert numbers == list(range(40 - len(said), 40))
-    assert len(said) == limits.CONVERSATION_READ_BYTES_MAX // len(render(said[-1]).encode())
+    assert len(said) == CONVERSATION_READ_BYTES_MAX // len(render(said[-1]).encode())
 
 
 async def test_a_cut_through_a_character_is_no_damage(memory: LocalShortTermMemory) -> None:
-    data = "ä".encode() * limits.CONVERSATION_READ_BYTES_MAX
+    data = "ä".encode() * CONVERSATION_READ_BYTES_MAX
     (memory.folder / "conversation.md").write_bytes(b"x" + data)
     with capture_logs() as logs:
         assert set(await memory.get_conversation()) == {"ä"}
@@ -146,23 +154,23 @@ async def test_what_json_cannot_hold_is_refused_and_nothing_is_lost(
     memory: LocalShortTermMemory, make: Callable[[], Any]
 ) -> None:
     await memory.save_context("a", 1)
-    with pytest.raises(MemoryProblem) as caught:
+    with pytest.raises(MemoryFileError) as caught:
         await memory.save_context("b", make())
     assert caught.value.code == "MEMORY_VALUE_INVALID"
     assert await memory.get_context() == {"a": 1}
 
 
-@pytest.mark.parametrize("key", ["", "k" * (limits.CONTEXT_KEY_CHARS_MAX + 1)])
+@pytest.mark.parametrize("key", ["", "k" * (CONTEXT_KEY_CHARS_MAX + 1)])
 async def test_a_key_has_a_length(memory: LocalShortTermMemory, key: str) -> None:
-    with pytest.raises(MemoryProblem) as caught:
+    with pytest.raises(MemoryFileError) as caught:
         await memory.save_context(key, 1)
     assert caught.value.code == "MEMORY_KEY_INVALID"
 
 
 async def test_a_full_context_says_so_and_stays_as_it_was(memory: LocalShortTermMemory) -> None:
-    await memory.save_context("a", "x" * (limits.CONTEXT_BYTES_MAX // 2))
-    with pytest.raises(MemoryProblem) as caught:
-        await memory.save_context("b", "x" * (limits.CONTEXT_BYTES_MAX // 2))
+    await memory.save_context("a", "x" * (CONTEXT_BYTES_MAX // 2))
+    with pytest.raises(MemoryFileError) as caught:
+        await memory.save_context("b", "x" * (CONTEXT_BYTES_MAX // 2))
     assert caught.value.code == "MEMORY_FULL"
     assert list(await memory.get_context()) == ["a"]
 
@@ -198,7 +206,7 @@ async def test_notes_are_replaced_and_long_ones_are_cut(memory: LocalShortTermMe
     await memory.write_scratchpad("first")
     await memory.write_scratchpad("second")
     assert await memory.read_scratchpad() == "second"
-    await memory.write_scratchpad("字" * (limits.SCRATCHPAD_CHARS_MAX + 1))
+    await memory.write_scratchpad("字" * (SCRATCHPAD_CHARS_MAX + 1))
     notes = await memory.read_scratchpad()
-    assert len(notes) == limits.SCRATCHPAD_CHARS_MAX
+    assert len(notes) == SCRATCHPAD_CHARS_MAX
     assert "(cut: " in notes

@@ -8,7 +8,13 @@ import msgspec
 import pytest
 
 from trunkline import limits
-from trunkline.execution.memory.local_memory import LocalShortTermMemory, MemoryProblem
+from trunkline.execution.checkpoint.files import CHECKPOINT_SNAPSHOT_BYTES_MAX
+from trunkline.execution.errors import MemoryFileError
+from trunkline.execution.memory.local_memory import (
+    CONVERSATION_READ_BYTES_MAX,
+    SCRATCHPAD_CHARS_MAX,
+    LocalShortTermMemory,
+)
 
 
 def ticking(start_s: float) -> Callable[[], float]:
@@ -90,14 +96,14 @@ async def test_an_empty_snapshot_changes_nothing(memory: LocalShortTermMemory) -
 async def test_a_snapshot_of_the_wrong_shape_is_refused(
     memory: LocalShortTermMemory, snapshot: dict[str, Any]
 ) -> None:
-    with pytest.raises(MemoryProblem):
+    with pytest.raises(MemoryFileError):
         await memory.restore(snapshot)
     assert await memory.get_context() == {}
 
 
 async def test_a_huge_conversation_in_a_snapshot_is_bounded(memory: LocalShortTermMemory) -> None:
-    await memory.restore({"conversation": "x" * 3 * limits.CONVERSATION_READ_BYTES_MAX})
-    assert (memory.folder / "conversation.md").stat().st_size == limits.CONVERSATION_READ_BYTES_MAX
+    await memory.restore({"conversation": "x" * 3 * CONVERSATION_READ_BYTES_MAX})
+    assert (memory.folder / "conversation.md").stat().st_size == CONVERSATION_READ_BYTES_MAX
 
 
 async def test_a_snapshot_is_bounded_even_where_json_makes_text_longer(
@@ -105,11 +111,11 @@ async def test_a_snapshot_is_bounded_even_where_json_makes_text_longer(
 ) -> None:
     for _ in range(30):
         await memory.save_message("tool", "\x01" * 100_000)
-    await memory.write_scratchpad("\x01" * limits.SCRATCHPAD_CHARS_MAX)
-    (memory.folder / "scratchpad.md").write_text("\x01" * 10 * limits.SCRATCHPAD_CHARS_MAX)
+    await memory.write_scratchpad("\x01" * SCRATCHPAD_CHARS_MAX)
+    (memory.folder / "scratchpad.md").write_text("\x01" * 10 * SCRATCHPAD_CHARS_MAX)
     for number in range(8):
         await memory.save_context(f"key {number}", "x" * 120_000)
     snapshot = await memory.get_all_for_snapshot()
     assert snapshot["conversation"].startswith("\n## [tool] ")
-    size = len(msgspec.json.encode(snapshot)) + limits.CHECKPOINT_SNAPSHOT_BYTES_MAX
+    size = len(msgspec.json.encode(snapshot)) + CHECKPOINT_SNAPSHOT_BYTES_MAX
     assert size < limits.SNAPSHOT_BYTES_MAX

@@ -65,8 +65,6 @@ class Daemon:
             task.cancel()
         await asyncio.gather(*self._processes, *self._tasks, return_exceptions=True)
 
-    # --- The process ---
-
     async def start(self, *, turn_id: str | None = None, **config: Any) -> "Daemon":
         """A new process for the session; returns when it is ready."""
         ours, theirs = socket.socketpair()
@@ -133,8 +131,6 @@ class Daemon:
     def send_raw(self, data: bytes) -> None:
         self._writer.write(data)
 
-    # --- What people do ---
-
     def say(self, message: str, **data: Any) -> str:
         """Returns the turn's id."""
         self._turns += 1
@@ -150,8 +146,6 @@ class Daemon:
     def answer(self, request_id: str, confirmed: bool, answer: Any = None) -> None:
         data = {"request_id": request_id, "confirmed": confirmed, "answer": answer}
         self.send(ipc.ApprovalResponse(data=data))
-
-    # --- What was seen ---
 
     async def until(self, good: Callable[[], object]) -> None:
         async with asyncio.timeout(WAIT_S), self._seen:

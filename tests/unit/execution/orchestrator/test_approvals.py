@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
-from trunkline import limits
+from trunkline.execution.orchestrator.turns import APPROVAL_AGAIN_S
 from trunkline.execution.session import ipc
 
 MAKE = ToolUse(name="bash", arguments={"command": "touch made; echo did it"})
@@ -159,7 +159,7 @@ async def test_time_goes_on_for_a_question_while_no_process_runs(
     await timed.start(agent_config=ALWAYS, turn_id=turn)
     await timed.event("approval_request", 1)
     await timed.settled()
-    await timed.clock.pass_time(limits.APPROVAL_AGAIN_S)
+    await timed.clock.pass_time(APPROVAL_AGAIN_S)
     assert (await timed.event("approval_resolved"))["reason"] == "timeout"
     assert (await timed.end(turn))["content"] == "too late"
 

@@ -9,11 +9,11 @@ import pytest
 from tests.support.model_server import Failure, Gate, ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.llm.base import ToolCall
-from trunkline.execution.memory.conversation import parse
+from trunkline.execution.memory.local_memory import parse
 from trunkline.execution.orchestrator import turns
+from trunkline.execution.orchestrator.approvals import review
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.leftovers import finish_half_done
-from trunkline.execution.orchestrator.review import review
+from trunkline.execution.orchestrator.recovery import finish_half_done
 from trunkline.execution.session import ipc
 
 LOOK = ToolUse(name="bash", arguments={"command": "echo seen"})

@@ -7,6 +7,7 @@ import pytest
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline import limits
+from trunkline.execution.orchestrator.nodes import REPLANS_MAX
 
 
 def bash(command: str, call_id: str | None = None) -> ToolUse:
@@ -86,7 +87,7 @@ async def test_steps_that_only_fail_come_to_an_end(daemon: Daemon, model: ModelS
     await daemon.start()
     end = await daemon.ask("go")
     assert (end["type"], end["code"]) == ("execution_error", "TOOLS_KEEP_FAILING")
-    assert len(model.requests) == limits.REPLANS_MAX
+    assert len(model.requests) == REPLANS_MAX
 
 
 async def test_bad_arguments_and_unknown_tools_are_errors_that_the_model_can_mend(

@@ -1,50 +1,24 @@
 """Real processes for tests of sessions: a fork server that runs the scripted session program."""
 
-import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support import session_program
 from tests.support.recording_line import RecordingLine
 from trunkline.execution.home import Home
+from trunkline.execution.process.child import Failure
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process import Patience
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
-from trunkline.execution.session.sockets import SocketFolder
-from trunkline.execution.session.spawner import Spawner
 
-ROOT = Path(__file__).parents[4]
-TARGET = f"{session_program.__name__}:main"
 PATIENCE = Patience(ping_s=0.05, pings_max=40)
-
-
-@pytest.fixture
-def env() -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-
-
-@pytest.fixture
-async def spawner(tmp_path: Path, env: dict[str, str]) -> AsyncIterator[Spawner]:
-    made = Spawner(env, tmp_path, TARGET)
-    await made.start()
-    yield made
-    await made.close()
-
-
-@pytest.fixture
-def sockets(tmp_path: Path) -> Iterator[SocketFolder]:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    made = SocketFolder(folder)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 

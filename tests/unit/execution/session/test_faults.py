@@ -8,8 +8,8 @@ from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.test_manager import start
 from tests.unit.execution.session.test_session import SlowEnd
 from trunkline.execution.home import Home
+from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
-from trunkline.execution.session.failure import Failure
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 

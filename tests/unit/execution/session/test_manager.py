@@ -1,6 +1,5 @@
 """Sessions on a machine: started, refused, told and stopped, each for itself."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -11,8 +10,8 @@ from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from trunkline.execution.home import Home
+from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.spawner import Spawner
 
 Json = dict[str, Any]
 
@@ -40,7 +39,7 @@ async def test_a_session_answers(manager: SessionManager, line: RecordingLine) -
 async def test_messages_that_come_while_a_session_starts_keep_their_order(
     manager: SessionManager, line: RecordingLine
 ) -> None:
-    starting = asyncio.create_task(manager.start_session(start("s-1")))
+    starting = manager.start_session(start("s-1"))
 
     async def registered() -> bool:
         return "s-1" in line.sessions
@@ -52,6 +51,36 @@ async def test_messages_that_come_while_a_session_starts_keep_their_order(
     await line.end_of("s-1", "t-19")
     said = [event["content"] for event in line.events("s-1", "text_chunk")]
     assert said == [f"message {number}" for number in range(20)]
+
+
+async def test_a_session_that_is_started_while_it_stops_comes_back_after_its_stop(
+    manager: SessionManager, line: RecordingLine
+) -> None:
+    await manager.start_session(start("s-1"))
+    stopping = manager.stop_session({"session_id": "s-1", "reason": "user_closed"})
+    starting = manager.start_session(start("s-1"))
+    assert "s-1" not in line.sessions  # what comes now is for the next start
+    await starting
+    assert stopping.done()
+    line.say("s-1", "hello")
+    assert (await line.end_of("s-1"))["content"] == "hello"
+
+
+async def test_a_daemon_that_ends_starts_no_session(
+    manager: SessionManager, line: RecordingLine
+) -> None:
+    await manager.close()
+    await manager.start_session(start("s-1"))
+    assert (manager.names(), list(line.sessions)) == ([], [])
+
+
+async def test_a_session_that_is_stopped_while_it_starts_is_gone(
+    manager: SessionManager, line: RecordingLine
+) -> None:
+    starting = manager.start_session(start("s-1"))
+    await manager.stop_session({"session_id": "s-1", "reason": "user_closed"})
+    assert starting.done()
+    assert (manager.names(), list(line.sessions)) == ([], [])
 
 
 async def test_starting_a_session_that_runs_changes_nothing(

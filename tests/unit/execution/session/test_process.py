@@ -16,13 +16,12 @@ from tests.support import pids
 from tests.support.eventually import eventually
 from tests.unit.execution.session.conftest import PATIENCE
 from trunkline import limits
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.process.child import Failure
+from trunkline.execution.process.fork_client import ForkedChild, Spawner
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
-from trunkline.execution.session.child import StartFailed
-from trunkline.execution.session.failure import Failure
-from trunkline.execution.session.fork_link import ForkedChild
 from trunkline.execution.session.process import Patience, SessionProcess
-from trunkline.execution.session.sockets import SocketFolder
-from trunkline.execution.session.spawner import Spawner
 
 BOUND_S = 30
 

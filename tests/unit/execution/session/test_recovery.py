@@ -7,10 +7,9 @@ from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import start
-from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.session import Session
+from trunkline.execution.session.session import PROCESS_REVIVALS_MAX, Session
 
 
 async def crashed(manager: SessionManager, line: RecordingLine) -> None:
@@ -128,7 +127,7 @@ async def test_a_process_that_keeps_dying_while_its_turn_waits_is_given_up(
 ) -> None:
     await manager.start_session(start("s-1"))
     line.say("s-1", "ask", "t-1")
-    for number in range(1, limits.PROCESS_REVIVALS_MAX + 2):
+    for number in range(1, PROCESS_REVIVALS_MAX + 2):
         await line.until("s-1", "approval_request", number)
         await killed(manager.active_sessions["s-1"])
     assert (await line.end_of("s-1", "t-1"))["code"] == "SESSION_CRASHED"

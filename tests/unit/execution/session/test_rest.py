@@ -6,8 +6,8 @@ from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
-from trunkline import limits
-from trunkline.execution.session.spawner import Spawner
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.session.manager import SESSION_IDLE_S, SESSION_ROOM_S
 
 
 async def processes(spawner: Spawner, count: int) -> None:
@@ -26,7 +26,7 @@ async def test_an_idle_session_has_no_process_and_still_answers(
     manager = make_manager(monotonic=clock)
     await manager.start_session(start("s-1"))
     before = await about(line, "s-1", "t-1")
-    clock.now += limits.SESSION_IDLE_S
+    clock.now += SESSION_IDLE_S
     manager.rest_idle()
     await processes(spawner, 0)
     assert manager.names() == ["s-1"]  # it is still this machine's
@@ -43,7 +43,7 @@ async def test_a_session_in_a_turn_does_not_rest(
     await manager.start_session(start("s-1"))
     line.say("s-1", "ask", "t-1")
     await line.until("s-1", "approval_request")
-    clock.now += 10 * limits.SESSION_IDLE_S
+    clock.now += 10 * SESSION_IDLE_S
     manager.rest_idle()
     line.tell("s-1", "approval_response", request_id="q-1", confirmed=True)
     assert (await line.end_of("s-1", "t-1"))["content"] == "confirmed: True"
@@ -56,7 +56,7 @@ async def test_a_session_that_was_idle_for_a_while_makes_room_for_another(
     manager = make_manager(sessions_max=2, monotonic=clock)
     await manager.start_session(start("s-1"))
     await manager.start_session(start("s-2"))
-    clock.now += limits.SESSION_ROOM_S
+    clock.now += SESSION_ROOM_S
     line.say("s-2", "hello")
     await line.end_of("s-2")
     await manager.start_session(start("s-3"))
@@ -68,7 +68,7 @@ async def test_a_session_that_was_idle_for_a_while_makes_room_for_another(
     end = await line.end_of("s-1", "t-2")
     assert end["code"] == "SESSION_START_FAILED"
     assert "2 sessions already" in end["error"]
-    clock.now += limits.SESSION_ROOM_S
+    clock.now += SESSION_ROOM_S
     line.say("s-1", "hello", "t-3")
     assert (await line.end_of("s-1", "t-3"))["content"] == "hello"
 
@@ -106,7 +106,7 @@ async def test_a_line_that_comes_and_goes_keeps_no_idle_session_awake(
     await manager.start_session(start("s-1"))
     line.say("s-1", "hello")
     await line.end_of("s-1")
-    clock.now += limits.SESSION_IDLE_S
+    clock.now += SESSION_IDLE_S
     manager.line_changed(False, [], [])
     manager.rest_idle()
     await processes(spawner, 0)
@@ -119,7 +119,7 @@ async def test_a_wall_clock_that_is_set_forward_ends_no_process(
     manager = make_manager(clock=wall, monotonic=Clock())
     await manager.start_session(start("s-1"))
     before = await about(line, "s-1", "t-1")
-    wall.now += 10 * limits.SESSION_IDLE_S
+    wall.now += 10 * SESSION_IDLE_S
     manager.rest_idle()
     assert (await about(line, "s-1", "t-2"))["pid"] == before["pid"]
 
@@ -130,7 +130,7 @@ async def test_sessions_with_a_process_and_those_that_rest_are_counted_apart(
     clock = Clock()
     manager = make_manager(monotonic=clock)
     await manager.start_session(start("s-1"))
-    clock.now += limits.SESSION_IDLE_S
+    clock.now += SESSION_IDLE_S
     await manager.start_session(start("s-2"))
     assert manager.counts() == {"running": 2, "resting": 0}
     manager.rest_idle()

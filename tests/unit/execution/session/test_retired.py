@@ -7,9 +7,8 @@ from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
-from trunkline import limits
 from trunkline.execution.home import Home
-from trunkline.execution.session.manager import SessionManager
+from trunkline.execution.session.manager import SESSION_IDLE_S, SessionManager
 from trunkline.execution.session.session import Session
 
 
@@ -19,7 +18,7 @@ async def rested(manager: SessionManager, clock: Clock, *names: str) -> None:
     for name in names:
         await manager.start_session(start(name, session_config={"of": name}))
         session = manager.active_sessions[name]
-        clock.now += limits.SESSION_IDLE_S
+        clock.now += SESSION_IDLE_S
         await at_rest(manager, session)
         await manager.snapshots.take(session)
 
@@ -96,7 +95,7 @@ async def test_one_whose_last_state_was_not_sent_is_kept(
     await manager.start_session(start("s-1"))
     line.say("s-1", "remember this")
     await line.end_of("s-1")
-    clock.now += limits.SESSION_IDLE_S
+    clock.now += SESSION_IDLE_S
     session = manager.active_sessions["s-1"]
     await at_rest(manager, session)
     manager.rest_idle()
@@ -141,11 +140,10 @@ async def test_one_that_cannot_be_found_again_says_so_and_can_be_started(
 
 
 async def test_those_that_were_let_go_are_bounded_too(
-    make_manager: MakeManager, line: RecordingLine, monkeypatch: pytest.MonkeyPatch
+    make_manager: MakeManager, line: RecordingLine
 ) -> None:
-    monkeypatch.setattr(limits, "SESSIONS_RETIRED_MAX", 2)
     clock = Clock()
-    manager = make_manager(monotonic=clock, resting_max=0)
+    manager = make_manager(monotonic=clock, resting_max=0, retired_max=2)
     await rested(manager, clock, "s-1", "s-2", "s-3")
     manager.rest_idle()
     assert sorted(line.sessions) == ["s-2", "s-3"]

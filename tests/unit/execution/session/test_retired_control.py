@@ -13,9 +13,9 @@ from tests.support.sse import SseReader
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_retired import at_rest
 from tests.unit.execution.ws.machine import make_client
-from trunkline import limits
+from trunkline.execution.line import MACHINE
+from trunkline.execution.session.manager import SESSION_IDLE_S, SESSIONS_RETIRED_MAX
 from trunkline.execution.ws.client import ControlPlaneClient
-from trunkline.execution.ws.handlers import MACHINE
 
 BOUND_S = 60
 
@@ -49,19 +49,17 @@ async def answer(user: TestUser, reader: SseReader, session_id: str, message: st
     return end.get("content") or end
 
 
-@pytest.mark.parametrize("stand_ins_max", [limits.SESSIONS_RETIRED_MAX, 0])
+@pytest.mark.parametrize("stand_ins_max", [SESSIONS_RETIRED_MAX, 0])
 async def test_a_session_that_was_let_go_answers_its_next_message_and_misses_nothing(
     user: TestUser,
     line: ControlPlaneClient,
     make_manager: MakeManager,
-    monkeypatch: pytest.MonkeyPatch,
     stand_ins_max: int,
 ) -> None:
     """Brought back by the message itself; or, where nothing stands in for it any more, started
     again by the control plane."""
-    monkeypatch.setattr(limits, "SESSIONS_RETIRED_MAX", stand_ins_max)
     clock = Clock()
-    manager = make_manager(monotonic=clock, resting_max=0)
+    manager = make_manager(monotonic=clock, resting_max=0, retired_max=stand_ins_max)
     line.message_handlers[MACHINE] = manager.handlers()
     line.active_sessions, line.open_turns = manager.names, manager.turns
     line.on_init = manager.initialized
@@ -72,7 +70,7 @@ async def test_a_session_that_was_let_go_answers_its_next_message_and_misses_not
             assert await answer(user, reader, session_id, "remember me") == "remembered"
             for number in range(2):
                 session = manager.active_sessions[session_id]
-                clock.now += limits.SESSION_IDLE_S
+                clock.now += SESSION_IDLE_S
                 await at_rest(manager, session)
                 await manager.snapshots.close()
                 await manager.snapshots.take(session)

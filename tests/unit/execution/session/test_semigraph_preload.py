@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from trunkline.execution.session.semigraph_rehearsal import rehearse
+from trunkline.execution.session.semigraph_warmup import rehearse
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ import asyncio, sys, tempfile, threading
 from pathlib import Path
 from tests.support.model_server import ModelServer, ToolUse, Turn, running_in_thread
 from tests.unit.execution.orchestrator.daemon import Daemon
-from trunkline.execution.session import fork_server
+from trunkline.execution.process import fork_server
 
 fork_server.load(fork_server.DEFAULT_TARGET)
 assert threading.active_count() == 1, threading.enumerate()

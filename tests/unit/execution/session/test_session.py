@@ -7,12 +7,11 @@ from pathlib import Path
 
 from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
-from trunkline import limits
+from trunkline.execution.json_object import Json
+from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
-from trunkline.execution.session.failure import Failure
-from trunkline.execution.session.runtime_adapter import Json, RuntimeAdapter
-from trunkline.execution.session.saved import SavedStart
-from trunkline.execution.session.session import Session
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
+from trunkline.execution.session.session import SESSION_INBOX_MAX, Session
 
 CRASH = Failure(code="SESSION_CRASHED", message="gone")
 
@@ -97,8 +96,7 @@ async def opened(
         prepare(made[-1], len(made))
         return made[-1]
 
-    config = ipc.Start(session_id="s-1", home=str(folder))
-    start = SavedStart(runtime_type="slow", config=config)
+    start = ipc.Start(session_id="s-1", home=str(folder), runtime_type="slow")
     session = Session(start, folder, make, line, {}, clock=time.time)
     line.register_session("s-1", session.handlers())
     await session.start()
@@ -158,10 +156,10 @@ async def test_more_messages_than_can_wait_are_answered_with_an_error(tmp_path: 
         return first.is_stopping
 
     await eventually(waits)
-    for number in range(limits.SESSION_INBOX_MAX + 1):
+    for number in range(SESSION_INBOX_MAX + 1):
         line.say("s-1", "more", f"t-{number}")
     [event] = line.events("s-1", "execution_error")
-    assert (event["turn_id"], event["code"]) == (f"t-{limits.SESSION_INBOX_MAX}", "SESSION_BUSY")
+    assert (event["turn_id"], event["code"]) == (f"t-{SESSION_INBOX_MAX}", "SESSION_BUSY")
     first.end()
     await closed(session, made[-1])
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from trunkline.execution.home import Home
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience, SessionProcess
-from trunkline.execution.session.sockets import SocketFolder
-from trunkline.execution.session.spawner import Spawner
 
 pytestmark = pytest.mark.slow
 

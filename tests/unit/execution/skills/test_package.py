@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.skills.package import SkillRefused, checked_files, write_folder
+from trunkline.execution.errors import SkillRefused
+from trunkline.execution.skills.packages import checked_files, write_folder
 
 GUIDE = {"path": "SKILL.md", "content": "guide", "encoding": "utf-8"}
 

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from tests.unit.execution.tools.support import Control
-from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
+from trunkline.execution.skills.packages import SKILL_VERSIONS_KEPT
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools.base import ToolError
 
 
 def package(version: str, text: str = "guide") -> dict[str, Any]:
@@ -45,6 +44,7 @@ def control() -> Control:
     "004-8-stays-cached",
     "004-8-version",
     "004-10-cached-skill",
+    "004-3.1-get-skill-package",
 )
 async def test_a_skill_is_fetched_once_and_then_read_without_the_line(
     home: Home, control: Control
@@ -54,6 +54,14 @@ async def test_a_skill_is_fetched_once_and_then_read_without_the_line(
     control.online = False
     assert await registry(home, control, "1").read("pdf", "scripts/run.sh") == "#!/bin/sh\necho ran"
     assert control.asked == [("get_skill_package", {"skill_id": "pdf", "version": "1"})]
+
+
+@pytest.mark.proves("004-3.1-get-skill-package")
+async def test_a_skill_without_a_version_is_asked_for_as_the_latest(
+    home: Home, control: Control
+) -> None:
+    await registry(home, control).load("pdf")
+    assert control.asked == [("get_skill_package", {"skill_id": "pdf", "version": "latest"})]
 
 
 @pytest.mark.proves("004-4.7-whole-folder", "004-4.7-scripts-by-bash", "004-8-version")
@@ -86,10 +94,10 @@ async def test_the_latest_is_whatever_version_is_here(home: Home, control: Contr
 
 
 async def test_only_a_few_versions_are_kept(home: Home, control: Control) -> None:
-    for number in range(limits.SKILL_VERSIONS_KEPT + 3):
+    for number in range(SKILL_VERSIONS_KEPT + 3):
         await registry(home, control, str(number)).load("pdf")
     kept = list((home.skills / ".packages" / "pdf").iterdir())
-    assert len(kept) == limits.SKILL_VERSIONS_KEPT
+    assert len(kept) == SKILL_VERSIONS_KEPT
     assert (home.skills / "pdf" / "SKILL.md").is_file()
 
 
@@ -131,7 +139,7 @@ async def test_what_makes_way_is_kept_for_good(
         mine.mkdir()
         mine /= "mine.txt"
     mine.write_text("precious")
-    for number in range(limits.SKILL_VERSIONS_KEPT + 2):
+    for number in range(SKILL_VERSIONS_KEPT + 2):
         await registry(home, control, str(number)).load("pdf")
     kept = next(home.skills.glob(".kept-pdf-*"))
     assert (kept / "mine.txt" if is_folder else kept).read_text() == "precious"

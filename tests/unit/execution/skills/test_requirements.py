@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.execution.skills.requirements import check_skill_requirements
+from trunkline.execution.skills.index import check_skill_requirements
 
 ENV = {"PATH": "/usr/bin:/bin", "SET": "x", "EMPTY": ""}
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.execution.tools.support import Call
 from trunkline.execution.home import Home
-from trunkline.execution.tools.environment import scrubbed
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.process.environment import scrubbed
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.fixture

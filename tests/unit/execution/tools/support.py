@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import Json, Tool, ToolResult, ToolRun
+from trunkline.execution.json_object import Json
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun
 
 
 class Call:

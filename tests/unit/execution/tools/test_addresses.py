@@ -7,7 +7,8 @@ import pytest
 from aiohttp import web
 
 from tests.unit.execution.tools.web import Names, serving
-from trunkline.execution.tools.addresses import AddressRefused, guarded_connector
+from trunkline.execution.errors import AddressRefused
+from trunkline.execution.tools.web_fetch import guarded_connector
 
 
 async def never(request: web.Request) -> web.Response:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.tools.arguments import ArgumentCheck
+from trunkline.execution.tools.arguments import TOOL_ARGUMENTS_BYTES_MAX, ArgumentCheck
 from trunkline.execution.tools.base import object_schema
 
 CHECK = ArgumentCheck(
@@ -67,7 +67,7 @@ def nested(depth: int) -> Any:
         ({"path": nested(100_000)}, "nested too deeply"),
         ({"path": "half of a pair \ud800"}, "not valid Unicode"),
         ({"path": "a", "limit": float("inf")}, "not finite"),
-        ({"path": "x" * (limits.TOOL_ARGUMENTS_BYTES_MAX + 1)}, "over"),
+        ({"path": "x" * (TOOL_ARGUMENTS_BYTES_MAX + 1)}, "over"),
     ],
     ids=["deep", "surrogate", "infinite", "large"],
 )

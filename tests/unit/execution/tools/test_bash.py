@@ -9,10 +9,10 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import Call, is_running
 from trunkline import limits
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.bash import Bash
-from trunkline.execution.tools.environment import scrubbed
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.errors import ToolError
+from trunkline.execution.process.environment import scrubbed
+from trunkline.execution.tools.commands import PROGRESS_CHARS_MAX, Bash
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ async def test_long_output_keeps_both_ends_and_says_what_is_missing(bash: Bash, 
     assert result.content.startswith("first\nmiddle")
     assert result.content.endswith("last")
     assert f"{cut} characters left out" in result.content
-    assert len("".join(call.shown)) < limits.PROGRESS_CHARS_MAX + 10_000
+    assert len("".join(call.shown)) < PROGRESS_CHARS_MAX + 10_000
 
 
 async def test_a_flood_of_output_ends_the_command(bash: Bash, call: Call) -> None:

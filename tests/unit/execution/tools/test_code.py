@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import Call
-from trunkline.execution.tools.code import CodeExecution
+from trunkline.execution.skills.code_executor import CodeExecution
 
 
 @pytest.fixture

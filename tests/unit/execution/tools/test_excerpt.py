@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.execution.tools.excerpt import Excerpt, shortened
+from trunkline.execution.tools.text_files import Excerpt, shortened
 
 
 def text_of(pieces: list[str], chars_max: int, *, head_only: bool = False) -> Excerpt:

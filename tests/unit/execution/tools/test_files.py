@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.execution.tools.support import Call
-from trunkline import limits
+from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.files import EditFile, ReadFile, WriteFile
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.files import FILE_READ_CHARS_MAX, EditFile, ReadFile, WriteFile
+from trunkline.execution.tools.text_files import FILE_BYTES_MAX, Paths
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ async def test_a_long_file_comes_in_parts(read: ReadFile, call: Call) -> None:
 async def test_a_line_without_end_is_cut(read: ReadFile, call: Call) -> None:
     call.file("wide.txt").write_text("x" * 1_000_000)
     result = await call.run(read, path="wide.txt")
-    assert result.details["output_cut_chars"] == 1_000_000 - limits.FILE_READ_CHARS_MAX
+    assert result.details["output_cut_chars"] == 1_000_000 - FILE_READ_CHARS_MAX
     assert "characters left out" in result.content
 
 
@@ -59,7 +58,7 @@ async def test_what_is_no_text_file_is_named_for_what_it_is(read: ReadFile, call
     call.file("folder").mkdir()
     os.mkfifo(call.file("pipe"))
     call.file("huge").touch()
-    os.truncate(call.file("huge"), limits.FILE_BYTES_MAX + 1)
+    os.truncate(call.file("huge"), FILE_BYTES_MAX + 1)
     for name, reason in {
         "picture.png": "binary file of 6 bytes",
         "latin.txt": "not UTF-8",
@@ -110,7 +109,7 @@ async def test_what_cannot_be_written_is_an_error_in_words(write: WriteFile, cal
     for path, content, reason in [
         ("folder", "x", "not a plain file"),
         ("file/below", "x", "a part of its path is a file"),
-        ("big", "x" * (limits.FILE_BYTES_MAX + 1), "more than"),
+        ("big", "x" * (FILE_BYTES_MAX + 1), "more than"),
         ("n" * 300, "x", "cannot be written: File name too long"),
     ]:
         with pytest.raises(ToolError, match=reason):

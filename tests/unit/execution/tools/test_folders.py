@@ -3,10 +3,15 @@
 import pytest
 
 from tests.unit.execution.tools.support import Call
-from trunkline import limits
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.folders import ListFiles, SearchFiles
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.errors import ToolError
+from trunkline.execution.tools.files import (
+    LIST_ENTRIES_MAX,
+    SEARCH_LINE_CHARS_MAX,
+    SEARCH_MATCHES_MAX,
+    ListFiles,
+    SearchFiles,
+)
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.fixture
@@ -54,10 +59,10 @@ async def test_an_empty_folder_and_a_missing_one_are_told_apart(
 
 
 async def test_a_listing_is_bounded(listing: ListFiles, call: Call) -> None:
-    for number in range(limits.LIST_ENTRIES_MAX + 5):
+    for number in range(LIST_ENTRIES_MAX + 5):
         call.file(f"{number:05}").touch()
     result = await call.run(listing)
-    assert result.details == {"entries": limits.LIST_ENTRIES_MAX, "more": True}
+    assert result.details == {"entries": LIST_ENTRIES_MAX, "more": True}
     assert "and more" in result.content
 
 
@@ -117,7 +122,7 @@ async def test_many_matches_and_wide_lines_are_bounded(search: SearchFiles, call
     call.file("many.txt").write_text(("hit " + "x" * 10_000 + "\n") * 1000)
     result = await call.run(search, query="hit")
     assert result.details["more"]
-    assert len(result.content) < (limits.SEARCH_LINE_CHARS_MAX + 1) * limits.SEARCH_MATCHES_MAX + 99
+    assert len(result.content) < (SEARCH_LINE_CHARS_MAX + 1) * SEARCH_MATCHES_MAX + 99
 
 
 @pytest.mark.usefixtures("tree")

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.execution.tools.support import Call, Control
-from trunkline.execution.control_plane import RequestFailed
-from trunkline.execution.tools.base import ToolError
+from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.tools.memory import MemorySearch, MemoryWrite
 
 FOUND = {"results": [{"content": "likes tea", "score": 0.9}, {"content": "lives in Kyoto"}]}

@@ -2,9 +2,9 @@
 
 import pytest
 
+from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.mark.parametrize(

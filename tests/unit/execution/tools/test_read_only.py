@@ -3,8 +3,8 @@
 import pytest
 
 from trunkline.execution.home import Home
-from trunkline.execution.tools.bash import Bash
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.commands import Bash
+from trunkline.execution.tools.text_files import Paths
 
 
 @pytest.fixture

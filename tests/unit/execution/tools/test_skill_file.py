@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from tests.unit.execution.tools.support import Call, Control
+from trunkline.execution.errors import ToolError
 from trunkline.execution.skills.registry import SkillRegistry
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.bash import Bash
-from trunkline.execution.tools.paths import Paths
+from trunkline.execution.tools.commands import Bash
 from trunkline.execution.tools.skill_file import ReadSkillFile
+from trunkline.execution.tools.text_files import Paths
 
 FILES = [
     {"path": "SKILL.md", "content": "Use run.sh."},

@@ -18,9 +18,13 @@ from tests.unit.execution.tools.web import (
     serving,
 )
 from trunkline import limits
-from trunkline.execution.tools.addresses import guarded_connector
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.web_fetch import WebFetch, _Page
+from trunkline.execution.errors import ToolError
+from trunkline.execution.tools.web_fetch import (
+    WEB_REDIRECTS_MAX,
+    WebFetch,
+    _Page,
+    guarded_connector,
+)
 
 PAGE = """<html><head><title>News</title><script>var hidden = 1;</script></head><body>
 <nav><a href="/home">Home</a></nav><article><h1>A headline</h1><p>The first paragraph of this
@@ -135,11 +139,11 @@ async def test_a_redirect_is_followed_a_few_times(fetch: WebFetch, call: Call) -
         return web.Response(status=302, headers={"Location": f"/{left - 1}"})
 
     async with serving(handler) as url:
-        result = await call.run(fetch, url=f"{url}/{limits.WEB_REDIRECTS_MAX}")
+        result = await call.run(fetch, url=f"{url}/{WEB_REDIRECTS_MAX}")
         assert result.content == "arrived"
         assert result.details["url"] == f"{url}/0"
         with pytest.raises(ToolError, match="redirects more than"):
-            await call.run(fetch, url=f"{url}/{limits.WEB_REDIRECTS_MAX + 1}")
+            await call.run(fetch, url=f"{url}/{WEB_REDIRECTS_MAX + 1}")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ from aiohttp import web
 
 from tests.unit.execution.tools.support import Call
 from tests.unit.execution.tools.web import serving
-from trunkline import limits
-from trunkline.execution.tools.base import ToolError
-from trunkline.execution.tools.search_engines import Engine, chosen
-from trunkline.execution.tools.web_search import WebSearch
+from trunkline.execution.errors import ToolError
+from trunkline.execution.tools.web_search import WEB_RESULTS, Engine, WebSearch, chosen
 
 HIT = {"title": "Tea  time", "url": "https://tea.example/", "content": "All about\n tea"}
 SHOWN = "1. Tea time\n   https://tea.example/\n   All about tea"
@@ -106,7 +104,7 @@ async def test_results_are_bounded(call: Call) -> None:
     hit = {"title": "t" * 9_000, "url": "https://x.example/" + "u" * 9_000, "content": "c" * 9_000}
     async with serving(Service({"results": [hit] * 50}).handle) as url:
         result = await call.run(WebSearch(engine_at("searxng", url)), query="tea")
-    assert result.details["results"] == limits.WEB_RESULTS
+    assert result.details["results"] == WEB_RESULTS
     assert len(result.content) < 30_000
 
 

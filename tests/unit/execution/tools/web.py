@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from trunkline.execution.tools.addresses import guarded_connector
+from trunkline.execution.tools.web_fetch import guarded_connector
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

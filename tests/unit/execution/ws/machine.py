@@ -12,6 +12,9 @@ from trunkline.execution.ws.outbox import Outbox
 
 Json = dict[str, Any]
 
+USAGE: Json = {"model": "gpt-4o", "tokens_in": 10, "tokens_out": 5}
+"""A report of what a model call took."""
+
 
 class Naps:
     """Waiting for the next attempt: noted, and over at once unless the test holds it."""

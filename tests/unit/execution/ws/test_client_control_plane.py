@@ -13,11 +13,12 @@ from tests.support.control import ControlProcess, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.metrics import metric
 from tests.support.sse import SseReader
-from tests.unit.execution.ws.machine import Naps, connected, event, make_client, text
+from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
 from tests.unit.execution.ws.proxy import Proxy
-from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.ws.client import ControlPlaneClient
+from trunkline.execution.ws.login import LINE_LIMITED_DELAY_S
+from trunkline.execution.ws.uplink import PACE_BURST_FRAMES, PACE_FRAMES_PER_S
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +46,7 @@ async def machine_of(
 async def started(user: TestUser, client: ControlPlaneClient) -> str:
     """A session that this machine was told to start."""
     news: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    client.message_handlers["__vm__"] = {"start_session": news.put}
+    client.message_handlers["__vm__"] = {"start_session": news.put_nowait}
     session_id = await user.session()
     async with asyncio.timeout(15):
         assert (await news.get())["session_id"] == session_id
@@ -206,7 +207,7 @@ async def test_a_machine_that_is_told_it_is_too_fast_still_delivers_everything(
                     await asyncio.sleep(0.001)
                 client.send_sse_event(session, event("execution_complete", turn_id="t-1"))
                 await complete(reader, 300)
-                assert limits.LINE_LIMITED_DELAY_S in naps.taken
+                assert LINE_LIMITED_DELAY_S in naps.taken
 
 
 async def test_a_hundred_streaming_sessions_stay_within_the_budget(
@@ -226,7 +227,7 @@ async def test_a_hundred_streaming_sessions_stay_within_the_budget(
             async with user.reader(session) as reader:
                 await complete(reader, 200)
         frames = await metric(user.control, "ws_messages_received_total")
-    allowed = limits.PACE_BURST_FRAMES + limits.PACE_FRAMES_PER_S * (loop.time() - began)
+    allowed = PACE_BURST_FRAMES + PACE_FRAMES_PER_S * (loop.time() - began)
     assert 0 < frames <= allowed + 2  # `auth` and `resume` are not asked to wait
 
 
@@ -235,10 +236,10 @@ async def test_questions_and_reports_reach_the_services(user: TestUser, tmp_path
         session = await started(user, client)
         client.fire_and_forget(session, "memory_write", content="Ada likes green tea")
         for _ in range(20):
-            client.report_usage(session, "gpt-4o", 10, 5)
+            client.fire_and_forget(session, "usage_report", **USAGE)
 
         async def search() -> Any:
-            found = await client.search_long_term_memory(session, "green tea")
+            found = await client.request(session, "memory_search", query="green tea")
             return found["results"]
 
         found = await eventually(search)
@@ -249,7 +250,7 @@ async def test_questions_and_reports_reach_the_services(user: TestUser, tmp_path
 
         await eventually(usage, lambda seen: '"tokens_in": 200' in seen)
         with pytest.raises(RequestFailed) as failure:
-            await client.get_skill_package(session, "no-such-skill")
+            await client.request(session, "get_skill_package", skill_id="no-such-skill")
         assert failure.value.code == "SKILL_NOT_FOUND"
 
 
@@ -262,7 +263,7 @@ async def test_reports_count_once_however_often_the_line_is_cut(
         async with connected(client):
             session = await started(user, client)
             for number in range(60):
-                client.report_usage(session, "gpt-4o", 10, 5)
+                client.fire_and_forget(session, "usage_report", **USAGE)
                 await asyncio.sleep(0.002)
                 if number % 10 == 5:
                     proxy.is_swallowing = number % 20 == 5

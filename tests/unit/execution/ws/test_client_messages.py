@@ -27,7 +27,7 @@ class Told:
         return {kind: self._noting(kind) for kind in kinds}
 
     def _noting(self, kind: str) -> Any:
-        async def note(data: Json) -> None:
+        def note(data: Json) -> None:
             self.messages.append((kind, data))
 
         return note

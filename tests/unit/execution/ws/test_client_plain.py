@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.eventually import eventually
-from tests.unit.execution.ws.machine import Naps, connected, event, make_client, text
+from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
 from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline.execution.ws.client import ControlPlaneClient
 
@@ -75,9 +75,9 @@ async def test_what_was_said_while_the_line_was_down_follows_the_resume(
         client.send_sse_event("s-1", text("while "))
         client.send_sse_event("s-1", text("away"))
         client.send_sse_event("s-1", event("execution_complete", turn_id="t-1"))
-        client.report_usage("s-1", "gpt-4o", 10, 5, latency_ms=3)
-        client.log_audit("s-1", "tool", {"name": "bash"})
-        client.submit_evolution("s-1", {"name": "x"})
+        client.fire_and_forget("s-1", "usage_report", **USAGE, latency_ms=3)
+        client.fire_and_forget("s-1", "audit_log", event="tool", details={"name": "bash"})
+        client.fire_and_forget("s-1", "evolution_submit", name="x")
         client.fire_and_forget("s-1", "memory_write", content="likes tea")
         client.fire_and_forget("s-1", "snapshot_sync", checkpoint={})
         naps.release()
@@ -106,7 +106,7 @@ async def test_what_was_sent_is_not_sent_again_by_the_next_process(
 ) -> None:
     async with connected(make_client(server.url, tmp_path)) as client:
         client.send_sse_event("s-1", text("once"))
-        client.report_usage("s-1", "gpt-4o", 1, 1)
+        client.fire_and_forget("s-1", "usage_report", **USAGE)
         await server.last.expect("fire_and_forget")
     async with connected(make_client(server.url, tmp_path)) as again:
         again.send_sse_event("s-1", text("more"))

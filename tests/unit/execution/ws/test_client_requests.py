@@ -10,7 +10,7 @@ from tests.support.eventually import eventually
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.scripted_control import Connection, ScriptedControl
 from trunkline import limits
-from trunkline.execution.control_plane import RequestFailed
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.ws.client import ControlPlaneClient
 from trunkline.execution.ws.requests import timeout_s
 
@@ -217,30 +217,3 @@ async def test_a_request_that_fits_no_frame_is_refused_here(
         with pytest.raises(RequestFailed) as failure:
             await client.request("s-1", "mcp_call", arguments="x" * limits.FRAME_BYTES_MAX)
         assert failure.value.code == "REQUEST_TOO_LARGE"
-
-
-@pytest.mark.proves(
-    "004-3.1-get-skill-package",
-    "004-3.1-search-long-term-memory",
-    "004-3.1-call-remote-mcp",
-)
-async def test_the_documents_names_ask_for_what_they_say(
-    server: ScriptedControl, tmp_path: Path
-) -> None:
-    async with connected(make_client(server.url, tmp_path)) as client:
-        calls = [
-            client.get_skill_package("s-1", "pdf"),
-            client.search_long_term_memory("s-1", "birthdays", top_k=3),
-            client.call_remote_mcp("s-1", "github", "search", {"q": "x"}),
-        ]
-        answers = asyncio.gather(*calls)
-        await server.last.until(lambda: len(server.last.of_type("request")) == 3)
-        seen = {one["method"]: one["params"] for one in server.last.of_type("request")}
-        assert seen == {
-            "get_skill_package": {"skill_id": "pdf", "version": "latest"},
-            "memory_search": {"query": "birthdays", "top_k": 3},
-            "mcp_call": {"server": "github", "tool": "search", "arguments": {"q": "x"}},
-        }
-        for one in server.last.of_type("request"):
-            await server.last.send({"type": "response", "id": one["id"], "result": one["method"]})
-        assert await answers == ["get_skill_package", "memory_search", "mcp_call"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.eventually import eventually
-from tests.unit.execution.ws.machine import Naps, connected, event, make_client, text
+from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
 from tests.unit.execution.ws.scripted_control import Connection, ScriptedControl
 from trunkline import limits
 
@@ -120,8 +120,8 @@ async def test_reports_are_asked_one_after_the_other_and_survive_a_cut(
     server: ScriptedControl, tmp_path: Path, naps: Naps
 ) -> None:
     async with connected(make_client(server.url, tmp_path, naps)) as client:
-        client.report_usage("s-1", "gpt-4o", 10, 5)
-        client.log_audit("s-1", "tool", {"name": "bash"})
+        client.fire_and_forget("s-1", "usage_report", **USAGE)
+        client.fire_and_forget("s-1", "audit_log", event="tool", details={"name": "bash"})
         first = await server.last.expect("request")
         assert first["method"] == "usage_report"
         assert first["params"]["report_id"] == first["id"]
@@ -144,7 +144,7 @@ async def test_a_control_plane_without_answered_reports_gets_notifications(
     server: ScriptedControl, tmp_path: Path
 ) -> None:
     async with connected(make_client(server.url, tmp_path)) as client:
-        client.report_usage("s-1", "gpt-4o", 10, 5)
+        client.fire_and_forget("s-1", "usage_report", **USAGE)
         asked = await server.last.expect("request")
         error = {"code": "METHOD_NOT_FOUND", "message": "no such request"}
         await server.last.send({"type": "response", "id": asked["id"], "error": error})

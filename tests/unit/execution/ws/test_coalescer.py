@@ -3,28 +3,30 @@
 import json
 
 from tests.support.clock import Clock
+from tests.support.eventually import eventually
 from tests.unit.execution.ws.machine import event, text
-from trunkline import limits
-from trunkline.execution.ws.coalescer import Coalescer
+from trunkline.execution.ws.events import SESSION_QUIET_S, Coalescer, Event
 
 
-def drained(coalescer: Coalescer) -> list[tuple[str, str]]:
-    found = []
-    for session_id, one in coalescer.drain():
+class Delivered(list[tuple[str, str]]):
+    """What a coalescer gave out, by session."""
+
+    def __call__(self, session_id: str, one: Event) -> None:
         fields = json.loads(one.text)
-        found.append((session_id, fields.get("content", fields["type"])))
-    return found
+        self.append((session_id, fields.get("content", fields["type"])))
 
 
-def test_text_of_one_turn_is_joined_and_order_within_a_session_is_kept() -> None:
-    coalescer = Coalescer(Clock())
+async def test_text_of_one_turn_is_joined_and_order_within_a_session_is_kept() -> None:
+    delivered = Delivered()
+    coalescer = Coalescer(Clock(), delivered)
     coalescer.add("s-1", text("a"))
     coalescer.add("s-2", text("x"))
     coalescer.add("s-1", text("b"))
     coalescer.add("s-1", event("tool_call_start"))
     coalescer.add("s-1", text("c"))
     coalescer.add("s-2", text("y", turn_id="t-2"))
-    assert drained(coalescer) == [
+    coalescer.spill()
+    assert delivered == [
         ("s-1", "ab"),
         ("s-1", "tool_call_start"),
         ("s-1", "c"),
@@ -32,28 +34,39 @@ def test_text_of_one_turn_is_joined_and_order_within_a_session_is_kept() -> None
         ("s-2", "y"),
     ]
     assert not coalescer
-    assert drained(coalescer) == []
+    coalescer.spill()
+    assert len(delivered) == 5
 
 
 def is_urgent_after(coalescer: Coalescer, content: str) -> bool:
     """Whether one more event of the session cannot wait; afterwards nothing is held."""
     coalescer.add("s-1", text(content))
     urgent = coalescer.is_urgent
-    coalescer.drain()
+    coalescer.spill()
     return urgent
 
 
-def test_only_a_session_that_was_quiet_is_urgent() -> None:
+async def test_only_a_session_that_was_quiet_is_urgent() -> None:
     clock = Clock()
-    coalescer = Coalescer(clock)
+    coalescer = Coalescer(clock, Delivered())
     assert is_urgent_after(coalescer, "a")
     assert not is_urgent_after(coalescer, "b")
-    clock.now += limits.SESSION_QUIET_S * 2
+    clock.now += SESSION_QUIET_S * 2
     assert is_urgent_after(coalescer, "c")
 
 
-def test_a_session_that_ended_is_not_remembered() -> None:
-    coalescer = Coalescer(Clock())
+async def test_a_session_that_ended_is_not_remembered() -> None:
+    coalescer = Coalescer(Clock(), Delivered())
     assert is_urgent_after(coalescer, "a")
     coalescer.forget("s-1")
     assert is_urgent_after(coalescer, "b")
+
+
+async def test_what_is_held_is_delivered_after_a_moment_without_being_asked() -> None:
+    delivered = Delivered()
+    Coalescer(Clock(), delivered).add("s-1", text("a"))
+
+    async def look() -> list[tuple[str, str]]:
+        return delivered
+
+    assert await eventually(look) == [("s-1", "a")]

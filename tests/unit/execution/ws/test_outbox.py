@@ -9,8 +9,9 @@ import structlog
 
 from tests.unit.execution.ws.machine import event, text
 from trunkline import limits
-from trunkline.execution.ws.event import Event
-from trunkline.execution.ws.outbox import Outbox, Outgoing
+from trunkline.execution.ws.events import Event
+from trunkline.execution.ws.outbox import OUTBOX_EARLY_EVENTS_MAX, Outbox
+from trunkline.execution.ws.session_queue import Outgoing
 
 
 def ready(folder: Path, acked: dict[str, int] | None = None) -> Outbox:
@@ -153,9 +154,9 @@ def test_events_before_the_first_init_wait_for_their_numbers(tmp_path: Path) -> 
 
 def test_events_before_the_first_init_are_bounded(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path)
-    put(outbox, *[event("usage")] * (limits.OUTBOX_EARLY_EVENTS_MAX + 5))
+    put(outbox, *[event("usage")] * (OUTBOX_EARLY_EVENTS_MAX + 5))
     outbox.line_up({})
-    assert len(take(outbox)) == limits.OUTBOX_EARLY_EVENTS_MAX
+    assert len(take(outbox)) == OUTBOX_EARLY_EVENTS_MAX
 
 
 @pytest.mark.parametrize(

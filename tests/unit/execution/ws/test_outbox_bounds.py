@@ -8,8 +8,9 @@ import structlog
 
 from tests.unit.execution.ws.machine import event, text
 from trunkline import limits
-from trunkline.execution.ws.event import Event
-from trunkline.execution.ws.outbox import Outbox, Outgoing
+from trunkline.execution.ws.events import Event
+from trunkline.execution.ws.outbox import Outbox
+from trunkline.execution.ws.session_queue import Outgoing
 
 KB = "x" * 1000
 
@@ -162,7 +163,7 @@ def test_only_the_newest_ended_sessions_are_remembered(tmp_path: Path) -> None:
             outbox.open_session("s-0")  # it goes on, and is no ended session any more
     outbox.append("s-owed", Event(event("usage")))
     outbox.close_session("s-owed")
-    assert len(outbox._queues) == 1_002
+    assert len(outbox._sessions) == 1_002
     for session_id in ("s-0", "s-owed", "s-1199"):
         outbox.append(session_id, Event(event("execution_complete")))
         assert sent(outbox, session_id)[-1].seq == 2

@@ -10,7 +10,7 @@ from trunkline.execution.ws.outbox import Outbox
 WRITER = """
 import sys, json
 from pathlib import Path
-from trunkline.execution.ws.event import Event
+from trunkline.execution.ws.events import Event
 from trunkline.execution.ws.outbox import Outbox
 
 outbox = Outbox(Path(sys.argv[1]))

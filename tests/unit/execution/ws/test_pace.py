@@ -6,7 +6,13 @@ import pytest
 
 from tests.support.clock import Clock
 from trunkline import limits
-from trunkline.execution.ws.pace import Pace
+from trunkline.execution.ws.uplink import (
+    PACE_BURST_FRAMES,
+    PACE_FRAMES_PER_S,
+    PACE_GAP_S_MIN,
+    PACE_RESERVE,
+    Pace,
+)
 
 
 def most_in_a_minute(times: list[float]) -> int:
@@ -51,9 +57,9 @@ def use_up(pace: Pace, clock: Clock) -> list[float]:
 def test_the_longer_it_is_busy_the_more_distance_frames_keep() -> None:
     clock = Clock()
     distances = use_up(Pace(clock), clock)
-    assert distances[0] == limits.PACE_GAP_S_MIN
+    assert distances[0] == PACE_GAP_S_MIN
     assert distances[200] > distances[50] > distances[0]
-    assert distances[-1] == pytest.approx(1 / limits.PACE_FRAMES_PER_S, rel=0.01)
+    assert distances[-1] == pytest.approx(1 / PACE_FRAMES_PER_S, rel=0.01)
 
 
 def test_what_is_urgent_finds_a_reserve_that_the_rest_leaves() -> None:
@@ -64,7 +70,7 @@ def test_what_is_urgent_finds_a_reserve_that_the_rest_leaves() -> None:
     taken = 0
     while pace.take(urgent=True):
         taken += 1
-    assert taken >= limits.PACE_BURST_FRAMES * limits.PACE_RESERVE
+    assert taken >= PACE_BURST_FRAMES * PACE_RESERVE
 
 
 def test_the_wait_is_as_long_as_it_says() -> None:

@@ -12,6 +12,7 @@ from tests.unit.execution.ws.proxy import Proxy
 from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline import limits
 from trunkline.execution import logs
+from trunkline.execution.ws.login import LINE_REFUSED_DELAY_S
 from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
 from trunkline.wire.semibot.messages import Json
 
@@ -80,11 +81,11 @@ async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has
             keys: list[Json] = []
             client.on_init = lambda init: keys.append(init["api_keys"])
             async with connected(client):
-                first = client._keeper.token
+                first = client.token
                 clock.advance(limits.VM_TOKEN_LIFE_S / 2 + 1)
 
                 async def token() -> str:
-                    return client._keeper.token
+                    return client.token
 
                 await eventually(token, lambda now: now != first)
                 clock.advance(limits.VM_TOKEN_LIFE_S / 2)
@@ -94,5 +95,5 @@ async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has
                     return len(keys)
 
                 await eventually(lines, lambda count: count == 2)
-                assert limits.LINE_REFUSED_DELAY_S not in naps.taken
+                assert LINE_REFUSED_DELAY_S not in naps.taken
     assert keys == [{"openai": "sk-of-ada-0123456789"}] * 2

@@ -9,9 +9,8 @@ import structlog
 
 from tests.support.clock import Clock
 from trunkline import limits
-from trunkline.execution.ws.journal import Journal
-from trunkline.execution.ws.report_sender import ReportSender
-from trunkline.execution.ws.reports import Reports
+from trunkline.execution.ws.disk_queue import Journal
+from trunkline.execution.ws.reports import REPORT_BYTES_MAX, REPORT_RETRY_S, Reports, ReportSender
 from trunkline.wire.semibot.messages import ErrorBody, Response
 
 
@@ -99,7 +98,7 @@ def test_reports_are_bounded_in_bytes(tmp_path: Path) -> None:
 def test_a_report_too_large_for_the_line_is_refused_here(tmp_path: Path) -> None:
     reports = open_reports(tmp_path)
     with structlog.testing.capture_logs() as logs:
-        reports.add("s-1", "audit_log", {"details": "x" * limits.REPORT_BYTES_MAX})
+        reports.add("s-1", "audit_log", {"details": "x" * REPORT_BYTES_MAX})
     assert logs[0]["log_level"] == "error"
     assert len(reports) == 0
 
@@ -162,7 +161,7 @@ def test_a_busy_control_plane_gets_the_report_again_a_little_later(tmp_path: Pat
     first = frame_of(sender)
     sender.answered(error(first["id"], "TOO_MANY_REQUESTS"))
     assert not sender.is_ready
-    clock.now += limits.REPORT_RETRY_S
+    clock.now += REPORT_RETRY_S
     assert frame_of(sender) == first
 
 

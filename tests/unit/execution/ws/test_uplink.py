@@ -9,12 +9,11 @@ import pytest
 
 from tests.support.clock import Clock
 from tests.unit.execution.ws.machine import event, text
-from trunkline.execution.ws.event import Event
-from trunkline.execution.ws.frames import request
-from trunkline.execution.ws.line import Line
+from trunkline.execution.ws.connection import Socket
+from trunkline.execution.ws.events import Event
+from trunkline.execution.ws.messages import request
 from trunkline.execution.ws.outbox import Outbox
-from trunkline.execution.ws.pace import Pace
-from trunkline.execution.ws.uplink import Uplink
+from trunkline.execution.ws.uplink import Pace, Uplink
 
 
 class Frames:
@@ -43,7 +42,7 @@ async def stream(uplink: Uplink, clock: Clock, frames: Frames, data: str) -> Non
         uplink.event("s-1", data)
         if number % 50 == 0:
             report(uplink)
-        await uplink._send_some(cast(Line, frames))
+        await uplink._send_some(cast(Socket, frames))
         clock.now += 0.01
     uplink.spill()
 
@@ -74,7 +73,7 @@ async def test_requests_and_events_share_a_line_that_is_too_slow_for_both(
     for number in range(12_000):
         uplink.event("s-1", data)
         uplink.frame(request("s-1", f"r-{number}", "memory_search", {}))
-        await uplink._send_some(cast(Line, frames))
+        await uplink._send_some(cast(Socket, frames))
         clock.now += 0.01
     uplink.spill()
     events = frames.sent["batch"] + frames.sent["sse_event"]
@@ -112,9 +111,9 @@ async def test_an_end_that_is_on_disk_is_still_urgent(tmp_path: Path) -> None:
     uplink.line_up({}, frozenset(("seq",)))
     for data in (text("a"), text("b"), event("execution_complete", turn_id="t-1")):
         uplink.event("s-1", data)
-        await uplink._send_some(cast(Line, frames))
+        await uplink._send_some(cast(Socket, frames))
     assert frames.sent["sse_event"] == 2
-    assert not await uplink._send_some(cast(Line, frames))
+    assert not await uplink._send_some(cast(Socket, frames))
 
 
 async def test_a_bad_event_costs_nobody_elses(tmp_path: Path) -> None:

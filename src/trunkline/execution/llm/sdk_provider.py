@@ -1,0 +1,158 @@
+"""What providers with an official SDK have in common: the stream, refused parameters, errors.
+
+The SDKs come from one generator and name their exceptions alike, so one reading serves all.
+"""
+
+import contextlib
+from abc import abstractmethod
+from collections.abc import AsyncGenerator
+from typing import Any, ClassVar
+
+import httpx2
+import msgspec
+import structlog
+
+from trunkline.execution.errors import ModelError
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Quirks, Usage
+from trunkline.execution.llm.errors import (
+    Refusal,
+    Service,
+    broke_off,
+    explained,
+    no_key,
+    nonsense,
+    refusal,
+    unreachable,
+)
+from trunkline.execution.llm.http_client import HttpClient
+from trunkline.execution.llm.reply_builder import ReplyBuilder
+
+MODEL_REFUSALS_MAX = 8  # parameters that one server may refuse before its answer counts
+
+log = structlog.get_logger(__name__)
+
+_NO_CONNECTION = (httpx2.ConnectError, httpx2.TimeoutException, httpx2.UnsupportedProtocol)
+
+
+def told_by(sdk: Any, error: Exception) -> Refusal | None:
+    """What the provider itself said about an error, if it said something."""
+    if isinstance(error, sdk.APIStatusError):
+        return refusal(error.status_code, error.body, error.response.headers)
+    if isinstance(error, sdk.APIError) and error.body is not None:
+        return refusal(0, error.body, {})
+    return None
+
+
+def as_model_error(
+    sdk: Any, error: Exception, *, service: Service, model: str, key: str, said: bool
+) -> ModelError:
+    """The error for people. `said`: some of the answer had come."""
+    if isinstance(error, ModelError):
+        return error
+    if isinstance(error, MemoryError):
+        raise error  # this machine's trouble, whoever's answer was being read
+    if (told := told_by(sdk, error)) is not None:
+        return explained(service, model, told, key)
+    if isinstance(error, sdk.APIConnectionError | httpx2.TransportError | httpx2.InvalidURL):
+        cause = error.__cause__ or error
+        if said or not isinstance(cause, (*_NO_CONNECTION, httpx2.InvalidURL)):
+            return broke_off(service, said)
+        return unreachable(service, cause)
+    # Anything else is our reading of what came stumbling over it.
+    log.warning("model_answer_unreadable", service=str(service), error=repr(error)[:500])
+    return nonsense(service)
+
+
+class SdkProvider(BaseLLMProvider):
+    """One account at one base URL. The SDK's client is made on the first call."""
+
+    sdk: Any
+    """The SDK's module."""
+    path: ClassVar[str]
+    """Where calls are posted."""
+    usual_base_url: ClassVar[str]
+
+    def __init__(
+        self, *, name: str = "", api_key: str, base_url: str = "", http: HttpClient
+    ) -> None:
+        self.name = name or self.sdk.__name__
+        self._key = api_key
+        self._base_url = base_url or self.usual_base_url
+        self._http = http
+        self._client: Any = None
+        self._quirks: dict[str, Quirks] = {}
+        self._service = Service.at(self.name, self._base_url)
+
+    @property
+    def _is_own(self) -> bool:
+        """The provider's own server, which wants a key, and not another that speaks like it."""
+        return self._service.host == Service.at(self.name, self.usual_base_url).host
+
+    @abstractmethod
+    def _pieces(self, call: Call, answer: ReplyBuilder) -> AsyncGenerator[Piece | Usage, None]:
+        """Feeds the answer, and yields what there is to show."""
+
+    @abstractmethod
+    def _body(self, call: Call, quirks: Quirks) -> Json:
+        """The request."""
+
+    @abstractmethod
+    def _quirk(self, told: Refusal, body: Json, quirks: Quirks) -> str | None:
+        """What to do without next, if the refusal is about something that can be left out."""
+
+    @abstractmethod
+    def _connected(self) -> Any:
+        """The SDK's client."""
+
+    async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
+        if not self._key and self._is_own:
+            raise no_key(self._service)
+        answer = ReplyBuilder(self._service, call.model)
+        try:
+            async with contextlib.aclosing(self._pieces(call, answer)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except Exception as error:
+            raise as_model_error(
+                self.sdk,
+                error,
+                service=self._service,
+                model=call.model,
+                key=self._key,
+                said=answer.said,
+            ) from None
+        yield answer.reply()
+
+    async def close(self) -> None:
+        self._client = None
+
+    async def _open(self, call: Call) -> tuple[Any, Quirks]:
+        """The stream, and what had to be left out for it that was not known before. What a server
+        refuses by name is left out at once, and from then on."""
+        known = quirks = self._quirks.get(call.model, frozenset())
+        for _ in range(MODEL_REFUSALS_MAX):
+            body = self._body(call, quirks)
+            try:
+                return await self._post(body), quirks - known
+            except self.sdk.APIStatusError as error:
+                told = told_by(self.sdk, error)
+                quirk = self._quirk(told, body, quirks) if told else None
+                if quirk is None:
+                    raise
+                quirks |= {quirk}
+                self._quirks[call.model] = quirks
+        raise broke_off(self._service, said=False)
+
+    async def _post(self, body: Json) -> Any:
+        """Plain JSON both ways: the SDKs' typed methods walk the whole conversation and make
+        objects of every chunk, which takes longer than everything else in a turn."""
+        if self._client is None:
+            self._client = self._connected()
+        return await self._client.post(
+            self.path,
+            content=msgspec.json.encode(body),
+            cast_to=object,
+            stream=True,
+            stream_cls=self.sdk.AsyncStream[object],
+        )

@@ -1,0 +1,96 @@
+"""A process that runs a session, whoever started it: how it ended, and what that means.
+
+The text and codes of a failure are for the readers of the turn that it ended.
+"""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from trunkline.execution.errors import ExecutionError
+
+
+class Exit(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two says how a process ended; none where nobody could tell any more."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+
+    def __str__(self) -> str:
+        if self.signal is not None:
+            return f"was ended by {signal.Signals(self.signal).name}"
+        return f"ended with exit code {self.exit_code}" if self.exit_code is not None else "is gone"
+
+
+class Child(Protocol):
+    """A process as seen from the daemon."""
+
+    pid: int
+    ended: asyncio.Future[Exit]
+
+    def kill(self) -> None:
+        """SIGKILL, if it still runs."""
+
+
+Launch = Callable[[str], Awaitable[Child]]
+"""Starts a process that connects to the socket at that path. Raises StartFailed."""
+
+
+class LastWords(NamedTuple):
+    """What a process said of itself before it ended."""
+
+    code: str
+    message: str
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What `execution_error` says. `code`: SESSION_CRASHED, SESSION_OUT_OF_MEMORY, SESSION_HUNG,
+    what the process said of itself, or why it could not start."""
+
+    code: str
+    message: str
+    exit_code: int | None = None
+    signal: str | None = None
+
+    @classmethod
+    def of(cls, error: ExecutionError) -> "Failure":
+        return cls(code=error.code, message=error.message)
+
+    def fields(self) -> dict[str, Any]:
+        """Of the event; `turn_id` and `ts` come from whoever sends it."""
+        fields: dict[str, Any] = {"error": self.message, "code": self.code}
+        if self.exit_code is not None:
+            fields["exit_code"] = self.exit_code
+        if self.signal is not None:
+            fields["signal"] = self.signal
+        return fields
+
+
+def failure_of(
+    end: Exit,
+    *,
+    hung: bool = False,
+    broken: str | None = None,
+    said: LastWords | None = None,
+    oom_kills: int = 0,
+) -> Failure:
+    """What one end means. `hung`: we killed it for its silence. `broken`: we killed it for what it
+    sent. `oom_kills`: how often memory ran out while it lived."""
+    name = signal.Signals(end.signal).name if end.signal is not None else None
+    if hung:
+        code, why = "SESSION_HUNG", "the session's process did not answer any more and was ended"
+    elif broken is not None:
+        code, why = "SESSION_CRASHED", f"the session's process was ended: {broken}"
+    elif said is not None:
+        code, why = said
+    elif end.signal == signal.SIGKILL and oom_kills:
+        code, why = "SESSION_OUT_OF_MEMORY", "the machine ran out of memory and ended this session"
+    elif end.signal == signal.SIGKILL:
+        code = "SESSION_CRASHED"
+        why = f"the session's process {end}; it may have needed too much memory"
+    else:
+        code, why = "SESSION_CRASHED", f"the session's process {end}"
+    return Failure(code=code, message=why, exit_code=end.exit_code, signal=name)

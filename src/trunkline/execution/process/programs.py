@@ -1,0 +1,178 @@
+"""Programs that a process of ours starts: run to their end within bounds, ended with all they left.
+
+A session adopts what its commands leave behind (`family.py`), and the event loop waits only for
+what was started here: the others are reaped by hand. What a program is for is its caller's.
+"""
+
+import asyncio
+import codecs
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trunkline import limits
+from trunkline.execution.process import family
+from trunkline.execution.process.family import kill_group
+
+COMMAND_OUTPUT_BYTES_MAX = (
+    64 * limits.MIB
+)  # read of one command, which is ended when it prints more
+COMMAND_DRAIN_S = 0.5  # for output of a command that has ended, if something still holds the pipe
+
+_CHUNK_BYTES = 64 * 1024
+
+
+class Children:
+    """Knows the programs that were started through it; their exit status is the loop's."""
+
+    def __init__(self) -> None:
+        self._started: set[asyncio.subprocess.Process] = set()
+        self._starting = 0
+
+    async def start(self, *argv: str, **options: Any) -> asyncio.subprocess.Process:
+        """As `asyncio.create_subprocess_exec`."""
+        self._starting += 1
+        try:
+            process = await asyncio.create_subprocess_exec(*argv, **options)
+            self._started.add(process)
+        finally:
+            self._starting -= 1
+        return process
+
+    def reap_orphans(self) -> None:
+        """Lets the dead go that nobody waits for; the living, and what was started here, stay."""
+        self._started = {one for one in self._started if one.returncode is None}
+        if self._starting:
+            return  # a child without a name here may be one that is being started
+        for pid in family.children() - {one.pid for one in self._started}:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+children = Children()
+"""Of this process."""
+
+
+async def ended(process: asyncio.subprocess.Process, within_s: float) -> None:
+    """Waits for a program that was told to end; kills one that does not."""
+    try:
+        async with asyncio.timeout(within_s):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command ended. `exit_code` is negative for a signal, as in `subprocess`."""
+
+    exit_code: int
+    timed_out: bool
+    flooded: bool
+    """It printed more than it may, and was ended for that."""
+
+
+async def run_process(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout_s: float,
+    take: Callable[[str], None],
+    output_bytes_max: int = COMMAND_OUTPUT_BYTES_MAX,
+) -> Finished:
+    """Runs it with no input; `take` gets what it prints, errors included, as it comes.
+
+    When it ends, runs out of time or is cancelled, everything it started ends too, also what it
+    left in the background. Raises OSError when the program cannot be started.
+    """
+    async with _output_pipe() as (reader, write_end):
+        try:
+            process = await children.start(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=write_end,
+                stderr=write_end,
+                cwd=cwd,
+                env=dict(env),
+                start_new_session=True,
+            )
+        finally:
+            os.close(write_end)
+        pump = asyncio.create_task(_pump(reader, take, output_bytes_max, process.pid))
+        timed_out = False
+        try:
+            async with asyncio.timeout(timeout_s):
+                await process.wait()
+        except TimeoutError:
+            timed_out = True
+        except BaseException:
+            pump.cancel()
+            raise
+        finally:
+            kill_group(process.pid)
+            await process.wait()
+            children.reap_orphans()
+        # The pipe is at its end now, unless a program that escaped its session holds it open.
+        await asyncio.wait({pump}, timeout=COMMAND_DRAIN_S)
+        pump.cancel()
+        await asyncio.wait({pump})
+        flooded = not pump.cancelled() and pump.result()
+    assert process.returncode is not None
+    return Finished(exit_code=process.returncode, timed_out=timed_out, flooded=flooded)
+
+
+async def _pump(
+    reader: asyncio.StreamReader, take: Callable[[str], None], bytes_max: int, leader: int
+) -> bool:
+    """Hands on what is printed, until the end or too much of it; says whether it was too much."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    count = 0
+    while chunk := await reader.read(_CHUNK_BYTES):
+        count += len(chunk)
+        take(decoder.decode(chunk))
+        if count > bytes_max:
+            kill_group(leader)
+            return True
+    take(decoder.decode(b"", final=True))
+    return False
+
+
+@asynccontextmanager
+async def _output_pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    """A pipe of our own: the loop then sees a process end although its children hold the pipe.
+
+    The caller closes the write end.
+    """
+    read_end, write_end = os.pipe()
+    reader = asyncio.StreamReader(limit=_CHUNK_BYTES)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
+    )
+    try:
+        yield reader, write_end
+    finally:
+        transport.close()
+
+
+def ending(finished: Finished, timeout_s: float) -> str:
+    """How it ended, in words; empty for a command that simply succeeded."""
+    if finished.timed_out:
+        return f"ended after {timeout_s:g} s: it took too long"
+    if finished.flooded:
+        return "ended: it printed too much"
+    if finished.exit_code < 0:
+        return f"ended by signal {_signal_name(-finished.exit_code)}"
+    return f"exit code {finished.exit_code}" if finished.exit_code else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

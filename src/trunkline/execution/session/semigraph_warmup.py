@@ -1,0 +1,159 @@
+"""A session played through in the fork server before there is a real one, and its code packed.
+
+The first of everything loads, compiles and caches much in the libraries it goes through, and Python
+rewrites code that has run some times. What is done here is shared by every session that is forked;
+what is not, each would do again, in memory of its own. All of it is real but the model's words.
+
+Python also counts an object's users inside the object, so a session that only calls a function
+writes to the page that holds its code, and gets a copy of that page. One function in thirty is ever
+called, scattered among the others; side by side they save each session 2.4 of 15 MiB.
+Only `semigraph_preload` may call this.
+"""
+
+import asyncio
+import gc
+import re
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+
+import structlog
+
+from trunkline import limits
+from trunkline.execution.home import Home
+from trunkline.execution.session import ipc
+from trunkline.execution.session.semigraph_process import serve
+
+_log = structlog.get_logger(__name__)
+
+REHEARSAL_S_MAX = 10.0  # of a turn in the fork server; sessions work without it
+
+_QUESTIONS = 2  # a session that goes on does more than one that begins
+_FILE = "rehearsal.txt"
+_LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_CALL = (
+    b'{"tool_calls": [{"index": 0, "id": "x", "function": '
+    b'{"name": "read_file", "arguments": "{\\"path\\": \\"' + _FILE.encode() + b'\\"}"}}]}'
+)
+_WORDS = b'{"content": "x"}'
+
+
+def rehearse(times: int = 1) -> None:
+    """Leaves nothing behind, no thread either. Not to be called inside an event loop."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+            for _ in range(times):
+                asyncio.run(_session(Path(folder)))
+    except Exception as error:
+        # Sessions work without it, and take a little more of everything.
+        _log.warning("no rehearsal", reason=repr(error))
+
+
+async def _session(folder: Path) -> None:
+    home = Home(folder)
+    home.make()
+    (home.workspace / _FILE).write_bytes(b"x")
+    ours, theirs = socket.socketpair()
+    daemon = await asyncio.open_connection(sock=ours, limit=limits.IPC_LINE_BYTES_MAX)
+    session = await asyncio.open_connection(sock=theirs, limit=limits.IPC_LINE_BYTES_MAX)
+    async with (
+        asyncio.timeout(REHEARSAL_S_MAX),
+        await asyncio.start_server(_model, "127.0.0.1", 0) as model,
+        asyncio.TaskGroup() as tasks,
+    ):
+        url = f"http://127.0.0.1:{model.sockets[0].getsockname()[1]}/v1"
+        tasks.create_task(serve(*session, env={}))
+        tasks.create_task(_daemon(*daemon, folder, url))
+
+
+async def _daemon(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, folder: Path, url: str
+) -> None:
+    """Asks its questions, and hangs up after the last answer."""
+    start = ipc.Start(
+        session_id="rehearsal",
+        home=str(folder),
+        agent_config={"model": "gpt-rehearsal"},
+        llm_config={"providers": {"openai": {"base_url": url}}},
+    )
+    asked = ipc.UserMessage(data=ipc.UserMessageData(message="x"))
+    writer.write(ipc.line(start))
+    answers = 0
+    while line := await reader.readline():
+        match ipc.decode_up(line):
+            case ipc.Ready():
+                writer.write(ipc.line(asked) * _QUESTIONS)
+            case ipc.Request(id=request_id):
+                writer.write(ipc.line(ipc.Response(id=request_id, result={})))
+            case ipc.SseEvent(data=data) if '"execution_complete"' in data:
+                answers += 1
+                if answers == _QUESTIONS:
+                    writer.close()
+                    return
+            case ipc.Error(message=message):
+                raise RuntimeError(message)
+            case ipc.SseEvent(data=data) if '"execution_error"' in data:
+                raise RuntimeError(data)
+
+
+async def _model(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A model server for the two calls of each turn."""
+    for delta, reason in ((_CALL, b"tool_calls"), (_WORDS, b"stop")) * _QUESTIONS:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = _LENGTH.search(head)
+        await reader.readexactly(int(length[1]) if length else 0)
+        chunk = b'{"choices": [{"index": 0, "delta": %s, "finish_reason": "%s"}]}' % (delta, reason)
+        text = b"data: %s\n\ndata: [DONE]\n\n" % chunk
+        writer.write(_HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
+    await reader.read()
+    writer.close()
+
+
+def code_run_by(play: Callable[[], None]) -> set[CodeType]:
+    """The code of every function that is called meanwhile, in threads that begin meanwhile too."""
+    seen = set[CodeType]()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            seen.add(frame.f_code)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        play()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return seen
+
+
+def move_together(chosen: set[CodeType]) -> list[CodeType]:
+    """Gives each function with such code a copy of it, made one after the other.
+
+    Returns the old ones, to be kept: new objects would go where they were. The copies have not run
+    yet, so what Python rewrites in code that runs is to be rewritten again. Functions that
+    `gc.freeze` has hidden are not found.
+    """
+    copies: dict[CodeType, CodeType] = {}
+
+    def copied(code: CodeType) -> CodeType:
+        if code not in copies:
+            # Functions inside this one are made from its constants.
+            copies[code] = code.replace(co_consts=tuple(map(moved, code.co_consts)))
+        return copies[code]
+
+    def moved(constant: object) -> object:
+        if isinstance(constant, CodeType) and constant in chosen:
+            return copied(constant)
+        return constant
+
+    for one in gc.get_objects():
+        # Not `isinstance`: objects that stand in for others load those when asked.
+        if type(one) is FunctionType and one.__code__ in chosen:
+            one.__code__ = copied(one.__code__)
+    return list(copies)

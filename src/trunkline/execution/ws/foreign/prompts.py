@@ -1,0 +1,136 @@
+"""What was said to each session and is not answered yet: one active turn, the rest in order.
+
+Foreign servers cancel a message by its name, a session's process ends what runs: who keeps the
+line must know which of the two it is. Pure.
+"""
+
+from collections import deque
+from collections.abc import Callable, Container, Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+from trunkline import limits
+from trunkline.execution.json_object import Json
+
+WIRE_PROMPTS_CHARS_MAX = 64 * limits.MIB  # of what was said to sessions, at work and waiting
+
+T = TypeVar("T")
+
+
+class Prompt(NamedTuple):
+    """A message of a person. `data` is the session's `user_message`."""
+
+    turn_id: str
+    data: Json
+    address: tuple[str, str] = ("", "")
+    """Whom the answer goes to, on wires that say so in every message."""
+
+    @property
+    def chars(self) -> int:
+        files = self.data.get("metadata", {}).get("attachments", ())
+        return len(self.data["message"]) + sum(len(one["base64"]) for one in files)
+
+
+class Prompts:
+    """By session. A session with nothing to do is not here."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, deque[Prompt]] = {}
+        self._chars = 0
+        self.count = 0
+        """Of all sessions, at work and waiting."""
+
+    def __contains__(self, session_id: object) -> bool:
+        return session_id in self._sessions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sessions)
+
+    def __len__(self) -> int:
+        """The sessions at work."""
+        return len(self._sessions)
+
+    def add(self, session_id: str, prompt: Prompt) -> bool:
+        """True: it is the one at work now. Raises OverflowError when too many wait."""
+        waiting = self._sessions.get(session_id, deque())
+        if len(waiting) > limits.SESSION_PROMPTS_MAX:
+            raise OverflowError(f"more than {limits.SESSION_PROMPTS_MAX} messages wait")
+        if self._chars > WIRE_PROMPTS_CHARS_MAX:
+            raise OverflowError("the messages that wait on this machine are too large together")
+        self._count(prompt, 1)
+        waiting.append(prompt)
+        self._sessions[session_id] = waiting
+        return len(waiting) == 1
+
+    def current(self, session_id: str) -> Prompt | None:
+        waiting = self._sessions.get(session_id)
+        return waiting[0] if waiting else None
+
+    def has(self, session_id: str, turn_id: str) -> bool:
+        return any(one.turn_id == turn_id for one in self._sessions.get(session_id, ()))
+
+    def has_other(self, session_id: str, turn_id: str | None) -> bool:
+        """Whether there is more to do when that turn ends (None: the one at work)."""
+        waiting = self._sessions.get(session_id, deque())
+        if turn_id is None:
+            return len(waiting) > 1
+        return any(one.turn_id != turn_id for one in waiting)
+
+    def ended(self, session_id: str, turn_id: str | None) -> Prompt | None:
+        """A turn has its end (None: the one at work). The one to be worked on next."""
+        waiting = self._sessions.get(session_id)
+        if not waiting:
+            return None
+        if turn_id is not None and waiting[0].turn_id != turn_id:
+            self.withdraw(session_id, turn_id)
+            return None
+        self._count(waiting.popleft(), -1)
+        if waiting:
+            return waiting[0]
+        del self._sessions[session_id]
+        return None
+
+    def withdraw(self, session_id: str, turn_id: str) -> bool:
+        """Takes one back that waits. False for the one at work, and for any other."""
+        waiting = self._sessions.get(session_id, deque())
+        for number, prompt in enumerate(waiting):
+            if number > 0 and prompt.turn_id == turn_id:
+                del waiting[number]
+                self._count(prompt, -1)
+                return True
+        return False
+
+    def forget(self, session_id: str) -> None:
+        for prompt in self._sessions.pop(session_id, ()):
+            self._count(prompt, -1)
+
+    def _count(self, prompt: Prompt, more: int) -> None:
+        self.count += more
+        self._chars += more * prompt.chars
+
+
+class Streams(Generic[T]):
+    """What is remembered of each session's stream to the server, made when it is first asked for.
+    Bounded: idle ones are forgotten."""
+
+    def __init__(self, make: Callable[[str], T], busy: Container[str]) -> None:
+        self._make = make
+        self._busy = busy
+        self._streams: dict[str, T] = {}
+
+    def of(self, session_id: str) -> T:
+        stream = self._streams.pop(session_id, None)
+        if stream is None:
+            self._make_room()
+            stream = self._make(session_id)
+        self._streams[session_id] = stream  # the newest last
+        return stream
+
+    def forget(self, session_id: str) -> None:
+        self._streams.pop(session_id, None)
+
+    def _make_room(self) -> None:
+        if len(self._streams) < limits.WIRE_SESSIONS_KNOWN_MAX:
+            return
+        idle = next((one for one in self._streams if one not in self._busy), None)
+        if idle is not None:
+            del self._streams[idle]

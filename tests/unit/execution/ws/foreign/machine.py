@@ -1,0 +1,139 @@
+"""A machine of ours on a scripted foreign server, with sessions that a test plays."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.eventually import eventually
+from tests.support.foreign_servers import AgpServer, YeaftServer
+from trunkline.execution.home import Home
+from trunkline.execution.line import MACHINE
+from trunkline.execution.ws.foreign.agp import AgpClient
+from trunkline.execution.ws.foreign.client import ForeignClient
+from trunkline.execution.ws.foreign.yeaft import YeaftClient
+from trunkline.execution.ws.foreign.yeaft_handshake import Introduction
+
+Json = dict[str, Any]
+
+
+class Machine:
+    """What the daemon would do: it starts sessions, and notes what they are told."""
+
+    def __init__(self, client: ForeignClient, refusals: list[str], unconfirmed: Path) -> None:
+        """`unconfirmed`: the file of messages that the server is not known to have read."""
+        self.client = client
+        self._unconfirmed = unconfirmed
+        self.refusals = refusals
+        self.told: list[tuple[str, str, Json]] = []
+        self.starts: list[str] = []
+        self.running: list[str] = []
+        self.is_broken = False
+        client.active_sessions = lambda: self.running
+        client.message_handlers[MACHINE] = {
+            "start_session": self._start,
+            "stop_session": self._stop,
+        }
+
+    def _start(self, data: Json) -> asyncio.Task[None]:
+        self.starts.append(data["session_id"])
+        return asyncio.create_task(self._come_up(data["session_id"]))
+
+    async def _come_up(self, session_id: str) -> None:
+        if self.is_broken:
+            raise RuntimeError("no more processes")
+        self.running.append(session_id)
+        kinds = ("user_message", "cancel", "approval_response")
+        self.client.register_session(
+            session_id, {kind: self._note(session_id, kind) for kind in kinds}
+        )
+
+    def _stop(self, data: Json) -> None:
+        self.running.remove(data["session_id"])
+        self.client.unregister_session(data["session_id"])
+        self.told.append((data["session_id"], "stop", data))
+
+    def _note(self, session_id: str, kind: str) -> Any:
+        return lambda data: self.told.append((session_id, kind, data))
+
+    async def refusal(self) -> str:
+        async def told() -> list[str]:
+            return self.refusals
+
+        [why] = await eventually(told)
+        return why
+
+    def all(self, kind: str) -> list[Json]:
+        return [data for _, told, data in self.told if told == kind]
+
+    async def until_online(self) -> None:
+        async def is_online() -> bool:
+            return self.client.online
+
+        await eventually(is_online)
+
+    async def has_delivered(self) -> None:
+        """It knows that all that it sent has arrived."""
+
+        async def is_clear() -> bool:
+            return not self._unconfirmed.exists() or not self._unconfirmed.read_bytes()
+
+        await eventually(is_clear)
+
+    async def until_told(self, kind: str, count: int = 1) -> Json:
+        async def seen() -> list[Json]:
+            return self.all(kind)
+
+        return (await eventually(seen, lambda found: len(found) >= count))[count - 1]
+
+    def event(self, session_id: str, kind: str, /, **fields: Any) -> None:
+        self.client.send_sse_event(session_id, json.dumps({"type": kind, **fields}))
+
+    def end(self, session_id: str, turn_id: str, text: str = "Done.") -> None:
+        self.event(session_id, "execution_complete", turn_id=turn_id, content=text)
+
+
+@asynccontextmanager
+async def connected(machine: Machine) -> AsyncIterator[Machine]:
+    await machine.client.connect()
+    try:
+        yield machine
+    finally:
+        await machine.client.close()
+
+
+async def at_once(_seconds: float) -> None:
+    """A pause that a test does not wait for; others get their turn."""
+    await asyncio.sleep(0)
+
+
+def agp_machine(server: AgpServer, folder: Path, **address: str) -> Machine:
+    refusals: list[str] = []
+    given = {"guid": "device_001", "user_id": "user_123", "token": "right", **address}
+    client = AgpClient(
+        server.url,
+        agent_config={},
+        folder=folder / "agp",
+        on_refused=refusals.append,
+        sleep=at_once,
+        **given,
+    )
+    return Machine(client, refusals, folder / "agp" / "owed.jsonl")
+
+
+def yeaft_machine(server: YeaftServer, folder: Path, secret: str = "right") -> Machine:
+    home = Home(folder)
+    home.make()
+    who = Introduction(id="desk-1", name="Desk", secret=secret, work_dir=str(home.workspace))
+    refusals: list[str] = []
+    client = YeaftClient(
+        server.url,
+        who,
+        agent_config={"model": "m"},
+        home=home,
+        on_refused=refusals.append,
+        sleep=at_once,
+    )
+    return Machine(client, refusals, home.internal / "yeaft" / "owed.jsonl")

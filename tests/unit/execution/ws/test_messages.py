@@ -1,0 +1,210 @@
+"""What the control plane says, in every place where deployed ones put their fields."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trunkline import limits
+from trunkline.execution.ws.messages import BadTurn, ForSession, ResumeResults, Unknown, read
+from trunkline.wire.errors import Malformed
+from trunkline.wire.semibot.messages import Ack, Error, ErrorBody, InitData, Response, Token
+
+
+def of(**message: Any) -> Any:
+    return read(json.dumps(message))
+
+
+def test_the_documented_messages_are_read() -> None:
+    assert isinstance(of(type="init", data={"user_id": "u", "org_id": "o"}), InitData)
+    assert of(type="response", id="r", result=1, error=None) == Response(id="r", result=1)
+    assert of(type="ack", acked={"s": 3}) == Ack(acked={"s": 3})
+    assert isinstance(of(type="resume_response", results={"r": {"status": "x"}}), ResumeResults)
+    assert isinstance(of(type="error", error={"code": "X", "message": "m"}), Error)
+
+
+def test_a_new_token_is_read() -> None:
+    message = of(type="token", data={"token": "t-2", "expires_at": 1})
+    assert isinstance(message, Token)
+    assert message.data.token == "t-2"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        "t-2",
+        {},
+        {"token": "t-2"},
+        {"token": "", "expires_at": 1},
+        {"token": 7, "expires_at": 1},
+        {"token": ["t-2"], "expires_at": 1},
+        {"token": "t-2", "expires_at": "soon"},
+        {"token": "x" * (limits.VM_TOKEN_CHARS_MAX + 1), "expires_at": 1},
+    ],
+)
+def test_a_token_that_is_none_is_malformed_and_not_shown(data: Any) -> None:
+    with pytest.raises(Malformed) as error:
+        of(type="token", data=data)
+    assert "t-2" not in str(error.value)
+
+
+def test_a_session_is_started_with_defaults_for_what_is_left_out() -> None:
+    message = of(type="start_session", data={"session_id": "s", "acked": 4, "new": 1})
+    assert message.session_id == "s"
+    assert message.data["runtime_type"] == "semigraph"
+    assert message.data["agent_config"] == {}
+    assert (message.data["acked"], message.data["new"]) == (4, 1)
+
+
+def test_a_session_is_stopped_without_a_reason_too() -> None:
+    assert of(type="stop_session", data={"session_id": "s"}).session_id == "s"
+
+
+def test_a_message_of_a_user_keeps_all_its_fields() -> None:
+    data = {"message": "hi", "turn_id": "t", "new": 1}
+    assert of(type="user_message", session_id="s", data=data) == ForSession(
+        "user_message", "s", data
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"session_id": "s", "reason": "admin"},
+        {"session_id": "s", "data": {"reason": "admin"}},
+        {"data": {"session_id": "s", "reason": "admin"}},
+        {"session_id": "s", "reason": "admin", "data": None, "timestamp": "now"},
+        {"session_id": None, "data": {"session_id": "s", "reason": "admin"}},
+        {"session_id": "s", "data": {"session_id": None, "reason": "admin"}},
+    ],
+)
+def test_a_cancel_is_read_wherever_its_fields_stand(message: dict[str, Any]) -> None:
+    assert of(type="cancel", **message) == ForSession("cancel", "s", {"reason": "admin"})
+
+
+@pytest.mark.parametrize(
+    ("message", "session_id"),
+    [
+        ({"session_id": "s", "data": {"temperature": 0.5}}, "s"),
+        ({"session_id": "s", "temperature": 0.5}, "s"),
+        ({"data": {"session_id": "s", "temperature": 0.5}}, "s"),
+        ({"data": {"temperature": 0.5}}, None),
+        ({"session_id": None, "data": {"temperature": 0.5}}, None),
+        ({"data": {"session_id": None, "temperature": 0.5}}, None),
+        ({"session_id": None, "data": {"session_id": "s", "temperature": 0.5}}, "s"),
+    ],
+)
+def test_a_config_update_is_for_one_session_or_for_all(
+    message: dict[str, Any], session_id: str | None
+) -> None:
+    expected = ForSession("config_update", session_id, {"temperature": 0.5})
+    assert of(type="config_update", **message) == expected
+
+
+def test_an_init_with_nulls_is_one_that_leaves_them_out() -> None:
+    nulls = dict.fromkeys(("org_id", "api_keys", "llm_config", "capabilities", "acked"))
+    assert of(type="init", data={"user_id": "u", **nulls}) == of(type="init", data={"user_id": "u"})
+    keys = of(type="init", data={"api_keys": {"openai": "sk-1", "anthropic": None}}).api_keys
+    assert keys == {"openai": "sk-1"}
+
+
+def test_a_start_with_nulls_is_one_that_leaves_them_out() -> None:
+    names = ("runtime_type", "agent_config", "openclaw_config", "mcp_servers", "snapshot", "acked")
+    assert of(type="start_session", data={"session_id": "s", **dict.fromkeys(names)}) == of(
+        type="start_session", data={"session_id": "s"}
+    )
+
+
+def test_a_message_of_a_user_with_nulls_is_one_that_leaves_them_out() -> None:
+    data = {"message": "hi", "turn_id": "t", "history": None, "metadata": None}
+    message = of(type="user_message", session_id="s", data=data)
+    assert message == ForSession("user_message", "s", {"message": "hi", "turn_id": "t"})
+
+
+def test_a_null_inside_a_config_update_is_a_value() -> None:
+    message = of(type="config_update", session_id="s", data={"temperature": None})
+    assert message.data == {"temperature": None}
+
+
+def test_a_complaint_about_no_session_is_read() -> None:
+    message = of(type="error", session_id=None, error={"code": "X", "message": "m"})
+    assert isinstance(message, Error)
+    assert not message.session_id
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        ("no", "REQUEST_FAILED", "no"),
+        ({"message": "no"}, "REQUEST_FAILED", "no"),
+        ({"code": "X"}, "X", "the request failed"),
+        ({"code": None, "message": 7}, "REQUEST_FAILED", "the request failed"),
+        ({}, "REQUEST_FAILED", "the request failed"),
+        (["no"], "REQUEST_FAILED", "['no']"),
+        ("x" * 10_000, "REQUEST_FAILED", "x" * 1_000),
+    ],
+)
+def test_an_answer_with_an_odd_error_is_still_an_answer(
+    error: Any, code: str, message: str
+) -> None:
+    assert of(type="response", id="r", error=error) == Response(
+        id="r", error=ErrorBody(code=code, message=message)
+    )
+
+
+@pytest.mark.parametrize(
+    "data", [{"message": None}, {"message": ["hi"]}, {"message": "hi", "history": "none"}]
+)
+def test_a_message_that_cannot_be_read_names_its_turn_if_that_can(data: Any) -> None:
+    bad = of(type="user_message", session_id="s", data={**data, "turn_id": "t"})
+    assert isinstance(bad, BadTurn)
+    assert (bad.session_id, bad.turn_id) == ("s", "t")
+    for turn_id in (None, 7):
+        with pytest.raises(Malformed):
+            of(type="user_message", session_id="s", data={**data, "turn_id": turn_id})
+
+
+def test_an_unknown_type_is_no_fault() -> None:
+    assert of(type="weather", sunny=True) == Unknown("weather")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '"init"',
+        "{}",
+        '{"type": 3}',
+        '{"type": null}',
+        '{"type": "response"}',
+        '{"type": "response", "id": 3}',
+        '{"type": "response", "id": null, "error": "no"}',
+        '{"type": "ack", "acked": [1]}',
+        '{"type": "ack", "acked": {"s": "3"}}',
+        '{"type": "init", "data": null}',
+        '{"type": "init", "data": {"api_keys": {"openai": 3}}}',
+        '{"type": "init", "data": {"capabilities": "seq"}}',
+        '{"type": "start_session", "data": {}}',
+        '{"type": "start_session", "data": {"session_id": "s", "agent_config": []}}',
+        '{"type": "start_session", "data": {"session_id": "s", "acked": "x"}}',
+        '{"type": "stop_session"}',
+        '{"type": "user_message", "session_id": "s", "data": {}}',
+        '{"type": "user_message", "data": {"message": "hi"}}',
+        '{"type": "user_message", "session_id": ["s"], "data": {"message": "hi"}}',
+        '{"type": "cancel"}',
+        '{"type": "cancel", "session_id": ""}',
+        '{"type": "cancel", "session_id": "s", "data": [1]}',
+        '{"type": "config_update", "session_id": 3, "data": {}}',
+        '{"type": "resume_response", "results": []}',
+        '{"type": "error", "error": "x"}',
+        "[" * 100_000,
+        '{"type":"x","a":' + '{"a":' * 100_000,
+    ],
+)
+def test_what_cannot_be_read_is_malformed_and_nothing_worse(text: str) -> None:
+    with pytest.raises(Malformed):
+        read(text)
