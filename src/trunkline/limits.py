@@ -113,11 +113,10 @@ MCP_ARGS_MAX = 100
 MCP_SERVERS_MAX = 200  # of one user and org, in one start_session
 MCP_ERROR_CHARS_MAX = 2_000
 
-# --- The execution plane: tools, skills, local MCP servers ------------------------------------
 TOOL_RESULT_CHARS_MAX = 30_000  # what a model reads of a command's output, half from each end
 TOOL_ERROR_CHARS_MAX = 500  # of one thing that is wrong with a call's arguments
 TOOL_DETAILS_NAMED_MAX = 50  # names listed in a message for the model
-COMMAND_TIMEOUT_S = 30.0  # 004 §11: CODE_EXECUTION_TIMEOUT
+COMMAND_TIMEOUT_S = 30.0  # CODE_EXECUTION_TIMEOUT
 FILE_PATH_CHARS_MAX = 4_000
 WEB_TIMEOUT_S = 20.0
 WEB_BODY_BYTES_MAX = 4 * MIB  # as sent, and unpacked
@@ -126,33 +125,28 @@ SKILL_DESCRIPTION_CHARS_MAX = 1_024  # in the index that every model call carrie
 MCP_TOOLS_OFFERED_MAX = 100  # of one server, in one session
 TOOL_NAME_CHARS_MAX = 64  # what OpenAI and Anthropic take
 
-# --- The execution plane: turns of a session --------------------------------------------------
-MODEL_CALLS_PER_TURN = 50  # 000 §5.2: max_turns
+MODEL_CALLS_PER_TURN = 50  # max_turns
 MODEL_CALLS_PER_TURN_MAX = 1_000
-TOOL_CALLS_PER_TURN = 10  # 004 §11: MAX_TOOL_CALLS_PER_TURN
-TURN_TIMEOUT_S = 3600.0  # 000 §5.2: timeout_seconds; waiting for a person is not counted
+TOOL_CALLS_PER_TURN = 10  # MAX_TOOL_CALLS_PER_TURN
+TURN_TIMEOUT_S = 3600.0  # timeout_seconds; waiting for a person is not counted
 APPROVAL_TIMEOUT_S = 300.0
 ANSWER_CHARS_MAX = 32_000  # of a person, to one question
 CONVERSATION_CHARS_MAX = 400_000  # about 100,000 tokens; older turns are left out
 AUDIT_VALUE_CHARS_MAX = 1_000
 CANCEL_GRACE_S = 5.0  # for a tool or a stream that is being ended
 
-# --- The execution plane: memory and checkpoints ----------------------------------------------
-CHECKPOINTS_KEPT = 10  # 004 §3.3: of each thread and namespace
+CHECKPOINTS_KEPT = 10  # of each thread and namespace
 CHECKPOINT_BYTES_MAX = 64 * MIB  # one state on disk, and one step's pending writes
 
-# --- The execution plane: the daemon and its sessions' processes ------------------------------
 NODE_SESSIONS_MAX = 20  # by default; the next one is refused
 PROCESS_DRAIN_S = 1.0  # between a process's end and that of its socket, or the other way round
 IPC_LINE_BYTES_MAX = FRAME_BYTES_MAX  # what is longer fits no frame either
 SESSION_REQUESTS_MAX = 64  # of one process, under way
-SNAPSHOT_INTERVAL_S = 60.0  # 004 §5
+SNAPSHOT_INTERVAL_S = 60.0
 
-# --- The execution plane: models ---------------------------------------------------------------
-MODEL_RETRY_DELAYS_S = (1.0, 2.0, 4.0)  # 004 §11: three times, on what is retryable
+MODEL_RETRY_DELAYS_S = (1.0, 2.0, 4.0)  # three times, on what is retryable
 
-# --- The execution plane: the line and its outbox ---------------------------------------------
-RECONNECT_DELAYS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)  # 000 §6; then the last, for ever
+RECONNECT_DELAYS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)  # then the last, for ever
 LINE_OPEN_TIMEOUT_S = 20.0  # TCP, TLS, upgrade and `init`
 LINE_FLUSH_S = 2.0  # how long a line that is being closed may still be written to
 EVENT_BYTES_MAX = 4 * MIB  # of one event as it travels; a larger one is cut
@@ -247,5 +241,4 @@ YEAFT_QUIET_S = 10.0  # an agent that says no more for so long has ended its tur
 YEAFT_OUTSIDE_WAITING_MAX = 1_000  # messages of an agent whose names are looked up
 YEAFT_OUTSIDE_WAITING_CHARS_MAX = 32 * MIB  # of them together
 
-# --- Our machines on somebody else's server -----------------------------------------------------
 WIRE_SESSIONS_KNOWN_MAX = 2_000  # whose streams are remembered

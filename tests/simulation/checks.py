@@ -4,7 +4,7 @@ from collections import Counter
 
 from tests.simulation.machines import SimMachine
 from tests.simulation.stores import Disk, MemoryRows
-from tests.simulation.world import Simulation
+from tests.simulation.world import Message, Simulation
 from trunkline.control.log import events
 from trunkline.control.sessions.projection import Position
 from trunkline.control.sessions.state import SessionState, TurnEnded, decode, fold
@@ -21,6 +21,7 @@ def check(run: Simulation) -> None:
     _ends_are_their_own(run)
     _readers_saw_the_log(run)
     for message in run.messages:
+        _is_said_once(run, message)
         if message.turn_id is not None:
             _has_one_end(run, message.turn_id, message.session_id, ends)
     for session_id, row in run.disk.sessions.items():
@@ -94,6 +95,14 @@ def _readers_saw_the_log(run: Simulation) -> None:
         for number, line in seen.items():
             if number > len(log) or log[number - 1][0] != line:
                 raise Broken(f"what a reader saw as event {number} of {session_id} is gone")
+
+
+def _is_said_once(run: Simulation, message: Message) -> None:
+    """However often a client sent it."""
+    name = f'"client_message_id":"{message.name}"'
+    lines = run.disk.events.get(message.session_id, [])
+    if sum(name in line for line, _ in lines) > 1:
+        raise Broken(f"{message.name!r} opened more than one turn")
 
 
 def _has_one_end(run: Simulation, turn_id: str, session_id: str, ends: Counter[str]) -> None:

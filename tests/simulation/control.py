@@ -141,7 +141,8 @@ class Control:
         if link.is_fresh:
             with machine.input() as core:
                 core.restarted(Edge(self, machine, link).traits)
-            await self.log.flushed()
+            for log in list(machine.logs.values()):
+                await self.log.committed(log)
         if link.is_open:
             edge = Edge(self, machine, link)
             self.edges.add(edge)

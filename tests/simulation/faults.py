@@ -232,7 +232,7 @@ def _() -> Any:
 
 @fault("a start that went into a broken line is believed to have arrived")
 def _() -> Any:
-    return patch.object(MachineCore, "_is_doubtful", lambda self, one: False)
+    return patch.object(MachineCore, "_watch_doubtful", lambda self, one: None)
 
 
 @fault("a machine of one turn at a time is given two")
@@ -252,17 +252,6 @@ def _() -> Any:
 @fault("a late terminal event ends the next turn")
 def _() -> Any:
     return patch.object(SessionCore, "_late", lambda self, name: None)
-
-
-@fault("a session that was closed while its machine was away is not stopped")
-def _() -> Any:
-    real = SessionCore.close
-
-    def close(self: SessionCore, reason: str, **shown: Any) -> None:
-        real(self, reason, **shown)
-        self.note(notes.Stopped())
-
-    return patch.object(SessionCore, "close", close)
 
 
 @fault("a session that moves is kept where it was")

@@ -1,4 +1,4 @@
-"""Metrics of document 000 §10, under its names, and what an operator of this process needs.
+"""Metrics (docs/protocols/semibot.md#metrics), and what an operator of this process needs.
 
 Hot paths count in plain integers; Prometheus' objects are made when somebody asks. A label per
 user or session exists while its line does.

@@ -16,7 +16,7 @@ import msgspec
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
 
-_YES = ("true", "1", "yes", "on")  # 001: the values that switch `SEND_LLM_MESSAGE` on
+_YES = ("true", "1", "yes", "on")  # the values that switch `SEND_LLM_MESSAGE` on
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -58,8 +58,6 @@ class Socket(WSListener):
         self._drained: asyncio.Event | None = None
         """There only while much is unsent: most connections never need one."""
 
-    # --- For the edge to override -----------------------------------------------------------------
-
     def opened(self) -> None:
         """The connection is there."""
 
@@ -79,8 +77,6 @@ class Socket(WSListener):
 
     def ended(self) -> None:
         """The connection is gone, whoever ended it. Comes once."""
-
-    # --- For the edge to call ---------------------------------------------------------------------
 
     def known(self) -> None:
         """Who speaks here is known by now, and may send messages of full size."""
@@ -124,8 +120,6 @@ class Socket(WSListener):
         if self.is_open:
             self._end()
             send_close(self._transport, code, reason)
-
-    # --- picows -----------------------------------------------------------------------------------
 
     def on_ws_connected(self, transport: WSTransport) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""The SSE edge: readers of one session's events (source document 000 §7).
+"""The SSE edge: readers of one session's events (docs/protocols/events.md#server-sent-events).
 
 A reader is a transport and a few bytes; what is written to it was encoded once for all readers
 of the session.

@@ -16,7 +16,7 @@ from trunkline.control.groups import copying, mentions
 from trunkline.control.groups.asking import Asking, cancelled, failed
 from trunkline.control.groups.copying import Json
 from trunkline.control.groups.guard import Guard
-from trunkline.control.groups.minutes import Minutes
+from trunkline.control.groups.log_writer import LogWriter
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.questions import Questions
 from trunkline.control.groups.records import Group
@@ -47,16 +47,14 @@ class Conversation:
         self._seats: dict[str, Seat] = {}
         self._guard = Guard(parts.clock)
         self._transcript = Transcript()
-        self._minutes = Minutes(parts, machine, log)
+        self._writer = LogWriter(parts, machine, log)
         self._asking = Asking(parts, owner, log.session_id, self._transcript)
-        self._questions = Questions(parts, owner, self._minutes, self._rounds)
+        self._questions = Questions(parts, owner, self._writer, self._rounds)
         self._commands = Serial(parts.tasks)
         self._is_loaded = False
         self._is_closed = False
         self._busy = 0
         """Commands and asks that are being worked on."""
-
-    # --- Commands, one after the other --------------------------------------------------------
 
     def take(self, command: Command) -> None:
         self._busy += 1
@@ -105,10 +103,10 @@ class Conversation:
         chosen = mentions.choose(round_.message, round_.metadata.get("mentions"), round_.persons)
         if chosen.unknown:
             names = ", ".join(chosen.unknown[: limits.GROUP_UNKNOWN_NAMED_MAX])
-            self._minutes.note(round_, f"nobody here is called {names}")
+            self._writer.note(round_, f"nobody here is called {names}")
         self._ask(round_, chosen.ids)
         self._settle(round_)
-        self._minutes.after_commit(self._go_on)
+        self._writer.after_commit(self._go_on)
 
     async def _load(self, group: Group) -> None:
         """Takes up what is open: after a restart, the log shows what is under way."""
@@ -145,13 +143,11 @@ class Conversation:
         seat.waiting.clear()
         seat.waiting.extend(waiting)
 
-    # --- Down: asking persons -----------------------------------------------------------------
-
     def _ask(
         self, round_: Round, person_ids: list[str], depth: int = 0, cause: Ask | None = None
     ) -> None:
         for event in list(round_.starts(person_ids, depth, cause)):
-            if self._minutes.write(round_, event):
+            if self._writer.write(round_, event):
                 ask = round_.asks[event["group"]["ask"]]
                 self._seat(ask.person_id).waiting.append((round_, ask))
 
@@ -186,14 +182,12 @@ class Conversation:
             self._finish(seat, round_, ask, end)
         self._go_on()
 
-    # --- Up: what persons do ------------------------------------------------------------------
-
     def heard(self, seat: Seat, round_: Round, ask: Ask, event_id: int, event: Json) -> None:
         source = seat.session_id, event_id, ask.number
         if event["type"] not in copying.ENDS:
             copy = copying.copied(event, *source)
             if copy is not None:
-                self._minutes.write(round_, copy, ask)
+                self._writer.write(round_, copy, ask)
             return
         end = copying.ended(event, *source)
         if end["type"] == "person_complete" and not end["content"]:
@@ -207,12 +201,12 @@ class Conversation:
         """The person is done with this ask; whom its answer addresses is next."""
         if seat.current != (round_, ask):
             return
-        self._minutes.write(round_, end, ask)
+        self._writer.write(round_, end, ask)
         seat.free()
         if ask.error is None and not end.get("cancelled") and not round_.is_void():
             self._pass_on(round_, ask)
         self._settle(round_)
-        self._minutes.after_commit(self._go_on)
+        self._writer.after_commit(self._go_on)
 
     def _pass_on(self, round_: Round, ask: Ask) -> None:
         names = {one.id: one.name for one in round_.persons}
@@ -226,24 +220,22 @@ class Conversation:
                 self._ask(round_, [person_id], ask.depth + 1, ask)
             else:
                 text = f"not passed on from {ask.name} to {names[person_id]}: {why}"
-                self._minutes.note(round_, text)
+                self._writer.note(round_, text)
 
     def _settle(self, round_: Round) -> None:
         """Ends a turn that nobody is busy with any more."""
         if self._has_ended(round_.turn_id):
             self._rounds.pop(round_.turn_id, None)
         elif round_.is_over:
-            self._minutes.write(round_, round_.end())
+            self._writer.write(round_, round_.end())
             self._rounds.pop(round_.turn_id, None)
-
-    # --- Stopping -----------------------------------------------------------------------------
 
     async def _cancel(self, reason: str) -> None:
         for round_ in [one for one in self._rounds.values() if not one.is_cancelled]:
-            self._minutes.note(round_, f"is being stopped: {reason}", cancelling=True)
+            self._writer.note(round_, f"is being stopped: {reason}", cancelling=True)
             for seat in self._seats.values():
                 for ask in seat.drop(round_):
-                    self._minutes.write(round_, cancelled(ask), ask)
+                    self._writer.write(round_, cancelled(ask), ask)
             self._settle(round_)
             self._give_up_later(round_)
         for seat in list(self._seats.values()):

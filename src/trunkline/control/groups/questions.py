@@ -9,7 +9,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.errors import Conflict, TrunklineError
 from trunkline.control.groups import copying
 from trunkline.control.groups.copying import Json
-from trunkline.control.groups.minutes import Minutes
+from trunkline.control.groups.log_writer import LogWriter
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.round import Question, Round
 from trunkline.control.groups.seat import Seat
@@ -22,11 +22,11 @@ class Questions:
     """Of one conversation, over all its open turns."""
 
     def __init__(
-        self, parts: Parts, owner: Principal, minutes: Minutes, rounds: Mapping[str, Round]
+        self, parts: Parts, owner: Principal, writer: LogWriter, rounds: Mapping[str, Round]
     ) -> None:
         self._parts = parts
         self._owner = owner
-        self._minutes = minutes
+        self._writer = writer
         self._rounds = rounds
 
     def settled(self, seat: Seat, event_id: int, event: Json) -> None:
@@ -38,7 +38,7 @@ class Questions:
                     continue
                 copy = copying.copied(event, question.session_id, event_id, question.ask)
                 if copy is not None and not question.is_settled:
-                    self._minutes.write(round_, copy, round_.asks[question.ask])
+                    self._writer.write(round_, copy, round_.asks[question.ask])
 
     async def answer(self, answer: Answer) -> None:
         """An answer that was given in the group goes to whoever asked."""
@@ -52,7 +52,7 @@ class Questions:
             except TrunklineError as error:
                 name = round_.asks[question.ask].name
                 text = f"the answer to {name} came to nothing: {error.message}"
-                self._minutes.note(round_, text)
+                self._writer.note(round_, text)
 
     async def answer_again(self, session_id: str, round_: Round) -> None:
         """After a restart: what was answered in the group may not have got any further."""

@@ -72,8 +72,6 @@ class Round:
         self.is_dropped = False
         """The whole conversation was closed."""
 
-    # --- What happened ------------------------------------------------------------------------
-
     def apply(self, event: Json) -> None:
         """Takes an event of the group's log; those of other turns mean nothing."""
         if event.get("turn_id") != self.turn_id:
@@ -115,8 +113,6 @@ class Round:
         question = self.questions.get(str(event.get("request_id")))
         if question is not None:
             question.is_settled = True
-
-    # --- What is to be done -------------------------------------------------------------------
 
     def key(self, ask: Ask) -> str:
         """The `client_message_id` of what the person is told: told twice, it is heard once."""

@@ -78,8 +78,6 @@ class Seat:
         self.waiting = deque(pair for pair in self.waiting if pair[0] is not round_)
         return dropped
 
-    # --- Reading ------------------------------------------------------------------------------
-
     async def follow(self, log: Log, position: int | None) -> None:
         """Reads on after that event, then live; None: from now on. If it does already, it goes
         on as it was."""

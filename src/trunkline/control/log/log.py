@@ -134,8 +134,6 @@ class Log:
         """Is told when the disk does not keep up, and when it does again."""
         self._stall_watchers.append(watcher)
 
-    # --- Which logs are in memory -------------------------------------------------------------
-
     async def open(self, session_id: str) -> SessionLog:
         """The log of that session, from disk if it is not in memory yet."""
         found = self._sessions.get(session_id)
@@ -168,8 +166,6 @@ class Log:
             if session.idle_at == session.last_id and not session.readers:
                 session.ring.clear()
             session.idle_at = session.last_id
-
-    # --- Writing ------------------------------------------------------------------------------
 
     def append(self, session: SessionLog, line: str) -> None:
         """Adds an event. The hot path runs through here."""
@@ -299,8 +295,6 @@ class Log:
         session.safe_seq = segment.machine_seq
         if session.on_safe is not None and segment.machine_seq is not None:
             session.on_safe(session.session_id, segment.machine_seq)
-
-    # --- Reading ------------------------------------------------------------------------------
 
     async def follow(self, session: SessionLog, reader: Reader, position: int | None) -> None:
         """Replays after `position`, then goes on live: no gap, no repeat between the two.

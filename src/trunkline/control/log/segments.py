@@ -182,8 +182,6 @@ class SqliteSegments:
     async def _run(self, call: Callable[..., _T], *arguments: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
 
-    # --- On the thread ------------------------------------------------------------------------
-
     def _connect(self) -> None:
         self._connection = sqlite3.connect(self._path, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")

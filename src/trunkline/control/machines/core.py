@@ -21,7 +21,7 @@ from trunkline.control.machines.commands import (
     Start,
     Stop,
 )
-from trunkline.control.machines.telling import ENDED, Hosted, Place
+from trunkline.control.machines.telling import ENDED, SILENCE_S, Hosted, Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SILENT, UNKNOWN, SessionCore
@@ -33,7 +33,6 @@ _LISTS_SOON_S = 1.0
 # The first heartbeat of a machine that numbers its events comes behind what it has kept.
 _LISTS_LATE_S = limits.HEARTBEAT_INTERVAL_S + _LISTS_SOON_S
 _UNHEARD_S = 20.0  # for the first word of a turn that was on its way when the line broke
-_SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
 
 _AWAY = ("offline", "pending")
 
@@ -99,9 +98,6 @@ class MachineCore(ClientInputs):
             one.place, one.is_wanted = Place.RUNNING, False  # its edge sees to new ones
         elif is_fresh:
             self._put(one, Place.ABSENT)
-        elif not self.traits.numbers and self._is_doubtful(one):
-            self._put(one, Place.ABSENT)
-            one.is_wanted = True
         elif one.place is Place.STARTING:
             one.is_carried = True
             one.deadline_s = self._time.s + limits.SESSION_START_TIMEOUT_S
@@ -109,14 +105,8 @@ class MachineCore(ClientInputs):
             self._put(one, Place.UNKNOWN)  # it may be another process: its heartbeat says what runs
         if told := one.session.state.told:
             is_heard = all(turn.is_heard for turn in told)
-            one.silence_s = self._time.s + (_SILENCE_S if is_heard else _UNHEARD_S)
+            one.silence_s = self._time.s + (SILENCE_S if is_heard else _UNHEARD_S)
             self._timed.add(one.session.id)
-
-    def _is_doubtful(self, one: Hosted) -> bool:
-        """Whether the machine may never have heard of a session that it was told to start: nothing
-        is lost by telling it again."""
-        state = one.session.state
-        return state.is_started and not state.is_seen and not state.told
 
     def line_down(self) -> None:
         self.traits = self._own_traits
@@ -201,7 +191,7 @@ class MachineCore(ClientInputs):
         if not one.session.state.is_seen or any(not turn.is_heard for turn in told):
             one.session.note(notes.Heard())
         if one.silence_s is not None:
-            one.silence_s = self._time.s + _SILENCE_S if told else None
+            one.silence_s = self._time.s + SILENCE_S if told else None
 
     def awaits(self, session_id: str) -> bool:
         """Whether the session's next event is to be reported as `spoke`."""
@@ -283,8 +273,8 @@ class MachineCore(ClientInputs):
             self._learn_s = None
             for one in self.sessions.values():
                 if one.place is Place.UNKNOWN:
-                    is_there = one.session.state.is_seen or bool(one.session.state.told)
-                    self._put(one, Place.RUNNING if is_there else Place.ABSENT)
+                    is_started = one.session.state.is_started
+                    self._put(one, Place.RUNNING if is_started else Place.ABSENT)
             self._advance_all()
         for session_id in list(self._timed):
             self._overdue(self.sessions[session_id], now)

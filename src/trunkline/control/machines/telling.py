@@ -35,6 +35,8 @@ from trunkline.control.sessions.state import Turn
 
 _STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists none
 
+SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
+
 ENDED = ("failed", "terminated")
 
 
@@ -57,6 +59,8 @@ class Hosted(msgspec.Struct):
     """It is to be started there, whether or not anybody says something."""
     is_fetching: bool = False
     is_loading: bool = False
+    started_on: int = 0
+    """The line on which it was told to start; 0: in another life of this process."""
     is_carried: bool = False
     """It was told to start on an earlier line: perhaps the machine never heard it."""
     deadline_s: float | None = None
@@ -238,10 +242,20 @@ class Telling:
                 return
             name, command = next(iter(one.waiting.items()))
             if isinstance(command, Say):
+                self._watch_doubtful(one)
                 one.told.add(name)
                 one.session.note(notes.Told(name, settles=not self.traits.names_ends))
             self._unhold(one, name)
             self.out.append(Send(command))
+
+    def _watch_doubtful(self, one: Hosted) -> None:
+        """A session that was told to start on an earlier line and has never spoken: the machine may
+        not know of it, and a message to it be lost without a word."""
+        state = one.session.state
+        is_known = state.is_seen or not state.is_started or one.started_on == self.line_number
+        if self.traits.starts and not self.traits.numbers and not is_known:
+            one.silence_s = self._time.s + SILENCE_S
+            self._timed.add(one.session.id)
 
     def _load(self, one: Hosted, turn: Turn) -> None:
         if not one.is_loading:
@@ -265,6 +279,7 @@ class Telling:
         if self.traits.starts:
             self._put(one, Place.STARTING)
             one.deadline_s = self._time.s + limits.SESSION_START_TIMEOUT_S
+            one.started_on = self.line_number
             self._timed.add(session_id)
         if self.traits.starts:
             one.session.note(notes.Started())

@@ -169,8 +169,6 @@ class Vms:
         await self._end(machine_id)
         _log.info("vm terminated", machine=machine_id, user=principal.user_id)
 
-    # --- Watching -----------------------------------------------------------------------------
-
     def _run(self, machine_id: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name=f"vm-{machine_id}")
         self._tasks[machine_id] = task

@@ -63,8 +63,15 @@ class Credentials:
         self._keys = keys
         self._clock = clock
         self._lent: dict[str, list[Revealed]] = {}
-        self.on_change: Callable[[str], None] = lambda _user_id: None
-        """Called with the id of the user whose keys changed."""
+        self._watchers: list[Callable[[str], None]] = []
+
+    def watch(self, watcher: Callable[[str], None]) -> None:
+        """Is told the id of a user whose keys changed."""
+        self._watchers.append(watcher)
+
+    def _changed(self, user_id: str) -> None:
+        for watcher in self._watchers:
+            watcher(user_id)
 
     def lend(self, user_id: str, keys: list[Revealed]) -> None:
         """Keys that are not stored here, for providers of which the user has none."""
@@ -93,7 +100,7 @@ class Credentials:
             )
             if len(kept.all()) > PER_USER_MAX:
                 raise LimitReached(f"a user has at most {PER_USER_MAX} credentials")
-        self.on_change(user_id)
+        self._changed(user_id)
         return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
 
     async def get(self, user_id: str, provider: str) -> Credential:
@@ -112,7 +119,7 @@ class Credentials:
     async def remove(self, user_id: str, provider: str) -> None:
         if not await self._store.run(delete(_credentials).where(_is(user_id, provider))):
             raise NotFound("credential", provider)
-        self.on_change(user_id)
+        self._changed(user_id)
 
     async def reveal(self, user_id: str) -> list[Revealed]:
         """Every key of the user, opened. One that cannot be opened is logged and left out."""

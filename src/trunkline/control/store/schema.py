@@ -307,7 +307,7 @@ approvals = Table(
     UniqueConstraint("session_id", "request_id"),
 )
 
-# Results of requests, kept per user so that they outlive the line (000 §4.5, §5.8).
+# Results of requests, kept per user: they outlive the line (docs/protocols/semibot.md#resume).
 results = Table(
     "results",
     records,

@@ -20,9 +20,6 @@ async def here(tmp_path: Path) -> AsyncIterator[World]:
         yield made
 
 
-# --- To the user's clients ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -159,9 +156,6 @@ async def test_odd_ids_in_messages_that_only_pass_are_no_fault(here: World, odd:
     assert here.line.of_type("error")[0]["code"] == "INVALID_REQUEST"
 
 
-# --- To the agent, unread -------------------------------------------------------------------------
-
-
 async def test_a_clients_message_passes_unchanged(here: World) -> None:
     session = await here.session()
     for session_id in ("", session):
@@ -191,9 +185,6 @@ async def test_new_parameters_have_no_word_on_this_wire(here: World) -> None:
     before = list(here.line.texts)
     here.line.deliver(Configure(session, {"model": "m"}))
     assert here.line.texts == before
-
-
-# --- Bounds ---------------------------------------------------------------------------------------
 
 
 async def test_more_messages_than_may_wait_are_refused_with_a_reason(

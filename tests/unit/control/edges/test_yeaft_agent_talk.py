@@ -38,9 +38,6 @@ async def ends(here: World, session: str) -> list[Json]:
     return [one for one in found if one["type"].startswith("execution_")]
 
 
-# --- Errors ---------------------------------------------------------------------------------------
-
-
 async def test_a_turn_that_is_answered_with_an_error_ends_with_its_words(here: World) -> None:
     session = await here.turn()
     here.line.hear({"type": "error", "conversationId": session, "message": "no such thing"})
@@ -74,9 +71,6 @@ async def test_a_turn_that_the_agent_says_it_is_at_does_not_end(here: World) -> 
     for _ in range(3):
         here.host.sweep()
     assert await ends(here, session) == []
-
-
-# --- The next line --------------------------------------------------------------------------------
 
 
 async def test_a_message_that_nothing_was_heard_of_is_said_again(here: World) -> None:
@@ -159,9 +153,6 @@ async def test_messages_that_pass_do_not_overtake_those_that_wait(here: World) -
     assert [one.get("text", one.get("n")) for one in told] == ["one", 1, 2]
     back.hear({"type": "claude_output", "conversationId": session, "data": {"type": "result"}})
     await back.until("send_message", lambda one: one["text"] == "two")
-
-
-# --- An agent whose list comes late ---------------------------------------------------------------
 
 
 async def _lists_late(

@@ -116,12 +116,19 @@ def test_a_machine_that_lists_nothing_is_believed_to_run_what_it_was_heard_of() 
     assert [one for one in found if isinstance(one, Fetch)] == [Fetch("unseen")]
 
 
-def test_a_start_that_broke_with_its_line_is_sent_again() -> None:
+def test_a_session_whose_start_may_have_broken_with_its_line_is_given_up_if_it_never_speaks() -> (
+    None
+):
     pure = Pure(VM)
     pure.up(fresh=True)
     new_session(pure, start=start_of())
     breaks(pure)
     pure.core.resumed()
+    assert pure.asked() == []  # it may have arrived: a running session is not started twice
+    pure.say("t")
+    pure.passes(700)
+    assert pure.ends() == [("t", "DELIVERY_UNKNOWN")]
+    pure.say("u")
     assert pure.asked() == [Fetch("s")]
 
 

@@ -43,9 +43,6 @@ async def bench(tmp_path: Path, keys: Keys) -> AsyncIterator[Bench]:
         yield bench
 
 
-# --- Scheduling -------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("000-9-token-issued-at-scheduling", "000-9-ticket-issued-at-scheduling")
 async def test_a_manual_vm_gets_all_it_needs_to_connect(bench: Bench) -> None:
     vms = await bench.vms()
@@ -136,9 +133,6 @@ async def test_a_vm_gets_new_credentials_for_as_long_as_it_is_wanted(bench: Benc
     assert caught.value.code == "VM_NOT_ACTIVE"
 
 
-# --- Waiting ----------------------------------------------------------------------------------
-
-
 async def test_a_vm_that_does_not_connect_in_time_has_failed_and_clients_are_told(
     bench: Bench,
 ) -> None:
@@ -207,9 +201,6 @@ async def test_nothing_is_scheduled_while_going_down(bench: Bench) -> None:
     await vms.stop()
     with pytest.raises(Unavailable):
         await vms.schedule(MEMBER, "user-1", base_url=URL)
-
-
-# --- Local VMs --------------------------------------------------------------------------------
 
 
 async def test_a_local_vm_connects_with_the_credentials_it_was_given(bench: Bench) -> None:
@@ -332,9 +323,6 @@ async def test_a_vm_whose_user_was_removed_is_not_started_again(bench: Bench) ->
         await asyncio.gather(*vms._tasks.values())
     assert bench.lines.connections[vm_id] == 1
     assert vm_id not in bench.lines.failures
-
-
-# --- Termination ------------------------------------------------------------------------------
 
 
 async def test_termination_closes_the_line_and_stops_the_process(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""The AGP edge: a device's line (source document 003).
+"""The AGP edge: a device's line (docs/protocols/agp.md).
 
 Frames come in as callbacks, and updates go straight to the log: no coroutine, one typed decode.
 What outlives the line is the `AgpDevice`'s; what has to wait is the `AgpHost`'s.
@@ -43,11 +43,9 @@ class AgpLine(Socket):
         )
         self.device = device
         self.last_told = self.last_seen
-        """When something was last sent: that is activity too (003 §2)."""
+        """When something was last sent: that is activity too."""
         self._host = host
         self._metrics = host.metrics
-
-    # --- Socket -----------------------------------------------------------------------------------
 
     def opened(self) -> None:
         self._host.attach(self)
@@ -111,15 +109,11 @@ class AgpLine(Socket):
         elif isinstance(message, Unknown):
             _log.debug("unknown method", machine=self.device.machine.id)
 
-    # --- What the device is told ------------------------------------------------------------------
-
     def tell(self, message: Downlink) -> None:
         sent, kind = self._metrics.sent, type(message)
         sent[kind] = sent.get(kind, 0) + 1
         self.last_told = self._now()
         self.send(encode(message))
-
-    # --- Line: what the control plane does with it ------------------------------------------------
 
     def deliver(self, command: Command) -> None:
         self.device.deliver(command)

@@ -1,4 +1,4 @@
-"""One AGP device: what it is at and what waits for it. Outlives its lines (source document 003).
+"""One AGP device: what it is at and what waits for it. Outlives its lines (docs/protocols/agp.md).
 
 A line hands in what the device says and is told what to send; `AgpHost` wakes it once a second.
 Prompts go out one at a time per session; a message is taken once, however often it comes.

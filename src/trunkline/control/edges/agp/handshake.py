@@ -1,4 +1,7 @@
-"""What a device's URL says of it (003 §2): complete, or refused with no WebSocket. Pure."""
+"""What a device's URL says of it: complete, or refused with no WebSocket. Pure.
+
+docs/protocols/agp.md#handshake
+"""
 
 import re
 from collections.abc import Mapping

@@ -45,8 +45,6 @@ class AgpHost:
         self._unknown = 0
         """Connections that are being looked up."""
 
-    # --- Coming in --------------------------------------------------------------------------------
-
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         check_url(head.raw)
         asked = read_query(head.query, is_open=self._core.settings.open_agp)
@@ -114,8 +112,6 @@ class AgpHost:
         await self._records.fill(device)
         return device
 
-    # --- Lines ------------------------------------------------------------------------------------
-
     def attach(self, line: AgpLine) -> None:
         """A device is here. An older line of the same one is closed."""
         device, machines = line.device, self._core.machines
@@ -140,8 +136,6 @@ class AgpHost:
     def say_goodbye(self) -> None:
         for line in list(self.lines):
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
-
-    # --- Once a second ----------------------------------------------------------------------------
 
     def sweep(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -58,8 +58,6 @@ class AtWork:
     def _part(self, session_id: str, turn_id: str) -> str:
         return plain.common_part(self._guid, self._user_id, session_id, turn_id)
 
-    # --- After a restart --------------------------------------------------------------------------
-
     def recall(self, session_id: str, event: Logged) -> None:
         """An event of the log that a message of the device became."""
         work = self.by_session.get(session_id)

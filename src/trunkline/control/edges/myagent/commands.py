@@ -57,8 +57,6 @@ class Commands:
             given = message.content.get("session_id")
         return given[: limits.NAME_CHARS_MAX] if isinstance(given, str) and given else None
 
-    # --- Sessions -----------------------------------------------------------------------------
-
     async def _create(self, message: Uplink) -> None:
         given = message.content if isinstance(message.content, dict) else {}
         chosen = {
@@ -115,8 +113,6 @@ class Commands:
         await self._core.projection.settled(session.id)
         await self._returns.export(session)
 
-    # --- Turns --------------------------------------------------------------------------------
-
     async def _message(self, message: Uplink) -> None:
         new = _new_message(message)
         session = await self._reached(message)
@@ -155,8 +151,6 @@ class Commands:
                     metadata={"reason": "idle", "answers": names.CANCEL},
                 )
             )
-
-    # --- Questions ----------------------------------------------------------------------------
 
     async def _response(self, message: Uplink) -> None:
         if not isinstance(message.step_id, str) or not message.step_id:

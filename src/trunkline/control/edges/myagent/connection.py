@@ -1,4 +1,4 @@
-"""The MyAgent edge: one client's connection (source document 001).
+"""The MyAgent edge: one client's connection (docs/protocols/myagent.md).
 
 Turns frames into messages and does them one after the other; a message that cannot be done is
 answered with an error, and the connection lives.

@@ -42,8 +42,6 @@ class MyAgentHost:
         self._sweeps = 0
         core.auth.on_revoke(self._revoked)
 
-    # --- Letting in ---------------------------------------------------------------------------
-
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         if self._waiting >= limits.UNKNOWN_SOCKETS_MAX:
             raise LimitReached("too many connections have not shown a token yet")
@@ -109,8 +107,6 @@ class MyAgentHost:
 
     def _uptime_s(self) -> int:
         return max(0, self._core.clock() - self._started_ms) // 1000
-
-    # --- While they are here ------------------------------------------------------------------
 
     def sweep(self) -> None:
         """Once a second: heartbeats that are due, ends of tokens; once a minute, old positions."""

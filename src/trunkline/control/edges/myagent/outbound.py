@@ -36,8 +36,6 @@ class Outbound:
         """Of those, the ones that make room as soon as it is needed."""
         self._skips: dict[str, Place] = {}
 
-    # --- The connection's own messages --------------------------------------------------------
-
     def say(self, message: Downlink) -> None:
         message.timestamp = timestamp(self._clock())
         self._socket.send(self._number(encode(message)))
@@ -56,8 +54,6 @@ class Outbound:
     def _number(self, body: bytes) -> bytes:
         self.seq += 1
         return numbered(body, self.track.connection_id, self.seq)
-
-    # --- Sessions -----------------------------------------------------------------------------
 
     def follows(self, session_id: str) -> bool:
         return session_id in self._followed

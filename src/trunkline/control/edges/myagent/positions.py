@@ -48,8 +48,6 @@ class Positions:
         self._saving = asyncio.Lock()
         self._is_due = False
 
-    # --- Writing ------------------------------------------------------------------------------
-
     def sent(self, track: Track, session_id: str, seq: int, event_id: int, nth: int = 0) -> None:
         """A message of that event goes out. Does not wait."""
         page = track.book(session_id).page
@@ -149,8 +147,6 @@ class Positions:
         oldest = self._clock() - int(limits.MYAGENT_RUNS_KEPT_S * 1000)
         async with self._store.write() as connection:
             await connection.execute(delete(_pages).where(_pages.c.updated_at < oldest))
-
-    # --- Reading ------------------------------------------------------------------------------
 
     async def find(
         self,

@@ -1,4 +1,4 @@
-"""The Semibot edge: an execution plane's line (source document 000).
+"""The Semibot edge: an execution plane's line (docs/protocols/semibot.md).
 
 Frames come in as callbacks and, once live, events go straight to the log: no coroutine, no copy
 of what is already text. Everything that waits (tokens, requests) runs beside that path.
@@ -86,8 +86,6 @@ class VmLine(Socket):
         self._log = host.log
         self._metrics = host.metrics
 
-    # --- Socket -----------------------------------------------------------------------------------
-
     def opened(self) -> None:
         self._host.lines.add(self)
         loop = asyncio.get_running_loop()
@@ -163,8 +161,6 @@ class VmLine(Socket):
         self._logs = {}
         self._stop_deadline()
         self._host.ended(self)
-
-    # --- Messages -------------------------------------------------------------------------------
 
     def _dispatch(self, message: Uplink | Unknown) -> None:
         kind = type(message)
@@ -245,8 +241,6 @@ class VmLine(Socket):
         for event in batch.events:
             self._event(event)
 
-    # --- What the control plane does with the line ------------------------------------------------
-
     def go_live(self, machine: Machine, init: Downlink) -> None:
         """The token was good and the machine is attached: `init`, then what came early."""
         self.machine = machine
@@ -283,7 +277,7 @@ class VmLine(Socket):
         self.tell(Ack(acked=acked))
 
     def complain(self, code: str, message: str, session_id: str | None = None) -> None:
-        """One message was no good; the line lives on (000 §8)."""
+        """One message was no good; the line lives on."""
         error = Error(error=ErrorBody(code=code, message=message))
         if session_id is not None:
             error.session_id = session_id[:200]

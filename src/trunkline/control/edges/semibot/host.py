@@ -75,15 +75,13 @@ class VmHost:
         self._store = store
         self._auth = auth
         self._models = models
-        models.credentials.on_change = self._keys_changed
+        models.credentials.watch(self._keys_changed)
         self._tasks = tasks
         self._clock = clock
 
     def unknown_lines(self) -> int:
         """Lines that have not shown a good token yet."""
         return sum(1 for line in self.lines if line.machine is None)
-
-    # --- Authentication -----------------------------------------------------------------------
 
     def authenticate(self, line: "VmLine", token: str) -> None:
         self._tasks.spawn(self._authenticate(line, token), "vm authentication")
@@ -97,7 +95,8 @@ class VmHost:
             if is_fresh:
                 with machine.input() as core:
                     core.restarted(line.traits)
-                await self.log.flushed()
+                for log in list(machine.logs.values()):
+                    await self.log.committed(log)
             if machine.core.state in ENDED:
                 raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
             # Nothing may come between these: the line is either not there or complete.
@@ -116,7 +115,7 @@ class VmHost:
         _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
 
     async def _admitted(self, line: "VmLine", token: str) -> Machine:
-        """Token, user, ticket and VM, in that order (000 §8, §9)."""
+        """Token, user, ticket and VM, in that order."""
         try:
             if len(token) > limits.VM_TOKEN_CHARS_MAX:
                 raise Unauthorized("the token is too long to be one of ours")
@@ -156,7 +155,7 @@ class VmHost:
         return await self.machines.get(claims.vm_id)
 
     async def _init(self, line: "VmLine", machine: Machine, token: str) -> Init:
-        """000 §5.1. A machine that named capabilities also learns which are in force."""
+        """A machine that named capabilities also learns which are in force."""
         data = await self._access(machine, token)
         if not line.is_open:
             raise CloseLine(CloseCode.OK, "")
@@ -191,13 +190,11 @@ class VmHost:
     async def _tell_keys(self, line: "VmLine", machine: Machine) -> None:
         line.tell(Init(data=await self._access(machine, line.token)))
 
-    # --- After authentication -----------------------------------------------------------------
-
     def resume(self, line: "VmLine", message: Resume) -> None:
         self._tasks.spawn(self._resume(line, message), "vm resume")
 
     async def _resume(self, line: "VmLine", message: Resume) -> None:
-        """000 §6: what became of the requests that were under way."""
+        """What became of the requests that were under way."""
         assert line.machine is not None
         ids = message.pending_ids[: limits.RESUME_IDS_MAX]
         results = await self.requests.results_of(line.machine, ids)

@@ -1,7 +1,7 @@
 """Requests and reports of execution planes: run once, answered on whichever line is up then.
 
 A result is stored before it is sent, so that a line that breaks in between, or a restart of the
-control plane, does not lose it (000 §4.5, §6).
+control plane, does not lose it (docs/protocols/semibot.md#reconnecting).
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The Yeaft agent's edge: one line of one agent (source document 002).
+"""The Yeaft agent's edge: one line of one agent (docs/protocols/yeaft.md).
 
 Messages come in as callbacks; output goes straight to the log: no coroutine, and `data` is read
 only for what other protocols show of it. What waits (secrets, records) is in the host.
@@ -90,8 +90,6 @@ class YeaftAgentLine(Socket):
         """Whether the agent has said which conversations it has."""
         self.begun: list[Say] = []
         """Turns that it had begun on an earlier line, until it says what it is at."""
-
-    # --- The handshake ----------------------------------------------------------------------------
 
     def opened(self) -> None:
         self._host.lines.add(self)
@@ -197,8 +195,6 @@ class YeaftAgentLine(Socket):
         self._host.synced(self, self.agent)
         self._talk.create_missing()
 
-    # --- Messages ---------------------------------------------------------------------------------
-
     def _take(self, agent: Agent, text: str) -> None:
         try:
             envelope = codec.decode(text)
@@ -293,7 +289,7 @@ class YeaftAgentLine(Socket):
                 raise Malformed(f"{name!r} is the server's to say")
 
     def _status(self, agent: Agent, text: str) -> None:
-        """002: the agent's heartbeat, `idle` or `busy`."""
+        """The agent's heartbeat, `idle` or `busy`."""
         state = codec.read(text, AgentStatus).state
         health: dict[str, object] = {"state": state[:40] if isinstance(state, str) else None}
         if len(text) <= limits.HEALTH_BYTES_MAX:
@@ -333,8 +329,6 @@ class YeaftAgentLine(Socket):
             error.conversation_id = session_id[: limits.NAME_CHARS_MAX]
         self.send(codec.encode(error))
 
-    # --- Line -------------------------------------------------------------------------------------
-
     def deliver(self, command: Command) -> None:
         self._talk.deliver(command)
 
@@ -344,8 +338,6 @@ class YeaftAgentLine(Socket):
     def sweep(self) -> None:
         if self.agent is not None:
             self._talk.sweep(self.processing)
-
-    # --- The end ----------------------------------------------------------------------------------
 
     def failed(self, error: Exception) -> None:
         if not isinstance(error, Malformed):

@@ -57,8 +57,6 @@ class YeaftAgentHost:
             raise LimitReached("too many agents have not shown a secret yet")
         adopt(transport, head, YeaftAgentLine(self, visitor), limits.FRAME_BYTES_MAX)
 
-    # --- Coming and going -------------------------------------------------------------------------
-
     def authenticate(self, line: YeaftAgentLine, secret: str) -> None:
         self.core.tasks.spawn(self._authenticate(line, secret), "yeaft agent authentication")
 
@@ -118,8 +116,6 @@ class YeaftAgentHost:
     def say_goodbye(self) -> None:
         for line in list(self.lines):
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
-
-    # --- What was before this line ----------------------------------------------------------------
 
     async def _load(self, agent: Agent) -> Agent:
         """An agent that nobody has asked for since the start: from records and log."""
@@ -206,8 +202,6 @@ class YeaftAgentHost:
                     error=why,
                     code="MACHINE_RESTARTED",
                 )
-
-    # --- Records ----------------------------------------------------------------------------------
 
     def remember(self, agent: Agent, conversation: Conversation) -> None:
         """How the agent calls a conversation, and how it speaks: for the time after a restart."""

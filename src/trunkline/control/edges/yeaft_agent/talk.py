@@ -49,8 +49,6 @@ class AgentTalk:
         self._loop = asyncio.get_running_loop()
         self._is_over = False
 
-    # --- Commands ---------------------------------------------------------------------------------
-
     def deliver(self, command: Command) -> None:
         match command:
             case Start():
@@ -152,8 +150,6 @@ class AgentTalk:
             core.stopped(session_id)
         if session_id not in self._machine.logs:
             self._agent.drop(session_id)
-
-    # --- Conversations ----------------------------------------------------------------------------
 
     def create_missing(self) -> None:
         """Sessions that the agent was never told of: they were made while it was away."""
@@ -266,8 +262,6 @@ class AgentTalk:
         conversation.wait(None)
         conversation.phase = Phase.READY
         self._go_on(conversation)
-
-    # --- Turns ------------------------------------------------------------------------------------
 
     def turn_ended(self, session_id: str, turn_id: str) -> None:
         """From whomever. The next one goes out."""

@@ -1,4 +1,4 @@
-"""What a web client's answer to a question means (002, "ask-user 双向通信"). Pure.
+"""What a web client's answer to a question means (docs/protocols/yeaft.md#questions). Pure.
 
 `answer` holds it; deployed clients send `answers`, by the question's text.
 """

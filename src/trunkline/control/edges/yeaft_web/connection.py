@@ -74,7 +74,14 @@ class YeaftWeb(Socket):
     """The socket, and what waits on it."""
 
     def __init__(
-        self, host: Host, secret: str | None, feeds: dict[bool, Feeds], *, per_minute: int
+        self,
+        host: Host,
+        secret: str | None,
+        feeds: dict[bool, Feeds],
+        *,
+        per_minute: int,
+        on_open: "Callable[[YeaftWeb], None]",
+        on_end: "Callable[[YeaftWeb], None]",
     ) -> None:
         super().__init__(
             bytes_max=limits.FRAME_BYTES_MAX,
@@ -92,13 +99,11 @@ class YeaftWeb(Socket):
         self._is_paused = False
         self._is_working = False
         self._is_listing = False
-        self.on_open: Callable[[YeaftWeb], None] = lambda _client: None
-        self.on_end: Callable[[YeaftWeb], None] = lambda _client: None
-
-    # --- The socket -------------------------------------------------------------------------------
+        self._on_open = on_open
+        self._on_end = on_end
 
     def opened(self) -> None:
-        self.on_open(self)
+        self._on_open(self)
         self._pace()
         self._tasks.spawn(self._admit(), "yeaft web login")
 
@@ -124,9 +129,7 @@ class YeaftWeb(Socket):
         for user_id in self._hearing:
             self._host.core.relay.leave(WIRE, user_id, self._heard)
         self._hearing.clear()
-        self.on_end(self)
-
-    # --- Getting in -------------------------------------------------------------------------------
+        self._on_end(self)
 
     async def _admit(self) -> None:
         try:
@@ -153,8 +156,6 @@ class YeaftWeb(Socket):
         known = {"role": who.role, "userId": who.user_id}
         self.send(encode({"type": "auth_result", **granted, **known}))
         return visit
-
-    # --- Its messages, one after the other --------------------------------------------------------
 
     def _work_on(self) -> None:
         if self.visit is None or self._is_working or not self._waiting:
@@ -200,8 +201,6 @@ class YeaftWeb(Socket):
                 fields["conversationId"] = named
             fields["request"] = request.name[: limits.NAME_CHARS_MAX]
         self.send(envelope("error", code=code, message=message, **fields))
-
-    # --- What machines do -------------------------------------------------------------------------
 
     def machine_changed(self, machine: Machine, came_or_went: bool) -> None:
         """A machine that this person may see is in another state."""

@@ -1,4 +1,4 @@
-"""A conversation's life on a Yeaft web client: create, resume, select, sync, delete (002)."""
+"""A conversation's life on a Yeaft web client: create, resume, select, sync, delete."""
 
 import math
 from typing import Any
@@ -22,9 +22,6 @@ Json = dict[str, Any]
 
 CHOSEN = ("provider", "workDir", "options", "providerOptions", "disallowedTools")
 """What the document lets a client choose, under the names of either dialect."""
-
-
-# --- Create ---------------------------------------------------------------------------------------
 
 
 async def create(visit: Visit, request: Request) -> None:
@@ -96,11 +93,8 @@ def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any)
     return session_ready(session.id, session.machine_id, ready, deployed=deployed, **more)
 
 
-# --- Resume ---------------------------------------------------------------------------------------
-
-
 async def resume(visit: Visit, request: Request) -> None:
-    """002: a session that was there before. With `lastEventId`, what came after it; without, its
+    """A session that was there before. With `lastEventId`, what came after it; without, its
     history. Live goes on right behind either."""
     session = await _known(visit, request)
     if session is None:
@@ -200,9 +194,6 @@ async def _ask_again(visit: Visit, session: Session, machine: Machine | None) ->
         visit.send(*(out.body for out in from_events(state, session.last_event_id, line)))
 
 
-# --- Select, sync, look ---------------------------------------------------------------------------
-
-
 async def select(visit: Visit, request: Request) -> None:
     session = await visit.session_of(request)
     visit.conversation_id = session.id
@@ -256,9 +247,6 @@ async def ping_session(visit: Visit, request: Request) -> None:
     busy = machine is not None and machine.core.is_busy(session.id)
     fields = {"conversationId": session.id, "status": status, "isProcessing": busy}
     visit.tell("pong_session", request, **fields)
-
-
-# --- Change and end -------------------------------------------------------------------------------
 
 
 async def update_settings(visit: Visit, request: Request) -> None:

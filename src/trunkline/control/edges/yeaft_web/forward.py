@@ -1,4 +1,4 @@
-"""Messages of a Yeaft web client that only its agent understands: passed on, bytes unchanged (002).
+"""Messages of a Yeaft web client that only its agent understands: passed on, bytes unchanged.
 
 Settings queries, and every type that the hub does not know.
 """

@@ -52,9 +52,9 @@ class YeaftWebHost:
             _secret_of(head),
             self._feeds,
             per_minute=self.core.settings.rate_limit_per_minute,
+            on_open=self.clients.add,
+            on_end=self._ended,
         )
-        client.on_open = self.clients.add
-        client.on_end = self._ended
         adopt(transport, head, client, limits.FRAME_BYTES_MAX)
 
     def _ended(self, client: YeaftWeb) -> None:
@@ -82,8 +82,6 @@ class YeaftWebHost:
         for client in list(self.clients):
             if client.visit is not None and client.visit.who.token_id == token_id:
                 client.close(CloseCode.REFUSED, "authentication: the token was revoked")
-
-    # --- For those who are connected --------------------------------------------------------------
 
     def pin(self, session_id: str, machine: Machine | None) -> None:
         if machine is not None:

@@ -20,16 +20,13 @@ Json = dict[str, Any]
 
 
 def state_of(machine: Machine | None) -> str:
-    """`idle` or `busy` (002, "心跳"), or `offline`."""
+    """`idle`, `busy` or `offline` (docs/protocols/yeaft.md#heartbeats-and-buffers)."""
     if machine is None or machine.line is None:
         return "offline"
     said = machine.health.get("state")
     if said in ("idle", "busy"):
         return str(said)
     return "busy" if any(machine.core.is_busy(one) for one in machine.logs) else "idle"
-
-
-# --- Agents ---------------------------------------------------------------------------------------
 
 
 async def list_agents(visit: Visit, request: Request | None = None) -> None:
@@ -84,9 +81,6 @@ async def select_agent(visit: Visit, request: Request) -> None:
     )
 
 
-# --- Conversations --------------------------------------------------------------------------------
-
-
 async def list_conversations(visit: Visit, request: Request) -> None:
     """The newest ones, of one agent if it is named."""
     agent_id = request.get("agentId")
@@ -133,9 +127,6 @@ def chosen_in(session: Session) -> Json:
     named = (("provider", ("provider",)), ("workDir", ("workDir", "work_dir")))
     found = {name: [config[one] for one in others if config.get(one)] for name, others in named}
     return {name: values[0] for name, values in found.items() if values}
-
-
-# --- History and folders --------------------------------------------------------------------------
 
 
 async def list_history_sessions(visit: Visit, request: Request) -> None:

@@ -39,8 +39,6 @@ class WebReader:
         self.wants_positions = False
         """Whether it is told the id of the last event that it was shown."""
 
-    # --- As a follower ----------------------------------------------------------------------------
-
     def take(self, session_id: str, messages: list[Message]) -> None:
         if not messages or session_id not in self._positions:
             return
@@ -53,8 +51,6 @@ class WebReader:
 
     async def room(self) -> None:
         await self._connection.room()
-
-    # --- For the handlers of its messages ---------------------------------------------------------
 
     def said(self, client_message_id: str) -> None:
         """It said this, and need not hear it again."""

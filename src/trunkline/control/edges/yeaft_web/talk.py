@@ -1,4 +1,4 @@
-"""What a person says on a Yeaft web client: messages, cancels, answers, group chat (002)."""
+"""What a person says on a Yeaft web client: messages, cancels, answers, group chat."""
 
 from typing import Any
 
@@ -89,9 +89,6 @@ async def answer(visit: Visit, request: Request) -> None:
         raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
     confirmed, given = answer_of(approval.request, request.fields)
     await visit.core.sessions.answer(visit.who, approval.id, confirmed, given, approval.session_id)
-
-
-# --- Groups ---------------------------------------------------------------------------------------
 
 
 async def session_chat(visit: Visit, request: Request) -> None:

@@ -51,8 +51,6 @@ class Visit:
         known = {} if request is None else request.correlation
         self.send(envelope(kind, **fields, **known))
 
-    # --- What a request is about ------------------------------------------------------------------
-
     def conversation_of(self, request: Request) -> str:
         """The conversation that it names, or the selected one."""
         session_id = request.get("conversationId") or self.conversation_id
@@ -113,8 +111,6 @@ class Visit:
         """Raises if that much of a message is more than may travel unread."""
         if len(encode(parts)) > limits.YEAFT_FIELDS_BYTES_MAX:
             raise TooLarge(f"{request.name} has more than {limits.YEAFT_FIELDS_BYTES_MAX} bytes")
-
-    # --- Following --------------------------------------------------------------------------------
 
     async def follow(self, session: Session, position: int | None = None) -> None:
         """Follows a conversation from that position; from now on if it is not followed yet."""

@@ -11,7 +11,7 @@ from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
 
 
-class Minutes:
+class LogWriter:
     """Of one conversation. All that is written in one go is committed in one go."""
 
     def __init__(self, parts: Parts, machine: Machine, log: SessionLog) -> None:
