@@ -187,7 +187,6 @@ AGP_TOOL_PATH_CHARS_MAX = 4096
 AGP_TOOL_LOCATIONS_MAX = 100
 AGP_TURN_SILENCE_S = 600.0  # a connected device that says nothing of its turn: it has lost it
 AGP_CANCELS_KEPT = 100  # of a device, for when it returns
-AGP_CANCELS_KEPT_S = 24 * 3600.0  # after a restart: what a device was at longer ago, it is not now
 AGP_FORGOTTEN_S = 3600.0  # a device that is away for so long, and for which nothing waits
 AGP_LOOKUPS_MAX = 32  # of a user's at once: whose is what a device named, and is not its own
 AGENT_APP_CHARS_MAX = 60

@@ -290,6 +290,7 @@ class Edge:
         if log.is_awaited:
             with self.machine.input() as core:
                 core.spoke(session_id)
+            log.is_awaited = self.machine.core.awaits(session_id)
         if events.may_matter(line):
             self._control.machines.watched(self.machine, log, line)
         else:

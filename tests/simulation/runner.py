@@ -1,7 +1,8 @@
 """Runs seeds: many in a row, or one with its trace."""
 
 import logging
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import structlog
 
@@ -25,8 +26,7 @@ def failure(seed: int) -> tuple[str | None, Simulation]:
 def first_failure(
     start: int, end: int, fault: AbstractContextManager[None] | None = None
 ) -> tuple[int, str] | None:
-    _quiet()
-    with fault or nullcontext():
+    with _quiet(), fault or nullcontext():
         for seed in range(start, end):
             problem, _ = failure(seed)
             if problem is not None:
@@ -40,8 +40,8 @@ def command(seed: int, problem: str) -> str:
 
 
 def replay(seed: int) -> tuple[str | None, list[str]]:
-    _quiet()
-    problem, run = failure(seed)
+    with _quiet():
+        problem, run = failure(seed)
     log = [
         f"  {session_id} {entry.event_id:4} {'note' if entry.note else '    '} {entry.text}"
         for session_id in run.disk.sessions
@@ -50,5 +50,12 @@ def replay(seed: int) -> tuple[str | None, list[str]]:
     return problem, [*run.trace_lines, "the logs:", *log]
 
 
-def _quiet() -> None:
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Thousands of control planes die here: nobody wants to read of it."""
+    before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)

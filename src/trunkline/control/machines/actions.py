@@ -27,8 +27,8 @@ class Append(msgspec.Struct, frozen=True):
     text: str
     is_note: bool
     changes: Sequence[Any]
-    state: bytes
-    """The session's state with it."""
+    state: Any
+    """The session's, with all that was appended in the same input."""
 
 
 class Skip(msgspec.Struct, frozen=True):

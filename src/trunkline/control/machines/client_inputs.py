@@ -17,7 +17,7 @@ from trunkline.control.machines.commands import (
     Stop,
     size_of,
 )
-from trunkline.control.machines.telling import Telling
+from trunkline.control.machines.telling import ENDED, Telling
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import SessionCore
 
@@ -71,6 +71,8 @@ class ClientInputs(Telling):
     def configure(self, session_id: str, patch: Json) -> None:
         if self.is_expected:
             one = self.sessions[session_id]
+            if not self.is_up:
+                self.check_room(size_of(patch))
             self._patches += 1
             self._hold(one, f"patch {self._patches}", Configure(session_id, patch))
             self._advance(one)
@@ -89,8 +91,8 @@ class ClientInputs(Telling):
         one = self.sessions[session_id]
         one.stop_reason = reason
         one.session.close(reason, **shown)
-        if self.state == "pending":
-            one.session.note(notes.Stopped())  # it was never there
+        if self.state == "pending" or self.state in ENDED:
+            one.session.note(notes.Stopped())  # it was never there, or never will be again
             self.release(session_id)
         elif not self.is_expected:
             self.release(session_id)  # it is told if it ever returns

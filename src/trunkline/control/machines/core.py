@@ -310,6 +310,10 @@ class MachineCore(ClientInputs):
                 self._awaited_since_ms = 0
             elif not self._awaited_since_ms:
                 self._awaited_since_ms = self._time.ms
+        if self.state in ENDED and any(one.session.state.turns for one in self.sessions.values()):
+            # It was given up, and a crash came before its turns were ended.
+            code = "VM_FAILED" if self.state == "failed" else "MACHINE_TERMINATED"
+            self.end(self.state, code, "the machine was given up")
         if self.state in _AWAY and not self.is_expected:
             self.end("gone", "MACHINE_OFFLINE", "the machine did not come back")
 

@@ -88,7 +88,7 @@ class Machines:
         self._away_s = away_s
         self._tasks = tasks
         self._machines: dict[str, Machine] = {}
-        self._loading: dict[str, asyncio.Task[Machine]] = {}
+        self._loading: dict[str, asyncio.Lock] = {}
         self._started_ms = clock()
         self._watchers: list[Callable[[Machine], None]] = []
         log.watch_stalls(self._pause_all)
@@ -104,12 +104,12 @@ class Machines:
         found = self._machines.get(machine_id)
         if found is not None:
             return found
-        loading = self._loading.get(machine_id)
-        if loading is None:
-            loading = asyncio.ensure_future(self._load(machine_id))
-            self._loading[machine_id] = loading
-            loading.add_done_callback(lambda _: self._loading.pop(machine_id, None))
-        return await asyncio.shield(loading)
+        loading = self._loading.setdefault(machine_id, asyncio.Lock())
+        async with loading:  # by one at a time: its sessions have one owner
+            found = self._machines.get(machine_id) or await self._load(machine_id)
+        if not loading.locked():
+            self._loading.pop(machine_id, None)
+        return found
 
     async def named(self, name: str) -> Machine:
         """The machine with that id, else the device with that `guid`, which its owner chose: it
@@ -217,6 +217,8 @@ class Machines:
             log.on_safe = self._acknowledger(machine)
         with machine.input() as core:
             core.line_up(line.traits, is_fresh=fresh)
+        for session_id, log in machine.logs.items():
+            log.is_awaited = machine.core.awaits(session_id)
         self.changed(machine)
         self._tasks.spawn(self._save_state(machine), "machine online")
 
@@ -345,5 +347,8 @@ class Machines:
     def sweep(self) -> None:
         """Once a second: what is due by the clock."""
         for machine in list(self._machines.values()):
-            with machine.input() as core:
-                core.tick()
+            try:
+                with machine.input() as core:
+                    core.tick()
+            except Exception:  # the others are not to suffer from it
+                _log.exception("a machine could not be looked after", machine=machine.id)

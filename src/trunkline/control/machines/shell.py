@@ -100,14 +100,15 @@ class Shell:
             self._at_work.discard(machine.id)
 
     def _run(self, machine: Machine, actions: list[Action]) -> None:
-        steps: dict[str, tuple[SessionLog, list[Change], bytes]] = {}
+        appended = {one.session_id: one for one in actions if isinstance(one, Append)}
+        # Before anything is sent, which may lead to the next input.
+        states = {session_id: one.state.encode() for session_id, one in appended.items()}
+        steps: dict[str, tuple[SessionLog, list[Change]]] = {}
         for action in actions:
             match action:
                 case Append():
                     log = self._append(machine, action)
-                    _, changes, _ = steps.get(action.session_id, (log, [], b""))
-                    changes += action.changes
-                    steps[action.session_id] = log, changes, action.state
+                    steps.setdefault(action.session_id, (log, []))[1].extend(action.changes)
                 case Send():
                     self._send(machine, action.command)
                 case Skip():
@@ -126,9 +127,9 @@ class Shell:
                     self._tasks.spawn(self._look(machine, action.session_ids), "stray sessions")
                 case Recall():
                     self._tasks.spawn(self._recall(machine), "closed sessions")
-        for session_id, (log, changes, state) in steps.items():
+        for session_id, (log, changes) in steps.items():
             position = Position(log.tail_id + len(log.pending), log.last_note)
-            committed = partial(self._committed, session_id, position, changes, state)
+            committed = partial(self._committed, session_id, position, changes, states[session_id])
             self._log.after_commit(log, committed)
             log.is_awaited = machine.core.awaits(session_id)
 

@@ -183,6 +183,8 @@ class Telling:
     def _advance(self, one: Hosted) -> None:
         """Sends what is pending for a session, starting it there first if need be."""
         turns = one.session.state.turns
+        if not one.session.state.told:
+            one.silence_s = None
         for name, command in list(one.waiting.items()):
             if isinstance(command, Say) and name not in turns:
                 self._unhold(one, name)
@@ -247,6 +249,10 @@ class Telling:
                 one.session.note(notes.Told(name, settles=not self.traits.names_ends))
             self._unhold(one, name)
             self.out.append(Send(command))
+            if first is not None and first.id == name and first.cancel is not None:
+                # Told again although it was stopped: so is that.
+                one.cancelled.add(first.id)
+                self.out.append(Send(Cancel(session_id, first.cancel)))
 
     def _watch_doubtful(self, one: Hosted) -> None:
         """A session that was told to start on an earlier line and has never spoken: the machine may
@@ -296,4 +302,4 @@ class Telling:
             later, one.waiting = one.waiting, {}
             self._hold(one, say.turn_id, say)
             one.waiting |= later
-            self._advance(one)
+        self._advance(one)

@@ -42,11 +42,11 @@ class SessionCore:
     def _append(self, line: str, event: events.Watched | None = None) -> None:
         event = event or events.look(line)
         changes: list[Change] = [] if event is None else fold_event(self.state, event, line)
-        self._out.append(Append(self.id, line, False, changes, self.state.encode()))
+        self._out.append(Append(self.id, line, False, changes, self.state))
 
     def note(self, note: Note) -> None:
         changes = fold_note(self.state, note)
-        self._out.append(Append(self.id, notes.encode(note), True, changes, self.state.encode()))
+        self._out.append(Append(self.id, notes.encode(note), True, changes, self.state))
 
     def _make(self, kind: str, **fields: Any) -> None:
         self._append(events.make(kind, self._time.ms, **fields))

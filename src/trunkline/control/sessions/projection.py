@@ -19,6 +19,7 @@ from trunkline.control.tasks import Tasks
 _log = structlog.get_logger(__name__)
 
 _RETRY_S = 1.0
+_SESSIONS_AT_ONCE = 500
 _WAIT_S = 5.0  # for the record of an event that was just shown
 
 
@@ -66,16 +67,18 @@ class Projection:
         self._rows = rows
         self._log = log
         self._tasks = tasks
-        self._steps: list[Step] = []
-        self._busy: dict[str, int] = {}
-        """How many steps of each session are not written yet."""
-        self._waiting: list[tuple[str | None, asyncio.Future[None]]] = []
+        self._steps: list[tuple[int, Step]] = []
+        self._added = 0
+        self._pending: dict[int, str] = {}
+        """The sessions of the steps that are not written yet, by the step's number."""
+        self._waiting: list[tuple[str | None, int, asyncio.Future[None]]] = []
         self._is_running = False
 
     def add(self, step: Step) -> None:
         """Takes a step whose entries are committed."""
-        self._steps.append(step)
-        self._busy[step.session_id] = self._busy.get(step.session_id, 0) + 1
+        self._added += 1
+        self._steps.append((self._added, step))
+        self._pending[self._added] = step.session_id
         if not self._is_running:
             self._is_running = True
             self._tasks.spawn(self._run(), "records")
@@ -83,55 +86,64 @@ class Projection:
     async def settled(self, session_id: str | None = None) -> None:
         """Returns when the records say what the session's (or every session's) events up to now
         mean. Not for ever: who asks while the database hangs is told what it knows."""
-        if self._busy if session_id is None else session_id in self._busy:
-            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append((session_id, done))
-            await asyncio.wait([done], timeout=_WAIT_S)
+        if self._is_settled(session_id, self._added):
+            return
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter = session_id, self._added, done
+        self._waiting.append(waiter)
+        await asyncio.wait([done], timeout=_WAIT_S)
+        if waiter in self._waiting:
+            self._waiting.remove(waiter)
+
+    def _is_settled(self, session_id: str | None, upto: int) -> bool:
+        """Whether all steps up to that number are written."""
+        return not any(
+            number <= upto and session_id in (None, session)
+            for number, session in self._pending.items()
+        )
 
     async def _run(self) -> None:
         try:
             while self._steps:
                 steps, self._steps = self._steps, []
-                failed = await self._write_all(steps)
-                if failed:
-                    self._steps[:0] = failed  # before what came meanwhile
-                    await asyncio.sleep(_RETRY_S)
-                for step in steps:
-                    if step in failed:
-                        continue
-                    self._busy[step.session_id] -= 1
-                    if not self._busy[step.session_id]:
-                        del self._busy[step.session_id]
+                failed = await self._write_all([step for _, step in steps])
+                for number, step in steps:
+                    if step.session_id not in failed:
+                        del self._pending[number]
                 self._wake()
+                if failed:
+                    again = [one for one in steps if one[1].session_id in failed]
+                    self._steps[:0] = again  # before what came meanwhile
+                    await asyncio.sleep(_RETRY_S)
         finally:
             self._is_running = False
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for session_id, done in waiting:
-            if self._busy if session_id is None else session_id in self._busy:
-                self._waiting.append((session_id, done))
-            elif not done.done():
-                done.set_result(None)
+        for waiter in list(self._waiting):
+            session_id, upto, done = waiter
+            if self._is_settled(session_id, upto):
+                self._waiting.remove(waiter)
+                if not done.done():
+                    done.set_result(None)
 
-    async def _write_all(self, steps: list[Step]) -> list[Step]:
+    async def _write_all(self, steps: list[Step]) -> set[str]:
         """In one transaction; session by session where that fails, so that one that cannot be
-        written holds up no other. Returns what has to be tried again."""
+        written holds up no other. Returns the sessions that have to be tried again."""
         try:
             await self._rows.write(steps)
-            return []
+            return set()
         except Exception:
             _log.exception("records cannot be written together; trying one by one")
         by_session: dict[str, list[Step]] = {}
         for step in steps:
             by_session.setdefault(step.session_id, []).append(step)
-        failed: list[Step] = []
+        failed: set[str] = set()
         for session_id, some in by_session.items():
             try:
                 await self._rows.write(some)
             except Exception:
                 _log.exception("records cannot be written; trying again", session=session_id)
-                failed += some
+                failed.add(session_id)
         return failed
 
     # What is on disk
@@ -164,11 +176,11 @@ class Projection:
     async def recover(self) -> list[str]:
         """At the start, before anybody is let in: the records of every open session catch up with
         its log. Returns the machines that have open turns."""
-        loaded = await self.load(await self._rows.open_sessions())
-        return list(
-            dict.fromkeys(
-                state.machine_id
-                for state in loaded.values()
-                if state.machine_id is not None and state.turns
-            )
-        )
+        machines: dict[str, None] = {}
+        open_ids = await self._rows.open_sessions()
+        for start in range(0, len(open_ids), _SESSIONS_AT_ONCE):
+            loaded = await self.load(open_ids[start : start + _SESSIONS_AT_ONCE])
+            for state in loaded.values():
+                if state.machine_id is not None and state.turns:
+                    machines[state.machine_id] = None
+        return list(machines)

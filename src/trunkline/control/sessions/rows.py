@@ -28,10 +28,17 @@ class SqlRows:
         async with self._store.write() as connection:
             newest: dict[str, Step] = {}
             wanted = sessions.c.id.in_({step.session_id for step in steps})
-            known = set(await connection.scalars(select(sessions.c.id).where(wanted)))
+            positions = select(sessions.c.id, sessions.c.folded_id, sessions.c.folded_note)
+            reached = {
+                row.id: Position(row.folded_id, row.folded_note)
+                for row in await connection.execute(positions.where(wanted))
+            }
+            start = Position()
             for step in steps:
-                if step.session_id not in known:
+                if step.session_id not in reached:
                     continue  # it was deleted meanwhile
+                if start < step.position <= reached[step.session_id]:
+                    continue  # tried before, and it was not known how that ended
                 for change in step.changes:
                     await _WRITERS[type(change)](connection, step, change)
                 newest[step.session_id] = step

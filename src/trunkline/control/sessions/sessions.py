@@ -76,8 +76,13 @@ class Sessions:
         with machine.input() as core:
             core.check_room()
         session = await self._records.insert(who, machine, new)
-        start = await self._starting.build(session.id)
-        self._machines.add(machine, await self._log.open(session.id), start)
+        log = await self._log.open(session.id)
+        try:
+            start = await self._starting.build(session.id)
+        except Exception:
+            _log.exception("a session cannot be started yet", session=session.id)
+            start = None
+        self._machines.add(machine, log, start)
         _log.info("session created", session=session.id, machine=machine.id)
         return session
 

@@ -81,8 +81,8 @@ class SessionState(msgspec.Struct):
         return _encoder.encode(self)
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(SessionState)
+_encoder = msgspec.json.Encoder()  # takes numbers of any size, as the log does
+_decoder = msgspec.json.Decoder(SessionState)
 
 
 def decode(data: bytes) -> SessionState:
@@ -197,7 +197,7 @@ def fold_note(state: SessionState, note: Note) -> list[Change]:
             for turn in state.told:
                 turn.cancel = turn.cancel or note.reason
         case notes.Late():
-            state.late[note.turn_id] = None
+            _keep(state.late, note.turn_id, None, _ENDED_KEPT)
         case notes.Settled():
             state.late.pop(note.turn_id, None)
         case notes.Answered() if (question := state.questions.get(note.request_id)) is not None:
@@ -247,7 +247,7 @@ def _ended(state: SessionState, event: events.Watched) -> list[Change]:
     _keep(state.ended, turn_id, None, _ENDED_KEPT)
     for question in state.questions.values():
         if question.turn in (turn_id, event.turn, None):
-            question.is_from_here = False  # nobody there waits for it
+            question.is_from_here, question.answer = False, None  # nobody there waits for it
     outcome = "failed" if event.type == "execution_error" else "completed"
     if event.cancelled:
         outcome = "cancelled"
@@ -264,7 +264,9 @@ def _asked(state: SessionState, event: events.Watched, line: str) -> list[Change
         request = events.object_of(line)
     except Malformed:  # the first look skips fields; this one reads them
         return []
-    state.questions[request_id] = Question(event.turn)
+    turn = event.turn
+    is_name = turn is not None and len(turn) <= NAME_CHARS_MAX
+    state.questions[request_id] = Question(turn if is_name else None)
     return [Asked(request_id, request)]
 
 

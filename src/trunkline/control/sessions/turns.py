@@ -60,12 +60,18 @@ class Turns:
 
     async def say(self, session_id: str, turn_id: str) -> Say | None:
         """The turn as a command to its machine, with what was said before it."""
-        recent = await self.recent(session_id, limits.PAGE_MAX)
-        turn = next((one for one in recent if one.id == turn_id), None)
-        if turn is None:
+        table = schema.turns
+        this, before = table.c.id == turn_id, table.c.id < turn_id
+        in_session = select(*_COLUMNS).where(table.c.session_id == session_id)
+        earlier = in_session.where(before).order_by(table.c.id.desc()).limit(_HISTORY_TURNS)
+        await self._projection.settled(session_id)
+        async with self._store.read() as connection:
+            row = (await connection.execute(in_session.where(this))).one_or_none()
+            history = [Turn(*one) for one in await connection.execute(earlier)][::-1]
+        if row is None:
             return None
-        before = [one for one in recent if one.id < turn_id][-_HISTORY_TURNS:]
-        return Say(session_id, turn.id, turn.message, history_of(before), turn.metadata)
+        turn = Turn(*row)
+        return Say(session_id, turn.id, turn.message, history_of(history), turn.metadata)
 
 
 def history_of(turns: list[Turn]) -> list[dict[str, Any]]:

@@ -18,9 +18,7 @@ from trunkline.control.machines.actions import (
     Load,
     Status,
 )
-from trunkline.control.machines.commands import (
-    Forward,
-)
+from trunkline.control.machines.commands import Cancel, Forward
 from trunkline.control.machines.telling import Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
@@ -295,4 +293,4 @@ def test_a_machine_that_knows_turns_from_the_log_only_is_told_the_stopped_ones_t
     pure.core.resumed([])
     assert pure.asked() == [Load("s", "t")]
     pure.core.loaded("s", say_of("t"))
-    assert pure.sent() == [say_of("t")]
+    assert pure.sent() == [say_of("t"), Cancel("s", "user_cancelled")]

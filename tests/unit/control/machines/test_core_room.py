@@ -44,8 +44,8 @@ def test_what_waits_takes_a_bounded_amount_of_memory() -> None:
 def test_what_waits_no_more_makes_room(way: str) -> None:
     pure = Pure(VM)
     pure.adopt()
-    pure.say("large", text="x" * limits.HELD_BYTES_MAX)
     pure.core.configure("s", {"pad": "x" * 1000})
+    pure.say("large", text="x" * limits.HELD_BYTES_MAX)
     with pytest.raises(LimitReached):
         pure.core.check_room()
     match way:

@@ -21,10 +21,12 @@ class Records:
         self.store = store
         self.session = session
         self.rows = SqlRows(store)
+        self._written = 0
 
     async def write(self, *changes: Change, at: int = 5) -> None:
         state = SessionState("m").encode()
-        await self.rows.write([Step(self.session, Position(1, 1), at, changes, state)])
+        self._written += 1
+        await self.rows.write([Step(self.session, Position(self._written), at, changes, state)])
 
     async def of(self, name: str, *columns: str) -> list[tuple[Any, ...]]:
         table = schema.records.tables[name]

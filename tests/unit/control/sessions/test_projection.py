@@ -89,6 +89,7 @@ async def clear(records: Records) -> None:
         await connection.execute(delete(schema.turns))
         await connection.execute(delete(schema.approvals))
         values = {"status": "active", "unsettled": False, "machine_id": "m", "updated_at": 1}
+        values |= {"folded_id": 0, "folded_note": 0}
         await connection.execute(update(schema.sessions).values(**values, left_machines=None))
 
 

@@ -379,4 +379,4 @@ def test_notes_on_disk_have_the_form_that_older_versions_wrote() -> None:
 
 
 def test_a_state_of_an_older_version_that_lacks_fields_is_read() -> None:
-    assert state.decode(msgspec.msgpack.encode({"machine_id": "m"})) == SessionState("m")
+    assert state.decode(msgspec.json.encode({"machine_id": "m"})) == SessionState("m")

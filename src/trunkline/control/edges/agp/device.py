@@ -260,6 +260,7 @@ class AgpDevice:
             self._leave(session_id, str(before))
         self._current[session_id] = turn_id
         work = self._begin(session_id, turn_id)
+        self._cancels.pop(turn_id, None)
         if not work.heard and turn_id not in self._grace:
             self._tell(prompt_of(say, self.known, self._app(session_id)))
 
@@ -273,6 +274,10 @@ class AgpDevice:
         turn_id = self._current.get(session_id)
         if turn_id is not None:
             self._leave(session_id, turn_id)
+        hosted = self.machine.core.sessions.get(session_id)
+        for late in hosted.session.state.late if hosted is not None else ():
+            if late not in self._cancels:
+                self._tell_cancel(session_id, late)
         self.apps.pop(session_id, None)
         with self.machine.input() as core:
             core.stopped(session_id)

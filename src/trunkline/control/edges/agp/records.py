@@ -34,7 +34,9 @@ class AgpRecords:
         apps = await self.apps(machine)
         busy = []
         for session_id, state in states.items():
-            for turn in state.told:
+            if session_id not in machine.logs:
+                continue  # it was closed or moved meanwhile
+            for turn in state.told[:1]:
                 device.restore(session_id, turn.id)
                 busy.append(session_id)
             for turn_id in state.late:
@@ -55,7 +57,9 @@ class AgpRecords:
 
     async def _recall(self, device: AgpDevice, session_id: str) -> None:
         """The newest of what the device said in a session."""
-        log = device.machine.logs[session_id]
+        log = device.machine.logs.get(session_id)
+        if log is None:
+            return
         after = max(0, log.last_id - limits.AGP_LOADED_EVENTS_MAX)
         if after == 0:
             device.recall_whole(session_id)

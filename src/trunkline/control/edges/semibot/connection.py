@@ -203,6 +203,7 @@ class VmLine(Socket):
         if log.is_awaited and self.machine is not None:
             with self.machine.input() as core:
                 core.spoke(event.session_id)
+            log.is_awaited = self.machine.core.awaits(event.session_id)
         data = event.data
         if not isinstance(data, str):
             data = events.to_text(data)

@@ -136,9 +136,9 @@ class YeaftAgentHost:
         agent.username = name or ""
         await questions.load(self.core, agent)
         for session_id, hosted in list(machine.core.sessions.items()):
-            for turn in hosted.session.state.told:
+            for turn in hosted.session.state.told[:1]:
                 say = await self.core.turns.say(session_id, turn.id)
-                if say is not None:
+                if say is not None and session_id in machine.logs:
                     is_late = bool(hosted.session.state.late)
                     await self._recall(agent, say, turn, is_late=is_late)
         return agent

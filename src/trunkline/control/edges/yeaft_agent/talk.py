@@ -103,7 +103,7 @@ class AgentTalk:
         return self._machine.core.has_ended(say.session_id, say.turn_id)
 
     def _answer(self, command: Answer) -> None:
-        pending = self._agent.questions.pop((command.session_id, command.request_id), None)
+        pending = self._agent.questions.get((command.session_id, command.request_id))
         message = answer_message(
             command.session_id,
             command.request_id,
