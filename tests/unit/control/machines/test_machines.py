@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import add_org, add_user
+from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.core import Core
 from trunkline.control.log.segments import SqliteSegments
@@ -16,6 +17,7 @@ from trunkline.control.machines.commands import Command
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.machines.vm_records import VmRecords
+from trunkline.control.sessions.records import NewMessage, NewSession
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -99,3 +101,21 @@ async def test_the_end_of_a_line_that_was_replaced_is_not_the_machines(
         await core.tasks.done()
         assert core.machines.is_online(machine.id)
         assert await state_of(sqlite_store, machine.id) == "online"
+
+
+async def test_the_first_words_of_an_open_turn_after_a_break_are_looked_at(
+    sqlite_store: Store, clock: FakeClock, keys: Keys, tmp_path: Path
+) -> None:
+    """Else a machine that streams would be taken for silent."""
+    async with one_machine(sqlite_store, clock, keys, tmp_path) as (core, machine):
+        who, line = Principal(machine.user_id, machine.org_id, "member"), QuietLine()
+        core.machines.attach(machine, line, fresh=True)
+        session = await core.sessions.create(who, NewSession(machine_id=machine.id))
+        await core.sessions.send(who, session.id, NewMessage(message="go"))
+        with machine.input() as live:
+            live.spoke(session.id)
+        log = machine.logs[session.id]
+        assert not log.is_awaited
+        core.machines.detach(machine, line)
+        core.machines.attach(machine, QuietLine(), fresh=False)
+        assert log.is_awaited
