@@ -18,7 +18,7 @@ async def _asked(web: ScriptedWeb, vm: ScriptedVm, request_id: str, **fields: An
     await vm.expect("start_session", lambda one: one["data"]["session_id"] == session)
     question = {"kind": "approve", "message": "Run it?", **fields}
     await vm.event(session, type="approval_request", request_id=request_id, **question)
-    await web.expect("ask_user_question", lambda one: one["requestId"] == request_id)
+    await web.expect("ask_user_question", lambda one: one["conversationId"] == session)
     return session
 
 
