@@ -86,6 +86,7 @@ class Control:
             self.tasks,
             clock,
             time,
+            loop.time,
         )
         shell.step = step
         self.machines = Machines(

@@ -9,12 +9,14 @@ import pytest_asyncio
 from tests.support.agp import ScriptedDevice, device_of, events_of, new_device, register
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
-from trunkline.control import server
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
+
+QUICK = Tuning(sweep_s=0.02)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -211,10 +213,9 @@ async def test_a_cancel_that_may_have_been_lost_is_sent_again_and_its_prompt_is_
 
 
 async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+    async with running(tmp_path / "data", tuning=QUICK, machine_away_s=0.1) as control:
         user = await control.user()
         device = await new_device(user)
         session_id = await user.session()
@@ -238,11 +239,8 @@ async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(
                 assert back.said() == ["welcome back"]
 
 
-async def test_a_turn_for_a_device_that_never_comes_ends_with_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+async def test_a_turn_for_a_device_that_never_comes_ends_with_an_error(tmp_path: Path) -> None:
+    async with running(tmp_path / "data", tuning=QUICK, machine_away_s=0.1) as control:
         user = await control.user()
         made = await register(user, agent_apps=["first"])
         session_id = await user.session(agent_config={"agent_app": "special"})
@@ -257,16 +255,13 @@ async def test_a_turn_for_a_device_that_never_comes_ends_with_an_error(
             assert prompt["payload"]["agent_app"] == "special"
 
 
-async def test_a_restart_does_not_make_such_a_turn_wait_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
+async def test_a_restart_does_not_make_such_a_turn_wait_for_ever(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         user = await control.user()
         await register(user)
         session_id = await user.session()
         await user.say(session_id, "are you there?")
-    async with running(tmp_path / "data", machine_away_s=0.1) as control:
+    async with running(tmp_path / "data", tuning=QUICK, machine_away_s=0.1) as control:
         same = TestUser(control, user.id, user.token)
         async with same.reader(session_id) as reader:
             assert (await reader.until_type("execution_error"))["code"] == "MACHINE_OFFLINE"

@@ -1,5 +1,6 @@
 """A device that is away for long takes no memory, and finds everything when it returns."""
 
+import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -7,12 +8,10 @@ import pytest_asyncio
 
 from tests.support.agp import ScriptedDevice, device_of, events_of, register
 from tests.support.clock import FakeClock
-from tests.support.control import ADMIN, Control, TestUser
+from tests.support.control import LocalControl, TestUser, running
 from tests.support.eventually import eventually
 from trunkline import limits
-from trunkline.control.edges.agp.host import AgpHost
-from trunkline.control.server import Server
-from trunkline.control.settings import Settings
+from trunkline.control.edges.agp.device import AgpDevice
 
 HOUR_S = 3600
 
@@ -20,11 +19,11 @@ HOUR_S = 3600
 class _Place:
     """A control plane that waits for its devices for two hours."""
 
-    def __init__(self, data: Path) -> None:
-        self._clock = FakeClock()
-        settings = Settings(port=0, data=str(data), admin_token=ADMIN, machine_away_s=2 * HOUR_S)
-        self.server = Server(settings, self._clock)
-        self.user: TestUser
+    def __init__(self, control: LocalControl, clock: FakeClock, user: TestUser) -> None:
+        self._control = control
+        self._clock = clock
+        self.user = user
+        self._others = _devices()
 
     async def left(self, device: ScriptedDevice) -> None:
         """The device is away, and known to be."""
@@ -36,25 +35,24 @@ class _Place:
 
     def passes(self, seconds: float) -> None:
         self._clock.advance(seconds)
-        self._host.sweep()
+        self._control.sweep()
 
     @property
     def devices(self) -> int:
         """How many are in memory."""
-        return len(self._host._devices)
+        return _devices() - self._others
 
-    @property
-    def _host(self) -> AgpHost:
-        return next(wire for wire in self.server._wires if isinstance(wire, AgpHost))
+
+def _devices() -> int:
+    gc.collect()
+    return sum(isinstance(one, AgpDevice) for one in gc.get_objects())
 
 
 @pytest_asyncio.fixture
 async def place(tmp_path: Path) -> AsyncIterator[_Place]:
-    place = _Place(tmp_path / "data")
-    info = await place.server.start()
-    place.user = await Control(info.url).user()
-    yield place
-    await place.server.stop()
+    clock = FakeClock()
+    async with running(tmp_path / "data", clock, machine_away_s=2 * HOUR_S) as control:
+        yield _Place(control, clock, await control.user())
 
 
 async def test_a_device_that_is_long_gone_and_has_nothing_to_do_is_let_go(place: _Place) -> None:

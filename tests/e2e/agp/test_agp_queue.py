@@ -1,15 +1,16 @@
 """One prompt at a time per session, cancels, and messages that come twice."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.agp import ScriptedDevice, events_of
-from tests.support.control import TestUser
+from tests.support.agp import ScriptedDevice, events_of, new_device
+from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
 from tests.support.sse import SseReader
 from trunkline import limits
-from trunkline.control import server
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -52,7 +53,7 @@ async def test_a_session_has_one_prompt_at_a_time_and_the_rest_waits_its_turn(
 
 
 async def test_more_than_may_wait_is_an_error_of_that_turn_alone(
-    user: TestUser, device: ScriptedDevice, monkeypatch: pytest.MonkeyPatch
+    user: TestUser, device: ScriptedDevice
 ) -> None:
     session_id = await user.session()
     await user.say(session_id, "first")
@@ -128,10 +129,16 @@ async def test_of_two_answers_to_a_cancelled_prompt_the_first_counts(
 
 
 async def test_a_cancel_that_the_device_does_not_heed_ends_the_turn_all_the_same(
-    user: TestUser, device: ScriptedDevice, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.05)
+    tuning = Tuning(sweep_s=0.02, cancel_grace_s=0.05)
+    async with running(tmp_path / "data", tuning=tuning) as control:
+        user = await control.user()
+        async with await new_device(user) as device:
+            await _not_heeded(user, device)
+
+
+async def _not_heeded(user: TestUser, device: ScriptedDevice) -> None:
     session_id = await user.session()
     await user.say(session_id, "work")
     prompt = await device.prompt("work")

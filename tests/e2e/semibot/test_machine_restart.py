@@ -1,16 +1,16 @@
 """Machines that lose their sessions, or cannot start them: turns that wait for a person go on,
 what cannot go on ends once, and the next message finds a way (docs/protocols/capabilities.md)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.control import Control, TestUser
+from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.told import quiet, said, started
 from tests.support.vm import ScriptedVm
-from trunkline import limits
-from trunkline.control import server
+from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -241,11 +241,14 @@ async def test_what_a_machine_was_told_for_a_session_that_it_refuses_ends_once(
 
 
 async def test_a_refused_session_is_not_waited_for(
-    control: Control, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    monkeypatch.setattr(limits, "SESSION_START_TIMEOUT_S", 1.0)
-    user = await control.user()
+    tuning = Tuning(sweep_s=0.02, start_timeout_s=1.0)
+    async with running(tmp_path / "data", tuning=tuning) as control:
+        await _refused_and_silent(await control.user())
+
+
+async def _refused_and_silent(user: TestUser) -> None:
     async with await user.vm("seq", "batch") as vm:
         refused, silent = await user.session(), await user.session()
         turns = [await user.say(session, "hello") for session in (refused, silent)]

@@ -9,7 +9,7 @@ from tests.support.control import Control, TestUser, running
 from tests.support.told import said, started
 from tests.support.vm import ScriptedVm
 from trunkline import limits
-from trunkline.control import server
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -102,10 +102,16 @@ async def test_a_machine_that_is_gone_refuses_messages_and_its_open_turns_fail(
 
 
 async def test_a_session_that_does_not_start_in_time_is_an_error_to_its_readers(
-    user: TestUser, vm: ScriptedVm, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    monkeypatch.setattr(limits, "SESSION_START_TIMEOUT_S", 0.3)
+    tuning = Tuning(sweep_s=0.02, start_timeout_s=0.3)
+    async with running(tmp_path / "data", tuning=tuning) as control:
+        user = await control.user()
+        async with await user.vm() as vm:
+            await _one_that_does_not_start(user, vm)
+
+
+async def _one_that_does_not_start(user: TestUser, vm: ScriptedVm) -> None:
     healthy, session_id = await user.session(), await user.session()
     await started(vm, session_id)
     async with user.reader(session_id) as reader:

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.admission import again_url, first_url, verdict
-from tests.support.control import TestUser, running
+from tests.support.clock import Clock
+from tests.support.control import LocalControl, TestUser, running
+from tests.support.faults import broken
 from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
 from tests.support.vm import ScriptedVm
 from trunkline import limits
-from trunkline.control import server
-from trunkline.control.records.credentials import Credentials, Revealed
+from trunkline.control.tuning import DEFAULT
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -73,25 +74,28 @@ async def test_of_many_lines_of_one_vm_at_once_one_stays(user: TestUser) -> None
 
 @pytest.mark.proves("000-8-close-4008")
 async def test_a_silent_line_is_closed_with_4008_and_its_readers_are_told_while_pings_keep_one_up(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
+    clock = Clock()
+    async with running(tmp_path / "data", now=clock) as control:
+        await _one_is_silent(control, clock, await control.user())
+
+
+async def _one_is_silent(control: LocalControl, clock: Clock, user: TestUser) -> None:
     async with await raw_line(user) as silent, await raw_line(user) as pinging:
         session_id = await user.session()  # on the newest machine, which is the pinging one
         machines = await user.ok("GET", "/machines")
         quiet_id = min(machine["id"] for machine in machines["items"])
         quiet = await user.session(machine_id=quiet_id)
         async with user.reader(quiet) as reader:
-            monkeypatch.setattr(limits, "HEARTBEAT_SILENCE_S", 1.0)
-            number = 0
-            while not silent.ended:
+            for number in range(2):
+                await clock.pass_time(DEFAULT.silence_s * 0.9)
                 await pinging.frame(PING, str(number).encode())
                 await pinging.pong(str(number).encode())
-                number += 1
+            control.sweep()
             assert await silent.closed() == 4008
             status = await reader.until_type("session_status")
             assert (status["machine"], status["machine_id"]) == ("offline", quiet_id)
-        monkeypatch.undo()
         await pinging.event(session_id, "alive")
         async with user.reader(session_id) as reader:
             await reader.until_text("alive")
@@ -166,32 +170,28 @@ async def test_a_rate_limit_of_zero_is_none(user: TestUser) -> None:
 
 
 async def test_a_batch_needs_the_capability_and_has_a_bound(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    user: TestUser,
 ) -> None:
-    monkeypatch.setattr(limits, "BATCH_EVENTS_MAX", 10)
+    most = limits.BATCH_EVENTS_MAX
     async with await raw_line(user) as plain, await raw_line(user, "batch") as batching:
         session_id = await user.session()
         event = {"session_id": session_id, "data": "{}"}
         await plain.send({"type": "batch", "events": [event]})
         assert (await plain.expect("error"))["error"]["code"] == "CAPABILITY_MISSING"
-        await batching.send({"type": "batch", "events": [event] * 11})
+        await batching.send({"type": "batch", "events": [event] * (most + 1)})
         assert (await batching.expect("error"))["error"]["code"] == "TOO_LARGE"
-        await batching.send({"type": "batch", "events": [event] * 10})
+        await batching.send({"type": "batch", "events": [event] * most})
         await batching.event(session_id, "last")
-        async with user.reader(session_id) as reader:
+        async with user.reader(session_id, last_event_id=most) as reader:
             await reader.until_text("last")
-            assert reader.last_id == 11
+            assert reader.last_id == most + 1
 
 
 async def test_a_fault_of_the_control_plane_closes_with_4500(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl, user: TestUser
 ) -> None:
-    async def broken(self: Credentials, user_id: str) -> list[Revealed]:
-        raise OSError("the disk is on fire")
-
     vm = await user.schedule()
-    with monkeypatch.context() as patch:
-        patch.setattr(Credentials, "reveal", broken)
+    with control.records.before("credentials", broken):
         assert await verdict(again_url(user), vm["token"]) == 4500
     assert await verdict(again_url(user), vm["token"]) == 0
 

@@ -10,7 +10,7 @@ from tests.support.clock import FakeClock
 from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, ScriptedAgent, new_agent
-from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -35,10 +35,13 @@ async def test_nothing_but_create_is_said_before_the_agent_has_answered_it(
 
 
 async def test_a_conversation_that_does_not_start_fails_its_messages_and_is_tried_again(
-    control: Control, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "SESSION_START_TIMEOUT_S", 0.1)
-    user = await control.user()
+    async with running(tmp_path / "data", tuning=Tuning(start_timeout_s=0.1)) as control:
+        await _not_started(await control.user())
+
+
+async def _not_started(user: TestUser) -> None:
     async with await new_agent(user, answers=False) as agent:
         session = await user.session(machine_id=agent.id)
         async with user.reader(session) as reader:
@@ -82,11 +85,15 @@ async def test_a_message_to_a_conversation_that_starts_can_be_cancelled(control:
 
 @BOTH
 async def test_a_cancel_that_the_agent_does_not_follow_ends_the_turn_here(
-    control: Control, dialect: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, dialect: str
 ) -> None:
-    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.1)
-    monkeypatch.setattr(limits, "YEAFT_QUIET_S", 0.1)  # it never says that the first one is over
-    user = await control.user()
+    # It never says that the first one is over.
+    tuning = Tuning(cancel_grace_s=0.1, yeaft_quiet_s=0.1)
+    async with running(tmp_path / "data", tuning=tuning) as control:
+        await _not_followed(await control.user(), dialect)
+
+
+async def _not_followed(user: TestUser, dialect: str) -> None:
     async with await new_agent(user, dialect) as agent:
         session = await user.session(machine_id=agent.id)
         await user.say(session, "one")

@@ -9,7 +9,7 @@ from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, new_agent
 from tests.support.yeaft_turn import turn_at
-from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -87,10 +87,13 @@ async def test_a_conversation_of_an_earlier_line_is_resumed_before_its_next_mess
 
 
 async def test_an_agent_that_does_not_answer_resume_gets_its_message_a_moment_later(
-    control: Control, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "YEAFT_RESUME_WAIT_S", 0.05)
-    user = await control.user()
+    async with running(tmp_path / "data", tuning=Tuning(yeaft_resume_wait_s=0.05)) as control:
+        await _not_answered(await control.user())
+
+
+async def _not_answered(user: TestUser) -> None:
     async with await new_agent(user) as agent:
         session = await user.session(machine_id=agent.id)
         async with user.reader(session) as reader:

@@ -34,9 +34,15 @@ class StreamEdge(Protocol):
 class Door:
     """Which edge serves which request."""
 
-    def __init__(self, settings: Settings, http: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        http: Callable[[], asyncio.Protocol],
+        head_timeout_s: float = limits.HEAD_TIMEOUT_S,
+    ) -> None:
         self._settings = settings
         self._http = http
+        self.head_timeout_s = head_timeout_s
         self._sockets: dict[str, Accept] = {}
         self._streams: list[StreamEdge] = []
         self.waiting: set[Visitor] = set()
@@ -111,7 +117,7 @@ class Visitor(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._door.waiting.add(self)
         loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(limits.HEAD_TIMEOUT_S, self.abort)
+        self._deadline = loop.call_later(self._door.head_timeout_s, self.abort)
 
     def data_received(self, data: bytes) -> None:
         self._bytes += data

@@ -82,6 +82,7 @@ class SseEdge:
         refusals: Refusals,
         metrics: Metrics,
         tasks: Tasks,
+        heartbeat_s: float,
     ) -> None:
         self._settings = settings
         self._auth = auth
@@ -92,7 +93,7 @@ class SseEdge:
         self._tasks = tasks
         # One bucket for each second between two heartbeats, so that they do not all fall due
         # at once.
-        self._buckets: list[set[SseReader]] = [set() for _ in range(int(limits.READER_HEARTBEAT_S))]
+        self._buckets: list[set[SseReader]] = [set() for _ in range(int(heartbeat_s))]
         self._now = 0
         auth.on_revoke(self._revoked)
 

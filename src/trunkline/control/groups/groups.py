@@ -3,7 +3,6 @@
 The REST API and the server's start call this; client edges talk to a group as to any machine.
 """
 
-from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.groups.coordinator import Coordinator
@@ -21,6 +20,7 @@ from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import DEFAULT, Tuning
 
 
 class Groups:
@@ -37,7 +37,7 @@ class Groups:
         vms: Vms,
         clock: Clock,
         *,
-        cancel_grace_s: float = limits.MACHINE_CANCEL_GRACE_S,
+        tuning: Tuning = DEFAULT,
     ) -> None:
         self.persons = Persons(store, users, clock)
         self.records = GroupRecords(store, users, clock)
@@ -53,7 +53,7 @@ class Groups:
             log=log,
             tasks=tasks,
             clock=clock,
-            cancel_grace_s=cancel_grace_s,
+            tuning=tuning,
         )
 
     async def start(self) -> None:

@@ -11,6 +11,7 @@ from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import Tuning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,4 +25,4 @@ class Parts:
     log: Log
     tasks: Tasks
     clock: Clock
-    cancel_grace_s: float
+    tuning: Tuning

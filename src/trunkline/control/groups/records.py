@@ -54,10 +54,17 @@ class GroupPatch(msgspec.Struct, kw_only=True):
 class GroupRecords:
     """The records of groups."""
 
-    def __init__(self, store: Store, users: Users, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        users: Users,
+        clock: Clock,
+        per_user_max: int = limits.GROUPS_PER_USER_MAX,
+    ) -> None:
         self._store = store
         self._users = users
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def create(self, who: Principal, new: NewGroup) -> Group:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
@@ -147,7 +154,7 @@ class GroupRecords:
     async def _check_room(self, connection: AsyncConnection, user_id: str) -> None:
         query = select(func.count()).select_from(_machines).where(_own(user_id))
         count = await connection.scalar(query)
-        if (count or 0) >= limits.GROUPS_PER_USER_MAX:
+        if (count or 0) >= self._per_user_max:
             raise LimitReached("this user has too many groups; remove one first")
 
 

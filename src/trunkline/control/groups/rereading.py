@@ -9,9 +9,9 @@ from trunkline.control.groups.round import Round
 from trunkline.control.log.log import Log, SessionLog
 
 
-async def read_again(log: Log, session: SessionLog, round_: Round) -> None:
-    """Shows the turn everything that the log has of it."""
-    begin = await _begin_of(log, session, round_.turn_id)
+async def read_again(log: Log, session: SessionLog, round_: Round, events_max: int) -> None:
+    """Shows the turn everything that the log has of it, as far back as it is looked for."""
+    begin = await _begin_of(log, session, round_.turn_id, events_max)
     async for _, line in _lines(log, session, begin, session.last_id):
         if round_.turn_id in line or '"approval_resolved"' in line:
             event = object_of(line)
@@ -19,7 +19,7 @@ async def read_again(log: Log, session: SessionLog, round_: Round) -> None:
                 round_.apply(event)
 
 
-async def _begin_of(log: Log, session: SessionLog, turn_id: str) -> int:
+async def _begin_of(log: Log, session: SessionLog, turn_id: str, events_max: int) -> int:
     """Where the turn's message stands: from the newest page back to the one that has it."""
     last = upto = session.last_id
     while upto > 0:
@@ -30,7 +30,7 @@ async def _begin_of(log: Log, session: SessionLog, turn_id: str) -> int:
                 if event and event["type"] == "user_message" and event.get("turn_id") == turn_id:
                     return event_id
         upto = after
-        if last - upto > limits.GROUP_TURN_EVENTS_MAX:
+        if last - upto > events_max:
             raise Unavailable("this turn is too long to be found again after a restart")
     return last  # a crash came before the message was logged: nothing has been done for it
 

@@ -3,13 +3,13 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
+from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.ids import new_id
 from trunkline.control.machines.commands import Configure, Forward
 
@@ -187,21 +187,6 @@ async def test_new_parameters_have_no_word_on_this_wire(here: World) -> None:
     assert here.line.texts == before
 
 
-async def test_more_messages_than_may_wait_are_refused_with_a_reason(
-    here: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await here.turn()
-    monkeypatch.setattr(limits, "SESSION_PROMPTS_MAX", 1)
-    await here.say(session, "waits")
-    await here.say(session, "too much")
-
-    async def errors() -> list[Any]:
-        return [one for one in await here.events(session) if one["type"] == "execution_error"]
-
-    (error,) = await eventually(errors)
-    assert error["code"] == "SESSION_BUSY"
-
-
 @pytest.mark.parametrize("kind", ["crew_output", "terminal_output", "context_usage", "btw_stream"])
 async def test_what_a_registered_agent_says_is_not_counted(tmp_path: Path, kind: str) -> None:
     async with world(tmp_path / "data", rate_limit_per_minute=10) as here:
@@ -221,18 +206,22 @@ async def test_broken_messages_are_counted(tmp_path: Path) -> None:
 
 
 async def test_of_too_many_questions_the_oldest_is_answered_with_no(
-    here: World, monkeypatch: pytest.MonkeyPatch
+    here: World,
 ) -> None:
-    monkeypatch.setattr(limits, "YEAFT_QUESTIONS_MAX", 2)
-    session = await here.turn()
-    for number in range(3):
-        question = {"type": "ask_user_question", "requestId": f"q-{number}", "prompt": "?"}
-        here.line.hear({**question, "conversationId": session})
+    session, agent = await here.turn(), here.line.agent
+    question = {"type": "ask_user_question", "requestId": "q-0", "prompt": "?"}
+    here.line.hear({**question, "conversationId": session})
 
     async def asked() -> int:
         return len(await here.core.approvals.page(here.who, "pending"))
 
-    await eventually(asked, lambda count: count == 3)
+    await eventually(asked)
+    assert agent is not None
+    for number in range(1, limits.YEAFT_QUESTIONS_MAX):
+        questions.note(agent, session, f"q-{number}", ["?"], here.core.clock())
+    here.host.sweep()
+    assert here.line.of_type("ask_user_answer") == []
+    questions.note(agent, session, "the last", ["?"], here.core.clock())
     here.host.sweep()
     denied = await here.line.until("ask_user_answer")
     assert (denied["requestId"], denied["confirmed"]) == ("q-0", False)

@@ -15,6 +15,8 @@ from trunkline.wire.yeaft import names
 
 Json = dict[str, Any]
 
+MOST_CHARS = limits.YEAFT_FORWARDS_CHARS_MAX * 3 // 4  # for which there is room once
+
 
 @pytest.fixture
 async def here(tmp_path: Path) -> AsyncIterator[World]:
@@ -34,39 +36,37 @@ def _forward(here: World, session: str, number: int, chars: int = 100) -> str:
 
 
 @pytest.mark.parametrize(
-    ("limit", "most"), [("YEAFT_FORWARDS_MAX", 2), ("YEAFT_FORWARDS_CHARS_MAX", 300)]
+    ("count", "chars"),
+    [(limits.YEAFT_FORWARDS_MAX, 100), (2, limits.YEAFT_FORWARDS_CHARS_MAX // 3 + 1)],
 )
 async def test_what_waits_for_a_conversation_is_bounded_and_the_rest_is_told(
-    here: World, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+    here: World, count: int, chars: int
 ) -> None:
-    monkeypatch.setattr(limits, limit, most)
     session = await here.session(ready=False)
-    sent = [_forward(here, session, number) for number in range(3)]
+    sent = [_forward(here, session, number, chars) for number in range(count + 1)]
     (problem,) = await _problems(here, session)
     assert problem == "a message was not passed on: too much waits for the agent"
     here.line.hear({"type": "session_ready", "conversationId": session})
     await here.line.until("custom")
-    assert [text for text in here.line.texts if '"custom"' in text] == sent[:2]
+    assert [text for text in here.line.texts if '"custom"' in text] == sent[:count]
 
 
 async def test_what_waits_in_all_conversations_of_an_agent_is_bounded_together(
-    here: World, monkeypatch: pytest.MonkeyPatch
+    here: World,
 ) -> None:
-    monkeypatch.setattr(limits, "YEAFT_FORWARDS_CHARS_MAX", 200)
     first, second = await here.session(ready=False), await here.session(ready=False)
-    _forward(here, first, 1)
-    _forward(here, second, 2)
+    _forward(here, first, 1, chars=MOST_CHARS)
+    _forward(here, second, 2, chars=MOST_CHARS)
     assert await _problems(here, first) == []
     assert len(await _problems(here, second)) == 1
 
 
 async def test_a_conversation_that_can_be_talked_to_does_not_wait_for_another(
-    here: World, monkeypatch: pytest.MonkeyPatch
+    here: World,
 ) -> None:
-    monkeypatch.setattr(limits, "YEAFT_FORWARDS_CHARS_MAX", 200)
     starting, ready = await here.session(ready=False), await here.session()
-    _forward(here, starting, 1)
-    sent = [_forward(here, ready, 2), _forward(here, ready, 3, chars=1_000)]
+    _forward(here, starting, 1, chars=MOST_CHARS)
+    sent = [_forward(here, ready, 2), _forward(here, ready, 3, chars=MOST_CHARS)]
     assert [text for text in here.line.texts if '"custom"' in text] == sent
     assert await _problems(here, ready) == []
 
@@ -81,38 +81,40 @@ async def test_messages_for_a_conversation_that_does_not_start_are_told_as_lost(
 
 
 @pytest.mark.parametrize(
-    ("limit", "most"), [("YEAFT_OUTSIDE_WAITING_MAX", 2), ("YEAFT_OUTSIDE_WAITING_CHARS_MAX", 500)]
+    ("count", "chars"),
+    [
+        (limits.YEAFT_OUTSIDE_WAITING_MAX, 100),
+        (2, limits.YEAFT_OUTSIDE_WAITING_CHARS_MAX // 3 + 1),
+    ],
 )
 async def test_what_waits_for_a_look_up_is_bounded_and_the_agent_is_told(
-    here: World, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+    here: World, count: int, chars: int
 ) -> None:
-    monkeypatch.setattr(limits, limit, most)
     passed: list[str] = []
     here.core.relay.listen("yeaft", here.who.user_id, lambda _machine, text: passed.append(text))
     own = new_id()
     texts = [
-        f'{{"type":"crew_output","sessionId":"{own}","n":{number},"pad":"{"x" * 100}"}}'
-        for number in range(4)
+        f'{{"type":"crew_output","sessionId":"{own}","n":{number},"pad":"{"x" * chars}"}}'
+        for number in range(count + 2)
     ]
-    for text in texts[:3]:
+    for text in texts[: count + 1]:
         here.line.hear(text)
     assert [one["code"] for one in here.line.of_type("error")] == ["INVALID_REQUEST"]
 
     async def heard() -> list[str]:
         return list(passed)
 
-    await eventually(heard, lambda found: len(found) == 2)
-    here.line.hear(texts[3])  # there is room again
-    assert passed == [*texts[:2], texts[3]]
+    await eventually(heard, lambda found: len(found) == count)
+    here.line.hear(texts[-1])  # there is room again
+    assert passed == [*texts[:count], texts[-1]]
 
 
 async def test_a_question_may_have_only_so_many_words(
-    here: World, monkeypatch: pytest.MonkeyPatch
+    here: World,
 ) -> None:
-    monkeypatch.setattr(limits, "YEAFT_QUESTION_CHARS_MAX", 500)
     session = await here.turn()
     question = {"type": "ask_user_question", "conversationId": session, "requestId": "q"}
-    here.line.hear({**question, "prompt": "?" * 500})
+    here.line.hear({**question, "prompt": "?" * limits.YEAFT_QUESTION_CHARS_MAX})
     assert here.line.of_type("error")[0]["code"] == "INVALID_REQUEST"
     assert "approval_request" not in [one["type"] for one in await here.events(session)]
 

@@ -9,17 +9,16 @@ import pytest
 
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import MemoryLine, World, world
-from trunkline import limits
 from trunkline.control.machines.commands import Forward
 from trunkline.control.sessions.records import NewSession
+from trunkline.control.tuning import Tuning
 
 Json = dict[str, Any]
 
 
 @pytest.fixture
-async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    monkeypatch.setattr(limits, "YEAFT_QUIET_S", 0.0)
-    async with world(tmp_path / "data") as made:
+async def here(tmp_path: Path) -> AsyncIterator[World]:
+    async with world(tmp_path / "data", Tuning(yeaft_quiet_s=0.0)) as made:
         yield made
 
 

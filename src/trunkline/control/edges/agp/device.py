@@ -4,7 +4,6 @@ A line hands in what the device says and is told what to send; `AgpHost` wakes i
 Prompts go out one at a time per session; a message is taken once, however often it comes.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -45,7 +44,7 @@ class AgpDevice:
         self.line: Teller | None = None
         self.apps: dict[str, str] = {}
         """The app that a session's agent asks for, where it asks for one."""
-        self.now: Callable[[], float] = asyncio.get_running_loop().time
+        self.now = core.now
         """What grace and silence are measured with."""
         self._core = core
         self._logs = machine.logs
@@ -267,7 +266,7 @@ class AgpDevice:
     def _cancel(self, session_id: str) -> None:
         turn_id = self._current.get(session_id)
         if turn_id is not None and not self._has_ended(session_id, turn_id):
-            self._grace.setdefault(turn_id, self.now() + limits.MACHINE_CANCEL_GRACE_S)
+            self._grace.setdefault(turn_id, self.now() + self._core.tuning.cancel_grace_s)
             self._tell_cancel(session_id, turn_id)
 
     def _stop(self, session_id: str) -> None:

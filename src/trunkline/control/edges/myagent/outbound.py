@@ -23,7 +23,13 @@ class Outbound:
     """The numbers of one connection, and the sessions that it follows."""
 
     def __init__(
-        self, socket: Socket, track: Track, positions: Positions, feeds: Feeds, clock: Clock
+        self,
+        socket: Socket,
+        track: Track,
+        positions: Positions,
+        feeds: Feeds,
+        clock: Clock,
+        sessions_max: int,
     ) -> None:
         self.track = track
         self.seq = 0
@@ -31,6 +37,7 @@ class Outbound:
         self._positions = positions
         self._feeds = feeds
         self._clock = clock
+        self._sessions_max = sessions_max
         self._followed: set[str] = set()
         self._ended: set[str] = set()
         """Of those, the ones that make room as soon as it is needed."""
@@ -60,10 +67,10 @@ class Outbound:
 
     def check_room(self) -> None:
         """Raises unless one more session can be followed."""
-        if len(self._followed) >= limits.MYAGENT_SESSIONS_MAX:
+        if len(self._followed) >= self._sessions_max:
             for session_id in list(self._ended):
                 self._stop(session_id)
-        if len(self._followed) >= limits.MYAGENT_SESSIONS_MAX:
+        if len(self._followed) >= self._sessions_max:
             raise LimitReached("this connection follows too many sessions: open another one")
 
     async def follow(self, log: SessionLog, place: Place, *, has_ended: bool = False) -> None:

@@ -56,7 +56,7 @@ def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
     user_id = head.query.get("user_id", "")
     if not user_id:
         raise InvalidRequest("user_id is missing in the URL")
-    if host.unknown_lines() >= limits.UNKNOWN_LINES_MAX:
+    if host.unknown_lines() >= host.tuning.unknown_lines_max:
         raise LimitReached("too many lines have not shown a token yet")
     adopt(transport, head, VmLine(host, user_id, head.query.get("ticket")), limits.FRAME_BYTES_MAX)
 
@@ -71,7 +71,8 @@ class VmLine(Socket):
             bytes_max=limits.FRAME_BYTES_MAX,
             early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
             per_minute=0,  # the connection counts
-            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+            unsent_max=host.tuning.line_unsent_bytes_max,
+            now=host.now,
         )
         self.user_id = user_id
         self.ticket = ticket
@@ -90,7 +91,7 @@ class VmLine(Socket):
         self._host.lines.add(self)
         loop = asyncio.get_running_loop()
         self._auth_deadline = loop.call_later(
-            limits.AUTH_TIMEOUT_S, self.close, CloseCode.AUTH_FAILED, "no auth in time"
+            self._host.tuning.auth_timeout_s, self.close, CloseCode.AUTH_FAILED, "no auth in time"
         )
 
     def take(self, text: str) -> None:

@@ -3,7 +3,6 @@
 `VmLine` turns frames into messages and calls here for everything that has to wait.
 """
 
-import asyncio
 import os
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from sqlalchemy import select
 from trunkline import limits
 from trunkline.control.access.auth import Auth, VmClaims
 from trunkline.control.access.model_access import ModelAccess
-from trunkline.control.clock import Clock
+from trunkline.control.clock import Clock, Seconds
 from trunkline.control.edges.semibot.requests import VmRequests
 from trunkline.control.errors import Unauthorized
 from trunkline.control.ids import is_id
@@ -28,6 +27,7 @@ from trunkline.control.metrics import Metrics
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import Tuning
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
@@ -63,6 +63,8 @@ class VmHost:
         metrics: Metrics,
         tasks: Tasks,
         clock: Clock,
+        now: Seconds,
+        tuning: Tuning,
         rate_limit: int,
     ) -> None:
         self.log = log
@@ -71,7 +73,8 @@ class VmHost:
         self.requests = requests
         self.rate_limit = rate_limit
         self.lines: set[VmLine] = set()
-        self.now = asyncio.get_running_loop().time
+        self.now = now
+        self.tuning = tuning
         self._store = store
         self._auth = auth
         self._models = models
@@ -232,7 +235,7 @@ class VmHost:
         for line in list(self.lines):
             if self.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen
-            if now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
+            if now - line.last_seen > self.tuning.silence_s:
                 line.close(CloseCode.TIMEOUT, "no sign of life")
         self._renew_tokens()
 

@@ -33,12 +33,18 @@ class VmRequests:
     """What execution planes have asked for and not been answered yet."""
 
     def __init__(
-        self, services: Services, records: SessionRecords, metrics: Metrics, tasks: Tasks
+        self,
+        services: Services,
+        records: SessionRecords,
+        metrics: Metrics,
+        tasks: Tasks,
+        requests_max: int,
     ) -> None:
         self._services = services
         self._records = records
         self._metrics = metrics
         self._tasks = tasks
+        self._requests_max = requests_max
         self._running: dict[tuple[str, str], VmLine] = {}
         """By machine and request id, with the line that wants the answer now."""
         self._promised: set[tuple[str, str]] = set()
@@ -57,7 +63,7 @@ class VmRequests:
         if key in self._running:
             self._running[key] = line  # asked again after a reconnect: it runs already
             return
-        if self._per_user.get(caller.user_id, 0) >= limits.REQUESTS_IN_FLIGHT_MAX:
+        if self._per_user.get(caller.user_id, 0) >= self._requests_max:
             busy = ErrorBody(code="TOO_MANY_REQUESTS", message="too many requests are under way")
             self._answer(line, request.id, None, busy)
             return

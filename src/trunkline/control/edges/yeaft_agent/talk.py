@@ -10,7 +10,6 @@ from typing import Any
 
 import structlog
 
-from trunkline import limits
 from trunkline.control.core import Core
 from trunkline.control.edges.yeaft_agent import commands as words
 from trunkline.control.edges.yeaft_agent.outside import PROTOCOL
@@ -42,6 +41,7 @@ class AgentTalk:
         self, core: Core, agent: Agent, work_dir: str, send: Callable[[bytes], None]
     ) -> None:
         self._core = core
+        self._tuning = core.tuning
         self._agent = agent
         self._machine = agent.machine
         self._work_dir = work_dir
@@ -91,7 +91,7 @@ class AgentTalk:
             return
         conversation.inward.is_cancelling = True
         self._send(encode(CancelExecution(conversation_id=say.session_id)))
-        self._loop.call_later(limits.MACHINE_CANCEL_GRACE_S, self._cancel_overdue, say)
+        self._loop.call_later(self._tuning.cancel_grace_s, self._cancel_overdue, say)
 
     def _cancel_overdue(self, say: Say) -> None:
         if not self._has_ended(say):
@@ -142,7 +142,7 @@ class AgentTalk:
     def _stop(self, session_id: str) -> None:
         self._agent.drop(session_id)
         self._send(encode(DeleteConversation(conversation_id=session_id)))
-        self._loop.call_later(limits.MACHINE_CANCEL_GRACE_S, self.stopped, session_id)
+        self._loop.call_later(self._tuning.cancel_grace_s, self.stopped, session_id)
 
     def stopped(self, session_id: str) -> None:
         """The agent has deleted it, or had the time to: its last words are in the log."""
@@ -170,7 +170,7 @@ class AgentTalk:
                 self._spawn(self._create_again(conversation))
             case Phase.RESTING if say is not None and not self._is_sent(say):
                 conversation.phase = Phase.RESUMING
-                wait_s = limits.YEAFT_RESUME_WAIT_S
+                wait_s = self._tuning.yeaft_resume_wait_s
                 conversation.wait(self._loop.call_later(wait_s, self.ready, conversation))
                 self._spawn(self._resume(conversation))
             case Phase.READY:
@@ -237,11 +237,11 @@ class AgentTalk:
             self._send(words.opening(start, words.resume(message, conversation.talk)))
         else:
             self._send(words.opening(start, message))
-        wait_s = limits.SESSION_START_TIMEOUT_S
+        wait_s = self._tuning.start_timeout_s
         conversation.wait(self._loop.call_later(wait_s, self._not_started, conversation))
 
     def _not_started(self, conversation: Conversation) -> None:
-        why = f"the session did not start within {limits.SESSION_START_TIMEOUT_S:.0f} s"
+        why = f"the session did not start within {self._tuning.start_timeout_s:.0f} s"
         self.start_failed(conversation, why, "SESSION_START_TIMEOUT")
 
     def start_failed(self, conversation: Conversation, why: str, code: str) -> None:
@@ -285,13 +285,13 @@ class AgentTalk:
                 self._settle(say, is_busy=say.session_id in busy)
 
     def _settle(self, say: Say, *, is_busy: bool) -> None:
-        conversation, now = self._agent.conversation(say.session_id), self._loop.time()
+        conversation, now = self._agent.conversation(say.session_id), self._core.now()
         pending = conversation.inward.doubtful_end
         if pending is None:
             conversation.doubt = None
         elif is_busy or conversation.doubt is None or conversation.doubt[0] is not pending:
             conversation.doubt = pending, now
-        elif now - conversation.doubt[1] >= limits.YEAFT_QUIET_S:
+        elif now - conversation.doubt[1] >= self._tuning.yeaft_quiet_s:
             log = self._machine.logs[say.session_id]
             for line in settle(conversation.inward, self._core.clock()):
                 self._core.machines.write(self._machine, log, line)
