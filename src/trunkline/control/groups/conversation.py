@@ -25,9 +25,9 @@ from trunkline.control.groups.round import Ask, Round
 from trunkline.control.groups.seat import Seat
 from trunkline.control.groups.transcript import Transcript
 from trunkline.control.log.log import SessionLog
-from trunkline.control.machines.commands import Answer, Cancel, Say
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
+from trunkline.wire.commands import Answer, Cancel, Say
 
 _log = structlog.get_logger(__name__)
 

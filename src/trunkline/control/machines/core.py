@@ -17,15 +17,15 @@ from trunkline.control.machines.actions import (
     Status,
 )
 from trunkline.control.machines.client_inputs import ClientInputs
-from trunkline.control.machines.commands import (
-    Start,
-    Stop,
-)
 from trunkline.control.machines.telling import ENDED, SILENCE_S, Hosted, Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SILENT, UNKNOWN, SessionCore
 from trunkline.control.sessions.state import Turn
+from trunkline.wire.commands import (
+    Start,
+    Stop,
+)
 
 Json = dict[str, Any]
 

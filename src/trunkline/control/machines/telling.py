@@ -18,7 +18,11 @@ from trunkline.control.machines.actions import (
     Send,
     Time,
 )
-from trunkline.control.machines.commands import (
+from trunkline.control.machines.traits import Traits
+from trunkline.control.sessions import notes
+from trunkline.control.sessions.core import RESTARTED, SessionCore
+from trunkline.control.sessions.state import Turn
+from trunkline.wire.commands import (
     Answer,
     Cancel,
     Configure,
@@ -28,10 +32,6 @@ from trunkline.control.machines.commands import (
     Stop,
     size_of,
 )
-from trunkline.control.machines.traits import Traits
-from trunkline.control.sessions import notes
-from trunkline.control.sessions.core import RESTARTED, SessionCore
-from trunkline.control.sessions.state import Turn
 
 _STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists none
 

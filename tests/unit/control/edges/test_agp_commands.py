@@ -11,8 +11,8 @@ from trunkline.control.edges.agp.commands import (
     checked_app,
     prompt_of,
 )
-from trunkline.control.machines.commands import Say
 from trunkline.control.machines.secrets import Known
+from trunkline.wire.commands import Say
 
 KNOWN = Known("machine", "user_123", "device_001", [])
 

@@ -11,7 +11,7 @@ from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
 from trunkline.control.ids import new_id
-from trunkline.control.machines.commands import Configure, Forward
+from trunkline.wire.commands import Configure, Forward
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
 from trunkline.control.ids import new_id
-from trunkline.control.machines.commands import Forward
+from trunkline.wire.commands import Forward
 from trunkline.wire.yeaft import names
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.control.edges.yeaft_agent.commands import create, opening, resume, say
-from trunkline.control.machines.commands import Say, Start
+from trunkline.wire.commands import Say, Start
 from trunkline.wire.yeaft.agent import Talk
 from trunkline.wire.yeaft.codec import encode
 

@@ -10,8 +10,8 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import MemoryLine, World, world
 from trunkline import limits
-from trunkline.control.machines.commands import Forward
 from trunkline.control.sessions.records import NewSession
+from trunkline.wire.commands import Forward
 
 Json = dict[str, Any]
 

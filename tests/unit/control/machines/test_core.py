@@ -18,10 +18,10 @@ from trunkline.control.machines.actions import (
     Load,
     Status,
 )
-from trunkline.control.machines.commands import Cancel, Forward
 from trunkline.control.machines.telling import Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
+from trunkline.wire.commands import Cancel, Forward
 
 
 @STARTING

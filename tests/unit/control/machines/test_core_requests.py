@@ -18,13 +18,13 @@ from trunkline.control.machines.actions import (
     Load,
     Send,
 )
-from trunkline.control.machines.commands import (
+from trunkline.control.machines.traits import Traits
+from trunkline.control.sessions import notes
+from trunkline.wire.commands import (
     Answer,
     Cancel,
     Configure,
 )
-from trunkline.control.machines.traits import Traits
-from trunkline.control.sessions import notes
 
 
 def test_a_cancel_goes_out_and_what_waits_ends_at_once() -> None:

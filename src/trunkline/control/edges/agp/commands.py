@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.machines.commands import Say
 from trunkline.control.machines.secrets import Known
 from trunkline.wire.agp.codec import msg_id_of
 from trunkline.wire.agp.messages import Cancel, CancelPayload, Prompt, PromptPayload, blocks
+from trunkline.wire.commands import Say
 
 DEFAULT_APP = "openclaw"
 _OPENCLAW = "openclaw"

@@ -14,11 +14,11 @@ from picows import WSCloseCode
 from trunkline import limits
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
-from trunkline.control.machines.commands import Command
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import Downlink, Ping, Pong, PromptResponse, Update, Uplink
+from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
 
 if TYPE_CHECKING:

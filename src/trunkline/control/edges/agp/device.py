@@ -18,13 +18,13 @@ from trunkline.control.edges.agp.commands import (
     prompt_of,
 )
 from trunkline.control.edges.agp.work import AtWork
-from trunkline.control.machines.commands import Cancel, Command, Configure, Say, Start, Stop
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp import plain
 from trunkline.wire.agp.inward import Inward, Logged, to_events
 from trunkline.wire.agp.messages import Downlink, PromptResponse, Update
+from trunkline.wire.commands import Cancel, Command, Configure, Say, Start, Stop
 from trunkline.wire.repeats import Repeats
 
 DEVICE_SILENT = "DEVICE_SILENT"

@@ -18,8 +18,8 @@ from trunkline.control.edges.yeaft_agent.state import Agent, Conversation, Phase
 from trunkline.control.edges.yeaft_agent.talk import AgentTalk
 from trunkline.control.ids import new_id
 from trunkline.control.log.log import SessionLog
-from trunkline.control.machines.commands import Command, Say
 from trunkline.control.machines.traits import KINDS
+from trunkline.wire.commands import Command, Say
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, names, plain
 from trunkline.wire.yeaft.agent import Handshake, Visitor, capabilities_of

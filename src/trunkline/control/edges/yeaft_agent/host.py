@@ -17,13 +17,13 @@ from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
 from trunkline.control.edges.yeaft_agent.state import Agent, Conversation
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Unauthorized
-from trunkline.control.machines.commands import Say
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.sessions.state import Turn
 from trunkline.control.store import schema
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
+from trunkline.wire.commands import Say
 from trunkline.wire.yeaft.agent import visitor_of
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.inward_state import Doubt

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.control.machines.commands import Forward, Say
 from trunkline.control.machines.machine import Machine
+from trunkline.wire.commands import Forward, Say
 from trunkline.wire.yeaft.agent import Talk
 from trunkline.wire.yeaft.inward_state import DoubtfulEnd, Inward
 

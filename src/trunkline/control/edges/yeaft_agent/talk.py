@@ -16,7 +16,7 @@ from trunkline.control.edges.yeaft_agent import commands as words
 from trunkline.control.edges.yeaft_agent.outside import PROTOCOL
 from trunkline.control.edges.yeaft_agent.state import Agent, Conversation, Phase
 from trunkline.control.log import events
-from trunkline.control.machines.commands import (
+from trunkline.wire.commands import (
     Answer,
     Cancel,
     Command,
