@@ -1,7 +1,7 @@
 """What the pure side of a machine's wire wants done, and what it may know of its turns.
 
-`agp/device.py` and `yeaft/talks.py` take inputs and leave these in `out`; the edge does them in
-their order (`control/edges/runner.py`).
+`agp/device.py` and `yeaft/agent_talk.py` take inputs and leave these in `out`; the edge does them
+in their order (`control/edges/runner.py`).
 """
 
 from collections.abc import Container, Iterable

@@ -5,6 +5,8 @@ What concerns the core or the log is the same for every wire and done here; the 
 
 from collections.abc import Callable
 
+import structlog
+
 from trunkline.control.clock import Clock
 from trunkline.control.log import events
 from trunkline.control.log.log import Log
@@ -12,6 +14,8 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.wire import actions
 from trunkline.wire.actions import Action
+
+_log = structlog.get_logger(__name__)
 
 
 class Runner:
@@ -71,6 +75,7 @@ class Runner:
                 with machine.input() as core:
                     core.resumed(action.turns)
             case actions.NotStarted():
+                _log.warning("session not started", session=action.session_id, machine=machine.id)
                 with machine.input() as core:
                     core.not_started(action.session_id, action.why, action.code)
             case actions.Stopped():
