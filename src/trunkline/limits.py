@@ -69,7 +69,6 @@ EVENTS_PAGE_MAX = 1000
 FEED_PRIME_EVENTS_MAX = 20_000  # of the turn under way, for a translation that begins in it
 FEED_PRIME_BYTES_MAX = 16 * MIB  # the same
 FEED_STEP_BYTES = 64 * 1024  # that are translated before everybody else has a turn
-LOG_CACHE_BYTES_MAX = 16 * MIB  # of pages, for the largest transaction that is written in one go
 LOG_CHECKPOINT_PAGES = 4_096  # 16 MiB, of which much is the same pages again
 LOG_WAL_PAGES_MAX = 16_384  # 64 MiB
 

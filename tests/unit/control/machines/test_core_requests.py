@@ -152,6 +152,21 @@ def test_a_question_does_not_outlive_its_turn() -> None:
     assert not pure.core.answer("s", "q", True, None, "ann", {})
 
 
+@pytest.mark.parametrize("name", ["t", None])
+def test_a_question_of_a_turn_that_was_ended_here_is_denied_at_once(name: str | None) -> None:
+    """Nobody can answer it any more, and its machine waits."""
+    pure = up(AGP)
+    pure.say("t")
+    pure.core.line_down()
+    pure.core.cancel("s", "user_cancelled")
+    pure.returns()
+    pure.actions()
+    pure.hears("approval_request", request_id="q", **({"turn_id": name} if name else {}))
+    assert pure.sent() == [Answer("s", "q", False)]
+    assert pure.state().questions["q"].state == "denied"
+    assert pure.reborn().state().questions["q"].state == "denied"
+
+
 @pytest.mark.parametrize("traits", [AGP, YEAFT])
 def test_the_first_is_sent_and_the_rest_follows_in_its_order(traits: Traits) -> None:
     pure = up(traits)
