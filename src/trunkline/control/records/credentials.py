@@ -4,13 +4,14 @@
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 import structlog
 from cryptography.exceptions import InvalidTag
 from sqlalchemy import ColumnElement, and_, delete, insert, select
 
+from trunkline import limits
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
@@ -23,6 +24,7 @@ from trunkline.control.store.engine import Store
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 _credentials = schema.credentials
 PER_USER_MAX = 50
+_IN_ENVIRONMENT = ("openai", "anthropic", "tavily", "brave", "searxng")
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 
 
@@ -146,3 +148,22 @@ def _context(user_id: str, provider: str) -> str:
 
 def _is(user_id: str, provider: str) -> ColumnElement[bool]:
     return and_(_credentials.c.user_id == user_id, _credentials.c.provider == provider)
+
+
+def from_environment(env: Mapping[str, str]) -> list[Revealed]:
+    """The keys and addresses in `OPENAI_API_KEY`, `OPENAI_BASE_URL` and the like.
+
+    They are lent to the first user's machines only: whoever gets a key in `init` can read it there.
+    """
+    found = []
+    for provider in _IN_ENVIRONMENT:
+        api_key = env.get(f"{provider.upper()}_API_KEY", "").strip()
+        base_url = env.get(f"{provider.upper()}_BASE_URL", "").strip()
+        if len(api_key) > limits.API_KEY_CHARS_MAX or len(base_url) > limits.URL_CHARS_MAX:
+            raise InvalidRequest(
+                f"settings: {provider.upper()}_API_KEY or _BASE_URL is too long",
+                code="INVALID_SETTINGS",
+            )
+        if api_key or base_url:
+            found.append(Revealed(provider, api_key, base_url or None))
+    return found
