@@ -1,6 +1,6 @@
 """Where persons sit: the session in which each takes part in a group's conversation. Records."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 from sqlalchemy import ColumnElement, delete, insert, or_, select, update
@@ -43,7 +43,9 @@ class Seats:
 
     async def of(self, session_id: str) -> dict[str, SeatRecord]:
         """By person."""
-        found = await self._find(_seats.c.session_id == session_id)
+        columns = [_seats.c[name] for name in SeatRecord.__struct_fields__]
+        query = select(*columns).where(_seats.c.session_id == session_id)
+        found = [SeatRecord(*row) for row in await self._store.all(query)]
         return {one.person_id: one for one in found}
 
     async def put(self, seat: SeatRecord) -> None:
@@ -58,12 +60,11 @@ class Seats:
 
     async def told(self, seat: SeatRecord) -> None:
         """The person was asked: what it was told of, and where its answer begins."""
-        async with self._store.write() as connection:
-            await connection.execute(
-                update(_seats)
-                .where(_same(seat), _seats.c.member_session_id == seat.member_session_id)
-                .values(heard_id=seat.heard_id, copied_id=seat.copied_id)
-            )
+        await self._store.run(
+            update(_seats)
+            .where(_same(seat), _seats.c.member_session_id == seat.member_session_id)
+            .values(heard_id=seat.heard_id, copied_id=seat.copied_id)
+        )
 
     async def turns(self, member_session_id: str) -> list[MemberTurn]:
         """The newest turns of a person's session, in their order."""
@@ -77,11 +78,10 @@ class Seats:
             return [MemberTurn(*row) for row in await connection.execute(query)][::-1]
 
     async def answer(self, turn_id: str) -> str:
-        async with self._store.read() as connection:
-            found = await connection.scalar(select(_turns.c.answer).where(_turns.c.id == turn_id))
+        found = await self._store.scalar(select(_turns.c.answer).where(_turns.c.id == turn_id))
         return found or ""
 
-    async def sessions_of(self, **wanted: str) -> list[str]:
+    async def sessions_of(self, **wanted: str) -> Sequence[str]:
         """The open sessions of persons, by `person_id`, `session_id` or `group_id`."""
         group_id = wanted.pop("group_id", None)
         conditions: list[ColumnElement[bool]] = [
@@ -96,8 +96,7 @@ class Seats:
             .join(conversation, conversation.c.id == _seats.c.session_id)
             .where(member.c.status == "active", *conditions)
         )
-        async with self._store.read() as connection:
-            return list(await connection.scalars(query))
+        return await self._store.scalars(query)
 
     async def left_over(self) -> list[tuple[str, str, str]]:
         """Open sessions of persons whose conversation is closed, or that never got their seat: a
@@ -114,14 +113,7 @@ class Seats:
                 or_(conversation.c.id.is_(None), conversation.c.status == "closed"),
             )
         )
-        async with self._store.read() as connection:
-            return [tuple(row) for row in await connection.execute(query)]
-
-    async def _find(self, wanted: ColumnElement[bool]) -> list[SeatRecord]:
-        columns = [_seats.c[name] for name in SeatRecord.__struct_fields__]
-        async with self._store.read() as connection:
-            rows: Any = (await connection.execute(select(*columns).where(wanted))).all()
-        return [SeatRecord(*row) for row in rows]
+        return [tuple(row) for row in await self._store.all(query)]
 
 
 def _same(seat: SeatRecord) -> ColumnElement[bool]:

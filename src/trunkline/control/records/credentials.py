@@ -17,7 +17,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import ApiKey, BaseUrl
-from trunkline.control.records.page import Page, Paging, columns, read_one, read_page
+from trunkline.control.records.page import Page, Paging, Rows
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -57,11 +57,11 @@ class Revealed(msgspec.Struct, frozen=True):
         return f"Revealed(provider={self.provider!r})"
 
 
-class Credentials:
+class Credentials(Rows[Credential]):
     """The provider keys of users. The caller has checked that it may act for the user."""
 
     def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, _credentials, Credential, "credential")
         self._keys = keys
         self._clock = clock
         self._lent: dict[str, list[Revealed]] = {}
@@ -106,17 +106,13 @@ class Credentials:
         return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
 
     async def get(self, user_id: str, provider: str) -> Credential:
-        query = select(*columns(_credentials, Credential)).where(_is(user_id, provider))
-        credential = await read_one(self._store, query, Credential)
+        credential = await self._find(_is(user_id, provider))
         if credential is None:
             raise NotFound("credential", provider)
         return credential
 
     async def page(self, user_id: str, paging: Paging) -> Page[Credential]:
-        query = select(_credentials.c.id, *columns(_credentials, Credential)).where(
-            _credentials.c.user_id == user_id
-        )
-        return await read_page(self._store, query, _credentials.c.id, paging, Credential)
+        return await self._page(paging, _credentials.c.user_id == user_id)
 
     async def remove(self, user_id: str, provider: str) -> None:
         if not await self._store.run(delete(_credentials).where(_is(user_id, provider))):
