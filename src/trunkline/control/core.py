@@ -11,7 +11,7 @@ from trunkline.control.access.refusals import Refusals
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
-from trunkline.control.groups import Groups
+from trunkline.control.groups.groups import Groups
 from trunkline.control.log.log import Log
 from trunkline.control.log.segments import SegmentStore, SqliteSegments, SqlSegments
 from trunkline.control.machines.actions import Time
