@@ -9,6 +9,8 @@ from trunkline.control.groups.mentions import USER
 from trunkline.control.log.log import Batch, Log, SessionLog
 from trunkline.wire.events import text_of
 
+_CONTEXT_SAID_MAX = 200  # things said that are remembered
+_CONTEXT_EVENTS_MAX = 5_000  # the newest, in which they are looked for
 _MISSED = "[Said in the group since your last turn]"
 _MORE = "(what was said before that is left out)"
 
@@ -28,11 +30,11 @@ class Transcript:
 
     def __init__(self) -> None:
         self.position = 0
-        self._said: deque[Said] = deque(maxlen=limits.GROUP_CONTEXT_SAID_MAX)
+        self._said: deque[Said] = deque(maxlen=_CONTEXT_SAID_MAX)
 
     async def follow(self, log: Log, session: SessionLog) -> None:
         """Reads what is there, then goes on live."""
-        self.position = max(0, session.last_id - limits.GROUP_CONTEXT_EVENTS_MAX)
+        self.position = max(0, session.last_id - _CONTEXT_EVENTS_MAX)
         while self.position < session.last_id:
             found = await log.read(session, self.position, limits.EVENTS_PAGE_MAX)
             for event_id, line in found:

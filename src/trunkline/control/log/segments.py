@@ -22,6 +22,7 @@ from trunkline.control.log.checkpointer import Checkpointer
 from trunkline.control.store import schema
 from trunkline.control.store.engine import close_engine, open_migrated, sqlite_url
 
+_CACHE_BYTES_MAX = 16 * limits.MIB  # of pages, for the largest transaction written in one go
 _IDS_PER_QUERY = 500
 _T = TypeVar("_T")
 
@@ -189,7 +190,7 @@ class SqliteSegments:
         self._connection.execute("PRAGMA busy_timeout=10000")
         self._connection.execute("PRAGMA wal_autocheckpoint=0")
         # A burst is one transaction. Pages for which there is no room would be written twice.
-        self._connection.execute(f"PRAGMA cache_size=-{limits.LOG_CACHE_BYTES_MAX // 1024}")
+        self._connection.execute(f"PRAGMA cache_size=-{_CACHE_BYTES_MAX // 1024}")
 
     def _append(self, segments: list[Segment], again: bool) -> None:
         connection = self._connection
