@@ -39,6 +39,9 @@ class MemoryLines:
     def is_online(self, machine_id: str) -> bool:
         return machine_id in self._lines
 
+    async def wait_online(self, machine_id: str) -> None:
+        await self.until(lambda: machine_id in self._lines)
+
     async def wait_offline(self, machine_id: str) -> None:
         await self.until(lambda: machine_id not in self._lines)
 
