@@ -27,6 +27,8 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.commands import Answer, Cancel, Say
 
+_UNKNOWN_NAMED_MAX = 10  # names that nobody has, in one note
+
 _log = structlog.get_logger(__name__)
 
 Command = Say | Cancel | Answer
@@ -100,7 +102,7 @@ class Conversation:
         self._rounds[round_.turn_id] = round_
         chosen = mentions.choose(round_.message, round_.metadata.get("mentions"), round_.persons)
         if chosen.unknown:
-            names = ", ".join(chosen.unknown[: limits.GROUP_UNKNOWN_NAMED_MAX])
+            names = ", ".join(chosen.unknown[:_UNKNOWN_NAMED_MAX])
             self._writer.note(round_, f"nobody here is called {names}")
         self._ask(round_, chosen.ids)
         self._settle(round_)
