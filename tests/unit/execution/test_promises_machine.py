@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.control import TestUser, running
 from tests.support.scripted_node import ScriptedNode
-from tests.unit.execution.checkpoint.savers import opened, place, put
+from tests.unit.execution.checkpoint.savers import done, opened, place, put
 from tests.unit.execution.tools.support import Control
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.home import Home
@@ -42,7 +42,7 @@ async def test_two_sessions_of_one_home_do_not_see_each_others_memory(tmp_path: 
     put(LocalCheckpointer(one), "a", {"n": 1}, thread="s-1")
     assert await LocalShortTermMemory(other).get_conversation() == ""
     assert await LocalShortTermMemory(other).get_context() == {}
-    assert LocalCheckpointer(other).get_tuple(place(thread="s-2")) is None
+    assert done(LocalCheckpointer(other).aget_tuple(place(thread="s-2"))) is None
     assert opened(LocalCheckpointer(one), place(thread="s-1")).checkpoint["id"] == "a"
     assert (one / "memory" / "conversation.md").is_file()
     assert (one / "checkpoints" / "a.json").is_file()
