@@ -15,7 +15,7 @@ from tests.unit.execution.tools.support import Control
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.home import Home
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
-from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.registry import SkillRegistry, read_in
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,7 @@ async def test_a_skill_is_offered_without_being_fetched(tmp_path: Path) -> None:
     skills = SkillRegistry(index, home, control, {})
     assert "Reads PDF." in skills.prompt()
     assert control.asked == []
-    assert await skills.read("pdf") == "Do it."
+    assert read_in(await skills.load("pdf"), "SKILL.md") == "Do it."
     assert [method for method, _ in control.asked] == ["get_skill_package"]
 
 

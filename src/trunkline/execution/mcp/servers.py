@@ -12,7 +12,7 @@ from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.tools.text_files import shortened
+from trunkline.execution.texts import shortened
 
 MCP_ENV_MAX = 100
 
