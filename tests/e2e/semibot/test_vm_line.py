@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.admission import again_url, first_url, verdict
+from tests.support.admission import again_url, first_url
 from tests.support.clock import Clock
 from tests.support.control import LocalControl, TestUser, running
-from tests.support.faults import broken
 from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
 from tests.support.vm import ScriptedVm
 from trunkline import limits
@@ -185,15 +184,6 @@ async def test_a_batch_needs_the_capability_and_has_a_bound(
         async with user.reader(session_id, last_event_id=most) as reader:
             await reader.until_text("last")
             assert reader.last_id == most + 1
-
-
-async def test_a_fault_of_the_control_plane_closes_with_4500(
-    control: LocalControl, user: TestUser
-) -> None:
-    vm = await user.schedule()
-    with control.records.before("credentials", broken):
-        assert await verdict(again_url(user), vm["token"]) == 4500
-    assert await verdict(again_url(user), vm["token"]) == 0
 
 
 async def test_lines_are_closed_with_1001_when_the_control_plane_goes_down(

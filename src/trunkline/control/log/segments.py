@@ -17,9 +17,8 @@ from sqlalchemy import and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from trunkline import limits
 from trunkline.control.log.checkpointer import Checkpointer
-from trunkline.control.store import schema
+from trunkline.control.store import log_schema
 from trunkline.control.store.engine import close_engine, open_migrated, sqlite_url
 from trunkline.control.tuning import DEFAULT
 
@@ -33,6 +32,7 @@ _COUNT = f"{_INSERT} ON CONFLICT DO UPDATE SET machine_seq = excluded.machine_se
 _NOTE = "INSERT INTO notes (session_id, number, after_id, at, body) VALUES (?,?,?,?,?)"
 _NOTE_AGAIN = _NOTE.replace("INSERT", "INSERT OR IGNORE")
 _ENTRIES_PAGE_ROWS = 1_000
+_CACHE_KIB = 4_096  # of pages, between transactions
 
 
 class Head(NamedTuple):
@@ -208,8 +208,9 @@ class SqliteSegments:
         self._connection.execute(f"PRAGMA synchronous={'FULL' if self._full_sync else 'NORMAL'}")
         self._connection.execute("PRAGMA busy_timeout=10000")
         self._connection.execute("PRAGMA wal_autocheckpoint=0")
-        # A burst is one transaction. Pages for which there is no room would be written twice.
-        self._connection.execute(f"PRAGMA cache_size=-{limits.LOG_CACHE_BYTES_MAX // 1024}")
+        self._connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        # A burst is one transaction, and may be larger: its pages are not to be written twice.
+        self._connection.execute("PRAGMA cache_spill=OFF")
 
     def _append(self, segments: list[Segment], again: bool) -> None:
         connection = self._connection
@@ -275,7 +276,7 @@ class SqliteSegments:
 
 
 def _values(segment: Segment) -> dict[str, object]:
-    columns = (column.name for column in schema.segments.columns)
+    columns = (column.name for column in log_schema.segments.columns)
     return dict(zip(columns, segment.row(), strict=True))
 
 
@@ -295,13 +296,13 @@ class SqlSegments:
     async def append(self, segments: list[Segment], *, again: bool = False) -> None:
         rows = [_values(segment) for segment in segments if segment.lines]
         counts = [_values(one) for one in segments if not one.lines and one.machine_seq is not None]
-        statement = insert(schema.segments)
-        keys = [column.name for column in schema.segments.primary_key]
+        statement = insert(log_schema.segments)
+        keys = [column.name for column in log_schema.segments.primary_key]
         count = statement.on_conflict_do_update(
             index_elements=keys, set_={"machine_seq": statement.excluded.machine_seq}
         )
-        note = insert(schema.notes)
-        columns = [column.name for column in schema.notes.columns]
+        note = insert(log_schema.notes)
+        columns = [column.name for column in log_schema.notes.columns]
         notes = [
             dict(zip(columns, row, strict=True))
             for segment in segments
@@ -318,7 +319,7 @@ class SqlSegments:
                 await connection.execute(note.on_conflict_do_nothing() if again else note, notes)
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
-        table = schema.segments
+        table = log_schema.segments
         found: dict[str, Head] = {}
         async with self._engine.connect() as connection:
             for start in range(0, len(session_ids), _IDS_PER_QUERY):
@@ -338,7 +339,7 @@ class SqlSegments:
                 )
                 for session_id, last_id, machine_seq in await connection.execute(query):
                     found[session_id] = Head(last_id, machine_seq)
-                notes = schema.notes
+                notes = log_schema.notes
                 numbers = (
                     select(notes.c.session_id, func.max(notes.c.number))
                     .where(notes.c.session_id.in_(some))
@@ -349,7 +350,7 @@ class SqlSegments:
         return found
 
     async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        table = schema.segments
+        table = log_schema.segments
         query = (
             select(table.c.first_id, table.c.body)
             .where(and_(table.c.session_id == session_id, table.c.last_id > after))
@@ -362,7 +363,7 @@ class SqlSegments:
         return _unpack(found, after, limit, self._page_bytes_max)
 
     async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
-        segments, notes = schema.segments, schema.notes
+        segments, notes = log_schema.segments, log_schema.notes
         facts = (
             select(notes.c.after_id, notes.c.number, notes.c.at, notes.c.body)
             .where(and_(notes.c.session_id == session_id, notes.c.number > after_note))
@@ -382,7 +383,7 @@ class SqlSegments:
 
     async def delete(self, session_id: str) -> None:
         async with self._engine.begin() as connection:
-            for table in (schema.segments, schema.notes):
+            for table in (log_schema.segments, log_schema.notes):
                 await connection.execute(delete(table).where(table.c.session_id == session_id))
 
     async def close(self) -> None:

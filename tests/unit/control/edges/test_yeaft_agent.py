@@ -9,9 +9,9 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
-from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.ids import new_id
-from trunkline.control.machines.commands import Configure, Forward
+from trunkline.control.sessions.records import NewSession
+from trunkline.wire.commands import Forward
 
 
 @pytest.fixture
@@ -180,13 +180,6 @@ async def test_a_clients_message_waits_for_the_conversation_to_be_there(here: Wo
     assert numbers == list(range(limits.YEAFT_FORWARDS_MAX))
 
 
-async def test_new_parameters_have_no_word_on_this_wire(here: World) -> None:
-    session = await here.session()
-    before = list(here.line.texts)
-    here.line.deliver(Configure(session, {"model": "m"}))
-    assert here.line.texts == before
-
-
 @pytest.mark.parametrize("kind", ["crew_output", "terminal_output", "context_usage", "btw_stream"])
 async def test_what_a_registered_agent_says_is_not_counted(tmp_path: Path, kind: str) -> None:
     async with world(tmp_path / "data", rate_limit_per_minute=10) as here:
@@ -205,32 +198,16 @@ async def test_broken_messages_are_counted(tmp_path: Path) -> None:
         assert here.line.close_code == 4029
 
 
-async def test_of_too_many_questions_the_oldest_is_answered_with_no(
-    here: World,
-) -> None:
-    session, agent = await here.turn(), here.line.agent
-    question = {"type": "ask_user_question", "requestId": "q-0", "prompt": "?"}
-    here.line.hear({**question, "conversationId": session})
-
-    async def asked() -> int:
-        return len(await here.core.approvals.page(here.who, "pending"))
-
-    await eventually(asked)
-    assert agent is not None
-    for number in range(1, limits.YEAFT_QUESTIONS_MAX):
-        questions.note(agent, session, f"q-{number}", ["?"], here.core.clock())
-    here.host.sweep()
-    assert here.line.of_type("ask_user_answer") == []
-    questions.note(agent, session, "the last", ["?"], here.core.clock())
-    here.host.sweep()
-    denied = await here.line.until("ask_user_answer")
-    assert (denied["requestId"], denied["confirmed"]) == ("q-0", False)
-
-
-@pytest.mark.parametrize("request_id", ["", "q" * (limits.NAME_CHARS_MAX + 1)])
-async def test_a_question_under_an_impossible_id_is_refused(here: World, request_id: str) -> None:
-    session = await here.turn()
-    question = {"type": "ask_user_question", "requestId": request_id, "prompt": "?"}
-    here.line.hear({**question, "conversationId": session})
-    assert here.line.of_type("error")[0]["code"] == "INVALID_REQUEST"
-    assert "approval_request" not in [one["type"] for one in await here.events(session)]
+async def test_a_conversation_is_resumed_with_what_it_was_created_with(here: World) -> None:
+    chosen = {"work_dir": "/srv/x", "disallowed_tools": ["Bash"], "options": {"model": "m"}}
+    new = NewSession(machine_id=here.machine_id, session_config=chosen)
+    session = (await here.core.sessions.create(here.who, new)).id
+    created = await here.line.until("create_conversation")
+    here.line.hear({"type": "session_ready", "conversationId": session, "sessionId": "own"})
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    await here.say(session, "go")
+    resumed = await back.until("resume_conversation")
+    own = {"type": "resume_conversation", "sessionId": "own", "claudeSessionId": "own"}
+    assert resumed == {**created, **own}
+    assert resumed["disallowedTools"] == ["Bash"]

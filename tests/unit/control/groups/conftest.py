@@ -12,12 +12,11 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
-from trunkline.control.groups import Groups
 from trunkline.control.groups.copying import object_of
+from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
 from trunkline.control.log.segments import SqliteSegments
-from trunkline.control.machines.commands import Command, Say
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.records import NewMessage, NewSession
@@ -25,6 +24,7 @@ from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
 from trunkline.control.tuning import DEFAULT, Tuning
+from trunkline.wire.commands import Command, Say
 from trunkline.wire.events import line
 
 Json = dict[str, Any]

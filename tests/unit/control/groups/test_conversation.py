@@ -15,12 +15,12 @@ from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
-from trunkline.control.machines.commands import Answer, Cancel, Say, Stop
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.store import schema
 from trunkline.control.tuning import DEFAULT, Tuning
+from trunkline.wire.commands import Answer, Cancel, Say, Stop
 
 
 async def test_a_machine_without_a_word_for_prompts_gets_it_with_the_first_message(
@@ -105,6 +105,21 @@ async def test_somebody_who_talks_to_a_person_directly_does_not_mix_with_the_gro
     stage.does(say, "execution_complete", content="hi")
     assert (await stage.end(turn))["content"] == "alice: hi"
     assert "secret" not in str(await stage.events())
+
+
+async def test_an_ask_is_found_again_however_much_was_said_to_its_person_since(
+    stage: Stage, keys: Keys
+) -> None:
+    turn = await stage.say("hello")
+    say = await stage.line.until(Say)
+    for number in range(limits.PAGE_MAX + 1):
+        new = NewMessage(message=f"psst {number}")
+        await stage.core.sessions.send(stage.who, say.session_id, new)
+        aside = await stage.line.until(Say, number + 2)
+        stage.does(aside, "execution_complete", content="secret")
+    stage = await restarted(stage, keys)
+    stage.does(say, "execution_complete", content="hi")
+    assert (await stage.end(turn))["content"] == "alice: hi"
 
 
 async def test_an_answer_that_a_crash_kept_from_its_machine_is_passed_on(

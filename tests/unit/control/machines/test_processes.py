@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from tests.support.audit import audited
 from tests.support.eventually import eventually
 from trunkline import limits
 from trunkline.control.errors import Unavailable
@@ -123,22 +124,16 @@ async def test_stopping_twice_or_after_the_end_is_harmless(tmp_path: Path) -> No
 async def test_a_child_that_has_ended_is_signalled_no_more(
     tmp_path: Path,
 ) -> None:
-    signalled: list[object] = []
-
-    def audit(event: str, arguments: tuple[object, ...]) -> None:
-        if event in ("os.kill", "os.killpg"):
-            signalled.append(arguments[0])
-
-    sys.addaudithook(audit)
     async with asyncio.timeout(BOUND_S):
-        running = await python(tmp_path, "import signal; signal.pause()")
-        await running.stop()
-        assert running.pid in signalled
+        with audited("os.kill", "os.killpg") as signalled:
+            running = await python(tmp_path, "import signal; signal.pause()")
+            await running.stop()
+            assert running.pid in signalled
         child = await python(tmp_path, "pass")
         await child.ended()
-        signalled.clear()
-        await child.stop()  # by now the number may belong to somebody else's group
-        assert signalled == []
+        with audited("os.kill", "os.killpg") as signalled:
+            await child.stop()  # by now the number may belong to somebody else's group
+            assert signalled == []
 
 
 async def test_a_process_that_left_the_group_does_not_keep_the_end_waiting(

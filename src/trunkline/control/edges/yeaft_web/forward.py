@@ -5,9 +5,9 @@ Settings queries, and every type that the hub does not know.
 
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.machines.commands import Forward
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import Session
+from trunkline.wire.commands import Forward
 from trunkline.wire.yeaft.web import Request
 
 
