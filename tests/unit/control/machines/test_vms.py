@@ -43,13 +43,13 @@ async def bench(tmp_path: Path, keys: Keys) -> AsyncIterator[Bench]:
         yield bench
 
 
-@pytest.mark.proves("000-9-token-issued-at-scheduling", "000-9-ticket-issued-at-scheduling")
 async def no_longer_watched(vm_id: str) -> None:
     watching = [one for one in asyncio.all_tasks() if one.get_name() == f"vm-{vm_id}"]
     async with asyncio.timeout(BOUND_S):
         await asyncio.gather(*watching)
 
 
+@pytest.mark.proves("000-9-token-issued-at-scheduling", "000-9-ticket-issued-at-scheduling")
 async def test_a_manual_vm_gets_all_it_needs_to_connect(bench: Bench) -> None:
     vms = await bench.vms()
     made = await vms.schedule(MEMBER, "user-1", name="my laptop", base_url=URL + "/trunk/")
