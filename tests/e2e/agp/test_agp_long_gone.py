@@ -1,17 +1,19 @@
 """A device that is away for long takes no memory, and finds everything when it returns."""
 
 import gc
-from collections.abc import AsyncIterator
-from pathlib import Path
+from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from tests.support.agp import ScriptedDevice, device_of, events_of, register
 from tests.support.clock import FakeClock
-from tests.support.control import LocalControl, TestUser, running
+from tests.support.control import LocalControl, TestUser
 from tests.support.eventually import eventually
 from trunkline import limits
 from trunkline.control.edges.agp.device import AgpDevice
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HOUR_S = 3600
 
@@ -48,11 +50,19 @@ def _devices() -> int:
     return sum(isinstance(one, AgpDevice) for one in gc.get_objects())
 
 
-@pytest_asyncio.fixture
-async def place(tmp_path: Path) -> AsyncIterator[_Place]:
-    clock = FakeClock()
-    async with running(tmp_path / "data", clock, machine_away_s=2 * HOUR_S) as control:
-        yield _Place(control, clock, await control.user())
+@pytest.fixture(scope="module")
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Any]:
+    return {"machine_away_s": 2 * HOUR_S}
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def place(own_control: LocalControl, clock: FakeClock) -> _Place:
+    return _Place(own_control, clock, await own_control.user())
 
 
 async def test_a_device_that_is_long_gone_and_has_nothing_to_do_is_let_go(place: _Place) -> None:

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def world(
     tmp_path_factory: pytest.TempPathFactory, control: LocalControl
 ) -> AsyncIterator[World]:
-    folder = tmp_path_factory.mktemp("move")
-    async with ModelServer() as model, World(control, model, folder / "home") as world:
+    home = tmp_path_factory.mktemp("move") / "home"
+    async with ModelServer() as model, World(control, model, home) as world:
         yield world
 
 

@@ -1,35 +1,27 @@
 """A disk that stalls: machines are not read, and not blamed for the silence (DESIGN 3)."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from tests.support.admission import again_url
 from tests.support.clock import Clock
-from tests.support.control import LocalControl, TestUser, running
+from tests.support.control import LocalControl, TestUser
 from tests.support.raw_ws import RawWs
 from tests.support.vm import ScriptedVm
 from trunkline.control.tuning import DEFAULT, Tuning
 
-QUICK = Tuning(stall_s=0.01, retry_s=0.1, auth_timeout_s=1.0)
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def now() -> Clock:
     return Clock()
 
 
-@pytest.fixture
-async def control(tmp_path: Path, now: Clock) -> AsyncIterator[LocalControl]:
-    async with running(tmp_path / "data", tuning=QUICK, now=now) as made:
-        yield made
-
-
-@pytest.fixture
-async def user(control: LocalControl) -> TestUser:
-    return await control.user()
+@pytest.fixture(scope="module")
+def tuning() -> Tuning:
+    return Tuning(stall_s=0.01, retry_s=0.1, auth_timeout_s=1.0)
 
 
 async def test_no_line_is_taken_for_dead_while_we_do_not_listen(
