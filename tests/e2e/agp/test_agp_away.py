@@ -69,44 +69,6 @@ async def test_a_device_that_left_is_offline_and_gets_nothing_any_more(
     assert device.received == []
 
 
-async def test_a_prompt_of_which_nothing_was_heard_is_sent_again_under_the_same_id(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "lost?")
-    lost = await device.prompt("lost?")
-    await device.drop()
-    async with device.again() as back:
-        assert await back.prompt("lost?") == lost
-        await back.respond(lost, "no")
-        async with user.reader(session_id) as reader:
-            await reader.until_type("execution_complete")
-
-
-async def test_a_prompt_that_the_device_works_on_is_not_sent_again(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id, other = await user.session(), await user.session()
-    await user.say(session_id, "work")
-    await user.say(session_id, "wait")
-    await user.say(other, "lost")
-    prompt = await device.prompt("work")
-    await device.prompt("lost")
-    await device.text(prompt, "half, ")
-    async with user.reader(session_id) as reader:
-        await reader.until_text("half, ")
-        await device.drop()
-        async with device.again() as back:
-            await back.prompt("lost")  # of which nothing was heard; it comes behind the others
-            assert back.said() == ["lost"]
-            await back.text(prompt, "whole")
-            await back.respond(prompt)
-            end = await reader.until_type("execution_complete")
-            assert end["content"] == "half, whole"
-            await back.prompt("wait")  # it waited its turn, over the break
-            assert back.said() == ["lost", "wait"]
-
-
 @pytest.mark.proves("notes-4-answer-after-reconnect")
 async def test_an_answer_may_come_after_a_reconnect_from_the_app_s_own_file(
     user: TestUser, device: ScriptedDevice
@@ -145,40 +107,6 @@ async def test_a_message_that_was_sent_before_the_break_is_known_after_it(
             assert reader.texts() == ["once"]
 
 
-async def test_a_cancel_for_a_device_that_is_away_reaches_it_and_no_prompt_goes_out_again(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    first, second = await user.say(session_id, "one"), await user.say(session_id, "two")
-    prompt = await device.prompt("one")
-    await device.drop()
-    await _gone(user)
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    async with device.again() as back, user.reader(session_id) as reader:
-        await back.cancel_of(prompt)
-        await back.respond(prompt, stop_reason="cancelled")
-        await user.say(session_id, "three")
-        await back.prompt("three")
-        assert back.said() == ["three"]
-        ends = [one.json for one in reader.events if one.json["type"] == "execution_complete"]
-        assert [one["turn_id"] for one in ends if one["cancelled"]] == [first, second]
-
-
-async def test_a_cancel_ends_at_once_what_a_device_that_is_away_has_and_what_waits_for_it(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    turns = [await user.say(session_id, text) for text in ("one", "two")]
-    await device.text(await device.prompt("one"), "heard")
-    await device.round_trip()
-    await device.drop()
-    await _gone(user)
-    turns.append(await user.say(session_id, "three"))
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    ends = [one for one in await events_of(user, session_id) if one.get("cancelled")]
-    assert [one["turn_id"] for one in ends] == turns
-
-
 async def test_a_session_that_was_made_while_its_device_was_away_gets_the_app_it_asks_for(
     user: TestUser,
 ) -> None:
@@ -189,27 +117,6 @@ async def test_a_session_that_was_made_while_its_device_was_away_gets_the_app_it
     await user.say(session_id, "hello")
     async with device.again() as back:
         assert (await back.prompt("hello"))["payload"]["agent_app"] == "special"
-
-
-async def test_a_cancel_that_may_have_been_lost_is_sent_again_and_its_prompt_is_not(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    turn_id = await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    cancel = await device.cancel_of(prompt)
-    await user.say(await user.session(), "lost")
-    await device.prompt("lost")
-    await device.drop()
-    async with device.again() as back:
-        assert await back.cancel_of(prompt) == cancel
-        await back.prompt("lost")  # of which nothing was heard; it comes behind the other
-        assert back.said() == ["lost"]
-        await back.respond(prompt, stop_reason="cancelled")
-        async with user.reader(session_id) as reader:
-            end = await reader.until_type("execution_complete")
-            assert (end["turn_id"], end["cancelled"]) == (turn_id, True)
 
 
 async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(
@@ -237,22 +144,6 @@ async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(
                 await back.respond(await back.prompt("welcome back"), "thanks")
                 assert (await reader.until_type("execution_complete"))["content"] == "thanks"
                 assert back.said() == ["welcome back"]
-
-
-async def test_a_turn_for_a_device_that_never_comes_ends_with_an_error(tmp_path: Path) -> None:
-    async with running(tmp_path / "data", tuning=QUICK, machine_away_s=0.1) as control:
-        user = await control.user()
-        made = await register(user, agent_apps=["first"])
-        session_id = await user.session(agent_config={"agent_app": "special"})
-        turn_id = await user.say(session_id, "are you there?")
-        async with user.reader(session_id) as reader:
-            end = await reader.until_type("execution_error")
-            assert (end["turn_id"], end["code"]) == (turn_id, "MACHINE_OFFLINE")
-        async with device_of(user, made) as device:
-            await user.say(session_id, "welcome")
-            prompt = await device.prompt("welcome")
-            assert device.said() == ["welcome"]
-            assert prompt["payload"]["agent_app"] == "special"
 
 
 async def test_a_restart_does_not_make_such_a_turn_wait_for_ever(tmp_path: Path) -> None:

@@ -72,68 +72,6 @@ async def test_a_turn_of_which_a_connected_device_says_nothing_more_ends_and_the
             assert (await reader.until_type("execution_complete"))["content"] == "new"
 
 
-@pytest.mark.parametrize("sign", ["text", "tool", "return"])
-async def test_a_word_of_the_turn_or_a_reconnect_starts_the_wait_afresh(
-    user: TestUser, watch: _Watch, sign: str
-) -> None:
-    device = await new_device(user)
-    session_id, _ = await _at_work(user, device)
-    prompt = await device.prompt("work")
-    await watch.passes(0)
-    await watch.passes(599, device)
-    if sign == "text":
-        await device.text(prompt, "more")
-    elif sign == "tool":
-        await device.tool(prompt, "t", "in_progress")
-    else:
-        await device.leave()
-        device = await device.again().connect()
-    await device.round_trip()
-    await watch.passes(2, device)
-    await watch.passes(599, device)
-    await device.respond(prompt, "done")
-    async with user.reader(session_id) as reader, device:
-        assert (await reader.until_type("execution_complete"))["content"] == "done"
-
-
-async def test_how_long_a_device_is_away_is_not_its_silence(
-    control: LocalControl, user: TestUser, watch: _Watch
-) -> None:
-    made = await register(user)
-    device = await device_of(user, made).connect()
-    session_id, _ = await _at_work(user, device)
-    await watch.passes(0)
-    await device.leave()
-    await control.core.machines.wait_offline(made["machine_id"])
-    await watch.passes(601)
-    await watch.passes(601)
-    async with device.again() as back, user.reader(session_id) as reader:
-        await back.respond(await device.prompt("work"), "done meanwhile")
-        assert (await reader.until_type("execution_complete"))["content"] == "done meanwhile"
-
-
-async def test_while_the_disk_stalls_no_turn_is_taken_for_lost(
-    control: LocalControl, user: TestUser, watch: _Watch
-) -> None:
-    async with await new_device(user) as device:
-        session_id, _ = await _at_work(user, device)
-        await watch.passes(0)
-        await watch.passes(599, device)
-        control.disk.stop()
-        await device.text(await device.prompt("work"), "to the disk")
-        await control.stalled()
-        for _ in range(4):
-            await watch.passes(200)  # machines are not read now, not even their pings
-        control.disk.heal()
-        await control.stalled(False)
-        await watch.passes(0)
-        await watch.passes(599, device)
-        await device.respond(await device.prompt("work"), "done")
-        async with user.reader(session_id) as reader:
-            await reader.until(lambda one: any("execution_" in event.data for event in one.events))
-            assert "DEVICE_SILENT" not in reader.events[-1].data
-
-
 async def test_a_device_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
     control: LocalControl, user: TestUser, watch: _Watch
 ) -> None:
