@@ -34,6 +34,7 @@ from trunkline.control.tasks import Tasks
 from trunkline.wire.commands import Command
 
 WHO = Principal(USER, ORG, "member")
+_METRICS = Metrics()  # nobody reads them
 
 
 class _Shell(Shell):
@@ -70,6 +71,7 @@ class Control:
     ) -> None:
         self.disk = disk
         self.is_ready = False
+        self.is_reborn = bool(disk.sessions)
         self.problems = loop.problems
         self.sweep_s = 1.0
         self.step = step
@@ -121,7 +123,7 @@ class Control:
         self.agents: dict[str, Agent] = {}
         # What their edges need besides.
         self.clock: Clock = clock
-        self.metrics = Metrics()
+        self.metrics = _METRICS
         self.starting = self.session_records = self.records
 
     async def start(self) -> None:

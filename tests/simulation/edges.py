@@ -157,7 +157,7 @@ class AgpEdge(Edge):
         if device is None:
             core = cast(Any, control)
             known = Known(machine.id, machine.user_id, machine.id, [])
-            device = AgpDevice(core, machine, known, lambda kind, name: None)
+            device = AgpDevice(core, machine, known, self._refused)
             await _Records(core).fill(machine, device.state)
         self._device = device = control.devices.setdefault(machine.id, device)
         if self._link.is_open:
@@ -165,6 +165,12 @@ class AgpEdge(Edge):
             self._link.down(self._link, ("init", {}))
             control.machines.attach(machine, self, fresh=False)
             device.line_up()
+
+    def _refused(self, kind: str, name: str) -> None:
+        """A device says nothing that is not its own; only which sessions left it long ago, a
+        restart forgets."""
+        if not self._control.is_reborn:
+            self._control.problems.append(f"{self.machine.id} is refused its {kind} {name}")
 
     def detached(self) -> None:
         self._device.line_down(self)
