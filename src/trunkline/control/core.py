@@ -9,10 +9,9 @@ from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys
 from trunkline.control.access.refusals import Refusals
 from trunkline.control.clock import Clock, now_ms
-from trunkline.control.door.door import TakeBack
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
-from trunkline.control.groups import Groups
+from trunkline.control.groups.groups import Groups
 from trunkline.control.log.log import Log
 from trunkline.control.log.segments import SegmentStore, SqliteSegments, SqlSegments
 from trunkline.control.machines.actions import Time
@@ -49,8 +48,6 @@ class Core:
         admin: str,
         clock: Clock = now_ms,
     ) -> None:
-        self.take_back: TakeBack
-        """Set by the door: takes a connection that asks HTTP for what is not HTTP's."""
         self.settings = settings
         self.clock = clock
         self.store = store

@@ -16,20 +16,16 @@ from sqlalchemy import delete
 from trunkline import limits
 from trunkline.control.access.first_start import admin_token, first_user
 from trunkline.control.access.keys import write_private
-from trunkline.control.access.model_access import ModelAccess, from_environment
 from trunkline.control.api.http import HttpServer
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.core import Core
-from trunkline.control.door.door import Door
-from trunkline.control.edges.semibot.connection import accept_vm
-from trunkline.control.edges.semibot.host import VmHost
-from trunkline.control.edges.semibot.requests import VmRequests
+from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse import SseEdge
-from trunkline.control.edges.wires import Wire, wires_of
+from trunkline.control.edges.wires import Edge, wires_of
 from trunkline.control.errors import Unavailable
+from trunkline.control.records.credentials import from_environment
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
-from trunkline.wire.semibot.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
 
@@ -53,9 +49,7 @@ class Server:
         self._core: Core
         self._http: HttpServer
         self._door: Door
-        self._vms: VmHost
-        self._sse: SseEdge
-        self._wires: list[Wire] = []
+        self._edges: list[Edge] = []
         self._listener: asyncio.Server
         self._watchers: list[asyncio.Task[None]] = []
 
@@ -94,39 +88,15 @@ class Server:
 
     async def _open_door(self) -> None:
         core, settings = self._core, self._settings
-        self._sse = SseEdge(
-            settings,
-            core.auth,
-            core.sessions,
-            core.log,
-            core.refusals,
-            core.metrics,
-            core.tasks,
-        )
-        self._vms = VmHost(
-            store=core.store,
-            auth=core.auth,
-            log=core.log,
-            machines=core.machines,
-            requests=VmRequests(core.services, core.session_records, core.metrics, core.tasks),
-            models=ModelAccess(core.records.credentials, settings),
-            metrics=core.metrics,
-            tasks=core.tasks,
-            clock=self._clock,
-            rate_limit=settings.rate_limit_per_minute,
-        )
-        self._http = HttpServer(core)
-        self._door = Door(settings, await self._http.start())
-        self._door.add_socket("/ws/vm", partial(accept_vm, self._vms))
-        self._door.add_stream(self._sse)
-        self._wires = wires_of(core)
-        for wire in self._wires:
-            self._door.add_socket(wire.path, wire.accept)
-        core.take_back = self._door.take_back
+        wires, stream = wires_of(core), SseEdge(core)
+        self._edges = [*wires, stream]
+        self._door = Door(settings, {wire.path: wire.accept for wire in wires}, stream)
+        self._http = HttpServer(core, self._door.take_back)
+        visitor = partial(Visitor, self._door, await self._http.start())
         loop = asyncio.get_running_loop()
         try:
             self._listener = await loop.create_server(
-                self._door.protocol, settings.host, settings.port, backlog=4096
+                visitor, settings.host, settings.port, backlog=4096
             )
         except OSError as error:
             raise Unavailable(
@@ -152,11 +122,9 @@ class Server:
             await asyncio.sleep(_SWEEP_EVERY_S)
             sweeps += 1
             try:
-                self._vms.sweep()
                 self._core.machines.sweep()
-                self._sse.tick()
-                for wire in self._wires:
-                    wire.sweep()
+                for edge in self._edges:
+                    edge.sweep()
                 if sweeps % _TIDY_EVERY_SWEEPS == 0 and (tidying is None or tidying.done()):
                     tidying = self._core.tasks.spawn(self._tidy(), "tidy")
             except Exception:
@@ -183,16 +151,13 @@ class Server:
         for visitor in list(self._door.waiting):
             visitor.abort()
         await core.machines.save_all()
-        for line in list(self._vms.lines):
-            line.close(CloseCode.GOING_AWAY, "the control plane is going down")
-        for wire in self._wires:
-            if wire.is_machines:
-                wire.say_goodbye()
+        for edge in self._edges:
+            if edge.is_machines:
+                edge.say_goodbye()
         await core.log.flushed()
-        for wire in self._wires:
-            if not wire.is_machines:
-                wire.say_goodbye()
-        self._sse.say_goodbye()
+        for edge in self._edges:
+            if not edge.is_machines:
+                edge.say_goodbye()
         await asyncio.gather(core.vms.stop(), self._http.stop())
         await core.log.flushed()  # however long it takes
         await core.close()

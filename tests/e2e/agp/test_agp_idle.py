@@ -30,7 +30,7 @@ async def user(server: Server) -> TestUser:
 
 
 def _host(server: Server) -> AgpHost:
-    return next(wire for wire in server._wires if isinstance(wire, AgpHost))
+    return next(wire for wire in server._edges if isinstance(wire, AgpHost))
 
 
 def _age(line: AgpLine, seconds: float) -> None:
@@ -111,6 +111,6 @@ async def test_while_the_disk_stalls_the_silence_is_ours(server: Server, user: T
 
 async def test_a_shutdown_says_goodbye_with_1001(server: Server, user: TestUser) -> None:
     async with await new_device(user) as device:
-        for wire in server._wires:
+        for wire in server._edges:
             wire.say_goodbye()
         assert await device.closed() == 1001

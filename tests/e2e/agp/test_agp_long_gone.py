@@ -45,7 +45,7 @@ class _Place:
 
     @property
     def _host(self) -> AgpHost:
-        return next(wire for wire in self.server._wires if isinstance(wire, AgpHost))
+        return next(wire for wire in self.server._edges if isinstance(wire, AgpHost))
 
 
 @pytest_asyncio.fixture

@@ -32,7 +32,7 @@ class _Watch:
     """A device's clock, which goes on when a test says so."""
 
     def __init__(self, server: Server) -> None:
-        self.host = next(wire for wire in server._wires if isinstance(wire, AgpHost))
+        self.host = next(wire for wire in server._edges if isinstance(wire, AgpHost))
         self._time = 0.0
         (self.device,) = self.host._devices.values()
         self.device.now = lambda: self._time
@@ -133,7 +133,7 @@ async def test_a_device_that_cannot_be_looked_after_does_not_keep_the_others_wai
     server: Server, user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await new_device(user), await new_device(user):
-        host = next(wire for wire in server._wires if isinstance(wire, AgpHost))
+        host = next(wire for wire in server._edges if isinstance(wire, AgpHost))
         first, second = host._devices.values()
         swept: list[AgpDevice] = []
 

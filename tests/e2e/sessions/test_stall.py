@@ -13,6 +13,7 @@ from tests.support.eventually import eventually
 from tests.support.raw_ws import RawWs
 from tests.support.vm import ScriptedVm
 from trunkline import limits
+from trunkline.control.edges.semibot.host import VmHost
 from trunkline.control.log import log as log_module
 from trunkline.control.log.segments import Segment, SqliteSegments
 from trunkline.control.server import Server
@@ -70,15 +71,19 @@ async def stalled(server: Server, wanted: bool = True) -> None:
     await eventually(look)
 
 
+def vms_of(server: Server) -> VmHost:
+    return next(edge for edge in server._edges if isinstance(edge, VmHost))
+
+
 def is_read(server: Server) -> list[bool]:
     """Of each line, whether its socket is read."""
-    return [line._transport.underlying_transport.is_reading() for line in server._vms.lines]
+    return [line._transport.underlying_transport.is_reading() for line in vms_of(server).lines]
 
 
 async def test_no_line_is_taken_for_dead_while_we_do_not_listen(
     server: Server, user: TestUser, disk: Disk
 ) -> None:
-    host, shift = server._vms, 0.0
+    host, shift = vms_of(server), 0.0
     loop_time = asyncio.get_running_loop().time
     host.now = lambda: loop_time() + shift
     async with await user.vm() as vm:

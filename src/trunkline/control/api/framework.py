@@ -19,7 +19,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.api import inputs
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
-from trunkline.control.door.credentials import credentials_of
+from trunkline.control.door.head import credentials_of
 from trunkline.control.errors import NotFound, Unauthorized
 
 Handler = Callable[..., Awaitable[Any]]

@@ -1,11 +1,13 @@
 """The HTTP server behind the door: aiohttp with every route, for what is no stream.
 
-Every request passes one gate: its host and origin are checked, whatever goes wrong becomes an
+Every request passes one gate: its host and origin are checked, whatever goes wrong becomes a
 response, and pages of allowed origins may read what comes back.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
@@ -15,9 +17,12 @@ from trunkline.control.api import asyncapi, openapi, operator
 from trunkline.control.api.framework import Route, bind
 from trunkline.control.api.responses import handle_errors
 from trunkline.control.api.routes import ALL
+from trunkline.control.api.routes.sessions import TAKE_BACK
 from trunkline.control.core import Core
+from trunkline.control.door.door import TakeBack
 from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
 
+Json = dict[str, Any]
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 ROUTES: list[Route] = [*ALL, *operator.routes.items]
@@ -26,11 +31,19 @@ ROUTES: list[Route] = [*ALL, *operator.routes.items]
 _NO_HEAD = frozenset({"/login", "/api/v1/sessions/{session_id}/stream"})
 
 
-def build_app(core: Core) -> web.Application:
-    """The application. `core` may still be starting: nothing of it is used before a request."""
-    app = web.Application(middlewares=[_gate(core)], client_max_size=limits.UPLOAD_BYTES_MAX)
-    app[operator.OPENAPI] = openapi.describe(ROUTES)
-    app[operator.ASYNCAPI] = asyncapi.describe()
+@cache
+def _documents() -> tuple[Json, Json]:
+    """OpenAPI and AsyncAPI, made once for the process."""
+    return openapi.describe(ROUTES), asyncapi.describe()
+
+
+def build_app(core: Core, take_back: TakeBack) -> web.Application:
+    """The application. `core` may still be starting: nothing of it is used before a request.
+    `take_back`: takes a connection that asks HTTP for what is not HTTP's."""
+    gate = _gate(core, take_back)
+    app = web.Application(middlewares=[gate], client_max_size=limits.UPLOAD_BYTES_MAX)
+    app[TAKE_BACK] = take_back
+    app[operator.OPENAPI], app[operator.ASYNCAPI] = _documents()
     for route in ROUTES:
         if route.method == "GET":
             app.router.add_get(route.path, bind(route, core), allow_head=route.path not in _NO_HEAD)
@@ -39,14 +52,14 @@ def build_app(core: Core) -> web.Application:
     return app
 
 
-def _gate(core: Core) -> Middleware:
+def _gate(core: Core, take_back: TakeBack) -> Middleware:
     async def check(request: web.Request, handler: _Handler) -> web.StreamResponse:
         settings = core.settings
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         check_host(host, settings)
         check_origin(origin, host, settings)
         if request.headers.get("Upgrade", "").lower() == "websocket":
-            return await core.take_back(request)  # over a connection that served HTTP before
+            return await take_back(request)  # over a connection that served HTTP before
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             return web.Response(status=204, headers=preflight_headers(origin, settings))
         response = await handle_errors(request, handler)
@@ -67,9 +80,9 @@ def _gate(core: Core) -> Middleware:
 class HttpServer:
     """Makes a protocol for each connection that the door hands over."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, take_back: TakeBack) -> None:
         self._runner = web.AppRunner(
-            build_app(core),
+            build_app(core, take_back),
             access_log=None,
             shutdown_timeout=limits.DRAIN_WORK_S,
             max_line_size=limits.HEAD_BYTES_MAX,

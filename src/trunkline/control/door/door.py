@@ -4,7 +4,7 @@ Reads the head of a connection's first request and gives the transport to the on
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, cast
 
 import msgspec
@@ -12,14 +12,14 @@ from aiohttp import web
 
 from trunkline import limits
 from trunkline.control.door.closing import close_gracefully
-from trunkline.control.door.dispatch import path_of
-from trunkline.control.door.head import Head, parse_head
+from trunkline.control.door.head import Head, parse_head, wire_of
 from trunkline.control.door.origin import check_host, check_origin
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.settings import Settings
 from trunkline.wire.errors import Malformed
 
 Accept = Callable[[asyncio.Transport, Head], None]
+Http = Callable[[], asyncio.Protocol]
 TakeBack = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -32,49 +32,35 @@ class StreamEdge(Protocol):
 
 
 class Door:
-    """Which edge serves which request."""
+    """Which edge serves which request. `sockets`: those of WebSockets, as `wire_of` names them."""
 
-    def __init__(self, settings: Settings, http: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(
+        self, settings: Settings, sockets: Mapping[str, Accept], stream: StreamEdge
+    ) -> None:
         self._settings = settings
-        self._http = http
-        self._sockets: dict[str, Accept] = {}
-        self._streams: list[StreamEdge] = []
+        self._sockets = sockets
+        self._stream = stream
         self.waiting: set[Visitor] = set()
 
-    def add_socket(self, path: str, accept: Accept) -> None:
-        self._sockets[path] = accept
-
-    def add_stream(self, edge: StreamEdge) -> None:
-        self._streams.append(edge)
-
-    def protocol(self) -> "Visitor":
-        return Visitor(self)
+    def has_edge(self, head: Head) -> bool:
+        return head.is_websocket or self._stream.matches(head)
 
     def admit(self, transport: asyncio.Transport, head: Head) -> None:
         """Gives a connection to its edge."""
-        if not head.is_websocket and not any(edge.matches(head) for edge in self._streams):
-            self._admit_http(transport, head.raw)
-            return
         try:
             check_host(head.headers.get("Host"), self._settings)
             check_origin(head.headers.get("Origin"), head.headers.get("Host"), self._settings)
-            self._edge(head)(transport, head)
+            self._accept_of(head)(transport, head)
         except TrunklineError as error:
             refuse(transport, error)
 
-    def _edge(self, head: Head) -> Accept:
+    def _accept_of(self, head: Head) -> Accept:
         if not head.is_websocket:
-            return next(edge.accept for edge in self._streams if edge.matches(head))
-        accept = self._sockets.get(path_of(head.path, head.query))
+            return self._stream.accept
+        accept = self._sockets.get(wire_of(head.path, head.query))
         if accept is None:
             raise NotFound("path", head.path)
         return accept
-
-    def _admit_http(self, transport: asyncio.Transport, raw: bytes) -> None:
-        protocol = self._http()
-        transport.set_protocol(protocol)
-        protocol.connection_made(transport)
-        protocol.data_received(raw)
 
     async def take_back(self, request: web.Request) -> web.StreamResponse:
         """Takes a kept-alive HTTP connection that asks for a stream or a WebSocket."""
@@ -86,7 +72,7 @@ class Door:
         # aiohttp keeps, unparsed, what came behind an upgrade request.
         head = parse_head(b"\r\n".join(lines) + b"\r\n\r\n" + protocol._message_tail)
         assert head is not None
-        if not head.is_websocket and not any(edge.matches(head) for edge in self._streams):
+        if not self.has_edge(head):
             raise NotFound("path", head.path)  # given back to HTTP, it would come here again
         # Told that the client has left, aiohttp closes nothing and writes nothing any more.
         protocol.transport = None
@@ -97,12 +83,13 @@ class Door:
 
 
 class Visitor(asyncio.Protocol):
-    """A connection whose first request has not arrived whole yet."""
+    """A connection whose first request has not arrived whole yet. `http`: for what is no edge's."""
 
-    __slots__ = ("_bytes", "_deadline", "_door", "_transport")
+    __slots__ = ("_bytes", "_deadline", "_door", "_http", "_transport")
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, http: Http) -> None:
         self._door = door
+        self._http = http
         self._bytes = b""
         self._transport: asyncio.Transport
         self._deadline: asyncio.TimerHandle
@@ -127,7 +114,16 @@ class Visitor(asyncio.Protocol):
             _answer(self._transport, 431, "TOO_LARGE", "the request's head is too large")
         elif head is not None:
             self._leave()
-            self._door.admit(self._transport, head)
+            if self._door.has_edge(head):
+                self._door.admit(self._transport, head)
+            else:
+                self._serve_http()
+
+    def _serve_http(self) -> None:
+        protocol = self._http()
+        self._transport.set_protocol(protocol)
+        protocol.connection_made(self._transport)
+        protocol.data_received(self._bytes)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()

@@ -1,36 +1,41 @@
-"""The head of an HTTP request, as far as the door needs it to choose an edge. Pure."""
+"""The head of an HTTP request, as far as the door needs it: which edge it is for, and whose. Pure.
 
+Clients of the original servers connect to `/` with the URL that they already have, and are told
+apart by its query. What a secret is worth is for `Auth` to say.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 from multidict import CIMultiDict
 
+from trunkline.control.access.auth import COOKIE
+from trunkline.control.errors import InvalidRequest
+from trunkline.control.machines.secrets import is_device_token
 from trunkline.wire.errors import Malformed
+
+VM = "/ws/vm"
+MYAGENT = "/ws/myagent"
+YEAFT_AGENT = "/ws/yeaft?type=agent"
+YEAFT_WEB = "/ws/yeaft?type=web"
+AGP = "/ws/agp"
 
 _END = b"\r\n\r\n"
 _QUERY_FIELDS_MAX = 50
 
 
+@dataclass(slots=True)
 class Head:
     """Request line and headers, with the bytes they came from."""
 
-    __slots__ = ("headers", "method", "path", "query", "raw", "size")
-
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        query: dict[str, str],
-        headers: CIMultiDict[str],
-        raw: bytes,
-        size: int,
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
-        self.raw = raw
-        """All bytes read so far: the head, and perhaps what follows it."""
-        self.size = size
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: CIMultiDict[str]
+    raw: bytes
+    """All bytes read so far: the head, and perhaps what follows it."""
+    size: int
 
     @property
     def is_websocket(self) -> bool:
@@ -58,3 +63,44 @@ def parse_head(raw: bytes) -> Head | None:
     except ValueError as error:
         raise Malformed("too many query fields") from error
     return Head(parts[0], unquote(path), dict(fields), headers, raw, end + len(_END))
+
+
+def wire_of(path: str, query: Mapping[str, str]) -> str:
+    """The name under which the wire of a WebSocket is served."""
+    if path not in ("/", "/ws/yeaft"):
+        return path
+    match query.get("type"):
+        case "agent":
+            return YEAFT_AGENT
+        case "web":
+            return YEAFT_WEB
+    if path != "/":
+        raise InvalidRequest("type in the URL must be agent or web")
+    if "guid" in query or is_device_token(query.get("token", "")):
+        return AGP
+    return MYAGENT
+
+
+def credentials_of(headers: Mapping[str, str]) -> str | None:
+    """The bearer token, else the page's cookie. The mapping must ignore case.
+
+    A request with an `Authorization` header of another kind has no credentials: it is not
+    quietly served as the person whose cookie happens to be there.
+    """
+    authorization = headers.get("Authorization")
+    if authorization is not None:
+        scheme, _, secret = authorization.partition(" ")
+        return secret.strip() or None if scheme.lower() == "bearer" else None
+    for pair in headers.get("Cookie", "").split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == COOKIE and value:
+            return value.strip('"')
+    return None
+
+
+def secret_of(head: Head, offered: str | None = None) -> str | None:
+    """The secret of a socket's client. What was given for this connection (`Authorization`, the
+    query, `offered`) counts before the cookie, which a browser always sends."""
+    if "Authorization" not in head.headers and (given := head.query.get("token") or offered):
+        return given
+    return credentials_of(head.headers)

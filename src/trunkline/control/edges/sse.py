@@ -10,18 +10,12 @@ import re
 import structlog
 
 from trunkline import limits
-from trunkline.control.access.auth import Auth
-from trunkline.control.access.refusals import Refusals
-from trunkline.control.door.credentials import credentials_of
+from trunkline.control.core import Core
 from trunkline.control.door.door import refuse
-from trunkline.control.door.head import Head
+from trunkline.control.door.head import Head, credentials_of
 from trunkline.control.door.origin import cors_headers
 from trunkline.control.errors import LimitReached, NotFound, TrunklineError, Unauthorized
-from trunkline.control.log.log import Batch, Log, SessionLog
-from trunkline.control.metrics import Metrics
-from trunkline.control.sessions.sessions import Sessions
-from trunkline.control.settings import Settings
-from trunkline.control.tasks import Tasks
+from trunkline.control.log.log import Batch, SessionLog
 from trunkline.wire import sse
 
 _log = structlog.get_logger(__name__)
@@ -73,28 +67,15 @@ class SseReader(asyncio.Protocol):
 class SseEdge:
     """Every SSE reader of this control plane."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        auth: Auth,
-        sessions: Sessions,
-        log: Log,
-        refusals: Refusals,
-        metrics: Metrics,
-        tasks: Tasks,
-    ) -> None:
-        self._settings = settings
-        self._auth = auth
-        self._sessions = sessions
-        self._log = log
-        self._refusals = refusals
-        self._metrics = metrics
-        self._tasks = tasks
+    is_machines = False
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
         # One bucket for each second between two heartbeats, so that they do not all fall due
         # at once.
         self._buckets: list[set[SseReader]] = [set() for _ in range(int(limits.READER_HEARTBEAT_S))]
         self._now = 0
-        auth.on_revoke(self._revoked)
+        core.auth.on_revoke(self._revoked)
 
     def matches(self, head: Head) -> bool:
         return head.method == "GET" and _PATH.fullmatch(head.path) is not None
@@ -102,7 +83,7 @@ class SseEdge:
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         reader = SseReader(transport, self)
         transport.set_protocol(reader)
-        self._tasks.spawn(self._serve(reader, head), "sse reader")
+        self._core.tasks.spawn(self._serve(reader, head), "sse reader")
 
     async def _serve(self, reader: SseReader, head: Head) -> None:
         try:
@@ -116,14 +97,14 @@ class SseEdge:
             return
         if reader.transport.is_closing():
             return  # it left before it was let in
-        extra = cors_headers(head.headers.get("Origin"), self._settings)
+        extra = cors_headers(head.headers.get("Origin"), self._core.settings)
         lines = "".join(f"{name}: {value}\r\n" for name, value in extra.items())
         reader.transport.write(f"{_HEAD}{lines}\r\n".encode())
         reader.log = log
-        self._metrics.readers += 1
+        self._core.metrics.readers += 1
         self._buckets[self._now - 1].add(reader)
         try:
-            await self._log.follow(log, reader, self._position(head))
+            await self._core.log.follow(log, reader, self._position(head))
         except Exception:
             _log.exception("a replay failed; the reader is sent away", session=log.session_id)
             reader.transport.abort()
@@ -136,16 +117,16 @@ class SseEdge:
         secret = credentials_of(head.headers)
         if secret is None:
             raise Unauthorized("a bearer token or a login is needed")
-        who = await self._auth.identify(secret)
+        who = await self._core.auth.identify(secret)
         reader.token_id = who.token_id
         match = _PATH.fullmatch(head.path)
         assert match is not None
         try:
-            log = await self._sessions.readable(who, match[1])
+            log = await self._core.sessions.readable(who, match[1])
         except NotFound as error:
-            self._refusals.note(who, "sse", error)
+            self._core.refusals.note(who, "sse", error)
             raise
-        if await self._auth.identify(secret) != who:
+        if await self._core.auth.identify(secret) != who:
             raise Unauthorized("the token's rights have just changed")
         if len(log.readers) >= limits.READERS_PER_SESSION_MAX:
             raise LimitReached("too many readers follow this session")
@@ -163,13 +144,13 @@ class SseEdge:
             return
         reader.log.detach(reader)
         reader.log = None
-        self._metrics.readers -= 1
+        self._core.metrics.readers -= 1
         for bucket in self._buckets:
             bucket.discard(reader)
 
     def cut(self, reader: SseReader) -> None:
         """A reader that does not read."""
-        self._metrics.readers_cut += 1
+        self._core.metrics.readers_cut += 1
         _log.warning("reader cut: it does not read", session=reader.log and reader.log.session_id)
         reader.transport.abort()
 
@@ -179,7 +160,7 @@ class SseEdge:
             for reader in [one for one in bucket if one.token_id == token_id]:
                 reader.transport.abort()
 
-    def tick(self) -> None:
+    def sweep(self) -> None:
         """Once a second: heartbeats for the readers whose turn it is."""
         self._now = (self._now + 1) % len(self._buckets)
         for reader in list(self._buckets[self._now]):

@@ -1,4 +1,4 @@
-"""The wires beside Semibot's: which edge serves which path."""
+"""Every wire: which edge serves which path."""
 
 import asyncio
 from typing import Protocol
@@ -7,15 +7,14 @@ from trunkline.control.core import Core
 from trunkline.control.door.head import Head
 from trunkline.control.edges.agp.host import AgpHost
 from trunkline.control.edges.myagent.host import MyAgentHost
+from trunkline.control.edges.semibot.host import VmHost
 from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
 from trunkline.control.edges.yeaft_web.host import YeaftWebHost
 
 
-class Wire(Protocol):
+class Edge(Protocol):
     """Everything that the connections of one kind share."""
 
-    path: str
-    """As `door.dispatch` names it."""
     is_machines: bool
     """Whether machines connect here, or clients."""
 
@@ -28,5 +27,18 @@ class Wire(Protocol):
         """The control plane goes down: every connection is closed with 1001."""
 
 
+class Wire(Edge, Protocol):
+    """An edge of WebSockets."""
+
+    path: str
+    """As `door.head.wire_of` names it."""
+
+
 def wires_of(core: Core) -> list[Wire]:
-    return [MyAgentHost(core), YeaftWebHost(core), YeaftAgentHost(core), AgpHost(core)]
+    return [
+        VmHost(core),
+        MyAgentHost(core),
+        YeaftWebHost(core),
+        YeaftAgentHost(core),
+        AgpHost(core),
+    ]

@@ -3,7 +3,3 @@
 A group is a machine of kind `group`; `Coordinator` is its line. Everything here uses sessions as
 any client does and knows no edge.
 """
-
-from trunkline.control.groups.groups import Groups
-
-__all__ = ["Groups"]

@@ -5,6 +5,7 @@ after the commit, so that whoever reads the log after a crash does the rest, onc
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 
 import structlog
@@ -15,19 +16,18 @@ from trunkline.control.errors import TrunklineError
 from trunkline.control.groups import copying, mentions
 from trunkline.control.groups.asking import Asking, cancelled, failed
 from trunkline.control.groups.copying import Json
-from trunkline.control.groups.guard import Guard
-from trunkline.control.groups.log_writer import LogWriter
+from trunkline.control.groups.group_log import LogWriter, Transcript, read_again
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.questions import Questions
 from trunkline.control.groups.records import Group
-from trunkline.control.groups.rereading import read_again
-from trunkline.control.groups.round import Ask, Round
+from trunkline.control.groups.round import Ask, Guard, Round
 from trunkline.control.groups.seat import Seat
-from trunkline.control.groups.transcript import Transcript
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.commands import Answer, Cancel, Say
+
+_UNKNOWN_NAMED_MAX = 10  # names that nobody has, in one note
 
 _log = structlog.get_logger(__name__)
 
@@ -75,7 +75,7 @@ class Conversation:
     async def _say(self, say: Say) -> None:
         """Begins a turn, or goes on with it."""
         try:
-            group = await self._parts.groups.load(self._machine.id)
+            group = await self._parts.records.load(self._machine.id)
             if not self._is_loaded:
                 await self._load(group)
             if say.turn_id in self._rounds or self._has_ended(say.turn_id):
@@ -102,7 +102,7 @@ class Conversation:
         self._rounds[round_.turn_id] = round_
         chosen = mentions.choose(round_.message, round_.metadata.get("mentions"), round_.persons)
         if chosen.unknown:
-            names = ", ".join(chosen.unknown[: limits.GROUP_UNKNOWN_NAMED_MAX])
+            names = ", ".join(chosen.unknown[:_UNKNOWN_NAMED_MAX])
             self._writer.note(round_, f"nobody here is called {names}")
         self._ask(round_, chosen.ids)
         self._settle(round_)
@@ -112,17 +112,20 @@ class Conversation:
         """Takes up what is open: after a restart, the log shows what is under way."""
         self._rounds.clear()
         records = await self._parts.seats.of(self._log.session_id)
-        self._seats = {one: Seat(one, record, self) for one, record in records.items()}
-        for turn in await self._parts.turns.recent(self._log.session_id, limits.PAGE_MAX):
-            if self._has_ended(turn.id):
+        self._seats = {one: Seat(record, self) for one, record in records.items()}
+        session_id = self._log.session_id
+        hosted = self._machine.core.sessions.get(session_id)
+        for turn_id in [] if hosted is None else list(hosted.session.state.turns):
+            say = await self._parts.turns.say(session_id, turn_id)
+            if say is None:
                 continue
-            round_ = Round(turn.id, turn.message, turn.metadata, group.persons)
+            round_ = Round(turn_id, say.message, say.metadata, group.persons)
             try:
                 await read_again(self._parts.log, self._log, round_)
             except TrunklineError as error:
-                await self._refuse(turn.id, error.message)
+                await self._refuse(turn_id, error.message)
             if round_.asks:
-                self._rounds[turn.id] = round_
+                self._rounds[turn_id] = round_
         for round_ in self._rounds.values():
             for ask in round_.open():
                 self._seat(ask.person_id).waiting.append((round_, ask))
@@ -138,10 +141,12 @@ class Conversation:
         """What was sent before the restart is at work there, and comes first."""
         if seat.record is None or len(seat.waiting) < 2:
             return
-        sent = {turn.key for turn in await self._parts.seats.turns(seat.session_id)}
-        waiting = sorted(seat.waiting, key=lambda pair: pair[0].key(pair[1]) not in sent)
-        seat.waiting.clear()
-        seat.waiting.extend(waiting)
+        named, waiting = self._parts.turns.named, list(seat.waiting)
+        sent = [await named(seat.session_id, round_.key(ask)) for round_, ask in waiting]
+        seat.waiting = deque(
+            [one for one, turn in zip(waiting, sent, strict=True) if turn is not None]
+            + [one for one, turn in zip(waiting, sent, strict=True) if turn is None]
+        )
 
     def _ask(
         self, round_: Round, person_ids: list[str], depth: int = 0, cause: Ask | None = None
@@ -153,7 +158,7 @@ class Conversation:
 
     def _seat(self, person_id: str) -> Seat:
         if person_id not in self._seats:
-            self._seats[person_id] = Seat(person_id, None, self)
+            self._seats[person_id] = Seat(None, self)
         return self._seats[person_id]
 
     def _go_on(self) -> None:

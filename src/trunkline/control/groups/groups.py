@@ -3,71 +3,27 @@
 The REST API and the server's start call this; client edges talk to a group as to any machine.
 """
 
-from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.clock import Clock
-from trunkline.control.groups.coordinator import Coordinator
-from trunkline.control.groups.membership import close
+from trunkline.control.groups.asking import close
+from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.parts import Parts
-from trunkline.control.groups.persons import Persons
-from trunkline.control.groups.records import Group, GroupPatch, GroupRecords, NewGroup
-from trunkline.control.groups.seats import Seats
-from trunkline.control.log.log import Log
-from trunkline.control.machines.machines import Machines
-from trunkline.control.machines.vms import Vms
-from trunkline.control.records.users import Users
-from trunkline.control.sessions.approvals import Approvals
-from trunkline.control.sessions.sessions import Sessions
-from trunkline.control.sessions.turns import Turns
-from trunkline.control.store.engine import Store
-from trunkline.control.tasks import Tasks
+from trunkline.control.groups.records import Group, GroupPatch, NewGroup
+from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.traits import KINDS
+from trunkline.wire.commands import Answer, Cancel, Command, Say, Stop
 
 
-class Groups:
-    def __init__(
-        self,
-        store: Store,
-        users: Users,
-        sessions: Sessions,
-        machines: Machines,
-        turns: Turns,
-        approvals: Approvals,
-        log: Log,
-        tasks: Tasks,
-        vms: Vms,
-        clock: Clock,
-        *,
-        cancel_grace_s: float = limits.MACHINE_CANCEL_GRACE_S,
-    ) -> None:
-        self.persons = Persons(store, users, clock)
-        self.records = GroupRecords(store, users, clock)
-        self._seats = Seats(store, clock)
-        self._vms = vms
-        self._parts = Parts(
-            groups=self.records,
-            seats=self._seats,
-            sessions=sessions,
-            machines=machines,
-            turns=turns,
-            approvals=approvals,
-            log=log,
-            tasks=tasks,
-            clock=clock,
-            cancel_grace_s=cancel_grace_s,
-        )
-
+class Groups(Parts):
     async def start(self) -> None:
         """After a start of the control plane: every group is there, and goes on with its turns."""
         for group_id in await self.records.all_ids():
             await self._attach(group_id)
-        for session_id, user_id, org_id in await self._seats.left_over():
-            await close(self._parts, Principal(user_id, org_id, "member"), session_id)
+        for session_id, user_id, org_id in await self.seats.left_over():
+            await close(self, Principal(user_id, org_id, "member"), session_id)
 
     async def _attach(self, group_id: str) -> None:
-        machines = self._parts.machines
-        machine = await machines.get(group_id)
-        line = Coordinator(self._parts, machine)
-        machines.attach(machine, line, fresh=False)
+        machine = await self.machines.get(group_id)
+        self.machines.attach(machine, Coordinator(self, machine), fresh=False)
         with machine.input() as core:
             # Of a turn that is open, nobody but the log knows how far it got: it is said again.
             core.resumed([])
@@ -83,23 +39,84 @@ class Groups:
         kept = {one.id for one in group.persons}
         for person in before.persons:
             if person.id not in kept:
-                left = await self._seats.sessions_of(group_id=group_id, person_id=person.id)
+                left = await self.seats.sessions_of(group_id=group_id, person_id=person.id)
                 for session_id in left:
-                    await close(self._parts, who, session_id)
+                    await close(self, who, session_id)
         return group
 
     async def remove(self, who: Principal, group_id: str) -> None:
         """Closes the group's conversations; their logs stay readable."""
         await self.records.managed(who, group_id)
-        machine = await self._parts.machines.get(group_id)
+        machine = await self.machines.get(group_id)
         for session_id in list(machine.logs):
-            await close(self._parts, who, session_id)
-        await self._vms.terminate(who, group_id)
+            await close(self, who, session_id)
+        await self.vms.terminate(who, group_id)
 
     async def remove_person(self, who: Principal, person_id: str) -> None:
         """What the person is doing ends; the groups that it was in go on without it."""
         await self.persons.managed(who, person_id)
-        sessions = await self._seats.sessions_of(person_id=person_id)
+        sessions = await self.seats.sessions_of(person_id=person_id)
         await self.persons.remove(person_id)  # first: nobody is to ask it anything more
         for session_id in sessions:
-            await close(self._parts, who, session_id)
+            await close(self, who, session_id)
+
+
+class Coordinator:
+    """A group's line: a machine's like any other, with no wire behind it but persons' sessions.
+    Always up."""
+
+    capabilities: frozenset[str] = frozenset()
+    traits = KINDS["group"]
+
+    def __init__(self, parts: Parts, machine: Machine) -> None:
+        self._parts = parts
+        self._machine = machine
+        self._conversations: dict[str, Conversation] = {}
+
+    def deliver(self, command: Command) -> None:
+        if isinstance(command, Say):
+            self._conversation(command.session_id).take(command)
+        elif isinstance(command, Cancel | Answer):
+            conversation = self._conversations.get(command.session_id)
+            if conversation is not None:
+                conversation.take(command)
+        elif isinstance(command, Stop):
+            self._stop(command.session_id)
+
+    def _conversation(self, session_id: str) -> Conversation:
+        if session_id not in self._conversations:
+            log = self._machine.logs[session_id]
+            self._conversations[session_id] = Conversation(
+                self._parts, self._machine, log, self._forget
+            )
+        return self._conversations[session_id]
+
+    def _forget(self, session_id: str) -> None:
+        self._conversations.pop(session_id, None)
+
+    def _stop(self, session_id: str) -> None:
+        with self._machine.input() as core:
+            core.release(session_id)
+        conversation = self._conversations.pop(session_id, None)
+        if conversation is not None:
+            conversation.close()
+        self._parts.tasks.spawn(self._close_members(session_id=session_id), "group session closed")
+
+    async def _close_members(self, **wanted: str) -> None:
+        owner = Principal(self._machine.user_id, self._machine.org_id, "member")
+        for session_id in await self._parts.seats.sessions_of(**wanted):
+            await close(self._parts, owner, session_id)
+
+    def acknowledge(self, acked: dict[str, int]) -> None:
+        """Nothing here is numbered."""
+
+    def pause(self, paused: bool) -> None:
+        """The machines of the persons are paused."""
+
+    def close(self, code: int, reason: str) -> None:
+        """The group was given up."""
+        self._parts.machines.detach(self._machine, self)
+        for conversation in self._conversations.values():
+            conversation.close()
+        self._conversations.clear()
+        self._parts.tasks.spawn(self._close_members(group_id=self._machine.id), "group closed")

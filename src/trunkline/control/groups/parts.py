@@ -1,27 +1,47 @@
-"""What groups are made with: the parts of the control plane that any client may use."""
+"""What groups are made with: their records, and the parts of the control plane that any client may
+use."""
 
-from dataclasses import dataclass
-
+from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.groups.persons import Persons
 from trunkline.control.groups.records import GroupRecords
-from trunkline.control.groups.seats import Seats
+from trunkline.control.groups.seat import Seats
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.vms import Vms
+from trunkline.control.records.users import Users
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.turns import Turns
+from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
 
 
-@dataclass(frozen=True, kw_only=True)
 class Parts:
-    groups: GroupRecords
-    seats: Seats
-    sessions: Sessions
-    machines: Machines
-    turns: Turns
-    approvals: Approvals
-    log: Log
-    tasks: Tasks
-    clock: Clock
-    cancel_grace_s: float
+    def __init__(
+        self,
+        store: Store,
+        users: Users,
+        sessions: Sessions,
+        machines: Machines,
+        turns: Turns,
+        approvals: Approvals,
+        log: Log,
+        tasks: Tasks,
+        vms: Vms,
+        clock: Clock,
+        *,
+        cancel_grace_s: float = limits.MACHINE_CANCEL_GRACE_S,
+    ) -> None:
+        self.persons = Persons(store, users, clock)
+        self.records = GroupRecords(store, users, clock)
+        self.seats = Seats(store, clock)
+        self.sessions = sessions
+        self.machines = machines
+        self.turns = turns
+        self.approvals = approvals
+        self.log = log
+        self.tasks = tasks
+        self.vms = vms
+        self.clock = clock
+        self.cancel_grace_s = cancel_grace_s

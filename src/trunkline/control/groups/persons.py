@@ -4,11 +4,11 @@ Records only; what a person is asked is the coordinator's work.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from sqlalchemy import Select, and_, delete, insert, select, update
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
@@ -18,15 +18,7 @@ from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, Not
 from trunkline.control.groups.mentions import RESERVED, is_name, normal
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id, Name, RuntimeType, Text
-from trunkline.control.records.page import (
-    Page,
-    Paging,
-    changes,
-    columns,
-    read_one,
-    read_page,
-    visible,
-)
+from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.users import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -77,11 +69,11 @@ class PersonPatch(msgspec.Struct, kw_only=True):
     runtime_type: RuntimeType | UnsetType | None = UNSET
 
 
-class Persons:
+class Persons(SeenRows[Person]):
     """The records of persons."""
 
     def __init__(self, store: Store, users: Users, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, _persons, Person, "person")
         self._users = users
         self._clock = clock
 
@@ -98,17 +90,8 @@ class Persons:
             if len(others) >= limits.PERSONS_PER_USER_MAX:
                 raise LimitReached("this user has too many persons; remove one first")
             _check_free(person.name, others.values())
-            await connection.execute(insert(_persons).values(msgspec.structs.asdict(person)))
+            await connection.execute(self._insert(person))
         return person
-
-    async def get(self, who: Principal, person_id: str) -> Person:
-        person = await read_one(self._store, _seen_by(who, _persons.c.id == person_id), Person)
-        if person is None:
-            raise NotFound("person", person_id)
-        return person
-
-    async def page(self, who: Principal, paging: Paging) -> Page[Person]:
-        return await read_page(self._store, _seen_by(who), _persons.c.id, paging, Person)
 
     async def change(self, who: Principal, person_id: str, patch: PersonPatch) -> Person:
         person = await self.managed(who, person_id)
@@ -123,9 +106,7 @@ class Persons:
                     others = await _names(connection, person.user_id)
                     others.pop(person_id, None)
                     _check_free(values["name"], others.values())
-                await connection.execute(
-                    update(_persons).where(_persons.c.id == person_id).values(values)
-                )
+                await connection.execute(self._update(person_id, values))
         return await self.get(who, person_id)
 
     async def managed(self, who: Principal, person_id: str) -> Person:
@@ -135,8 +116,7 @@ class Persons:
         return person
 
     async def remove(self, person_id: str) -> None:
-        async with self._store.write() as connection:
-            await connection.execute(delete(_persons).where(_persons.c.id == person_id))
+        await self._remove(person_id)
 
     async def _machine(self, user_id: str, name: str | None) -> str | None:
         """The id of that user's machine; a device may also be named by its `guid`."""
@@ -152,8 +132,7 @@ class Persons:
                 machines.c.state != "terminated",
             )
         )
-        async with self._store.read() as connection:
-            row = (await connection.execute(query)).first()
+        row = await self._store.first(query)
         if row is None:
             raise NotFound("machine", name)
         if row.kind == "group":
@@ -174,9 +153,14 @@ def checked_name(name: str) -> str:
     return name
 
 
-async def _names(connection: AsyncConnection, user_id: str) -> dict[str, str]:
-    """The user's persons. The lock on the user's row puts two of the same name into an order."""
+async def lock_names(connection: AsyncConnection, user_id: str) -> None:
+    """The lock on the user's row puts two of the same name into an order."""
     await connection.execute(select(_users.c.id).where(_users.c.id == user_id).with_for_update())
+
+
+async def _names(connection: AsyncConnection, user_id: str) -> dict[str, str]:
+    """The user's persons."""
+    await lock_names(connection, user_id)
     rows = await connection.execute(
         select(_persons.c.id, _persons.c.name).where(_persons.c.user_id == user_id)
     )
@@ -188,11 +172,3 @@ def _check_free(name: str, others: Iterable[str]) -> None:
     for other in others:
         if other.casefold() == name.casefold():
             raise Conflict(f"{other!r} is taken", code="NAME_TAKEN")
-
-
-def _seen_by(who: Principal, *wanted: Any) -> Select[Any]:
-    return (
-        select(*columns(_persons, Person))
-        .join(_users, _users.c.id == _persons.c.user_id)
-        .where(and_(visible(who, _users.c.org_id, _users.c.id, shared=False), *wanted))
-    )

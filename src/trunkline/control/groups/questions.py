@@ -9,7 +9,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.errors import Conflict, TrunklineError
 from trunkline.control.groups import copying
 from trunkline.control.groups.copying import Json
-from trunkline.control.groups.log_writer import LogWriter
+from trunkline.control.groups.group_log import LogWriter
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.round import Question, Round
 from trunkline.control.groups.seat import Seat

@@ -1,17 +1,109 @@
-"""One person in one conversation: asked one thing at a time, heard as a `Reader` of its session.
+"""Where a person sits in a conversation: the record of its own session there, and what it is doing.
 
-Knows which events answer which ask; what they mean for the group is the conversation's business.
+It is asked one thing at a time, and heard as a reader of its session. Knows which events answer
+which ask; what they mean for the group is the conversation's business.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+import msgspec
+from sqlalchemy import ColumnElement, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
+
 from trunkline import limits
+from trunkline.control.clock import Clock
+from trunkline.control.errors import NotFound
 from trunkline.control.groups.copying import Json, object_of
+from trunkline.control.groups.listener import Listener
 from trunkline.control.groups.round import Ask, Round
-from trunkline.control.groups.seats import SeatRecord
-from trunkline.control.log.log import Batch, Log, SessionLog
+from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_seats, _sessions = schema.group_seats, schema.sessions
+
+
+class SeatRecord(msgspec.Struct):
+    session_id: str
+    """The group's conversation."""
+    person_id: str
+    member_session_id: str
+    heard_id: int
+    copied_id: int
+
+
+class Seats:
+    """The table."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def of(self, session_id: str) -> dict[str, SeatRecord]:
+        """By person."""
+        columns = [_seats.c[name] for name in SeatRecord.__struct_fields__]
+        query = select(*columns).where(_seats.c.session_id == session_id)
+        found = [SeatRecord(*row) for row in await self._store.all(query)]
+        return {one.person_id: one for one in found}
+
+    async def put(self, seat: SeatRecord) -> None:
+        """The seat of that person, in place of one before. NotFound: there is no such person."""
+        row = {**msgspec.structs.asdict(seat), "created_at": self._clock()}
+        try:
+            async with self._store.write() as connection:
+                await connection.execute(delete(_seats).where(_same(seat)))
+                await connection.execute(insert(_seats).values(row))
+        except IntegrityError as error:
+            raise NotFound("person", seat.person_id) from error
+
+    async def told(self, seat: SeatRecord) -> None:
+        """The person was asked: what it was told of, and where its answer begins."""
+        await self._store.run(
+            update(_seats)
+            .where(_same(seat), _seats.c.member_session_id == seat.member_session_id)
+            .values(heard_id=seat.heard_id, copied_id=seat.copied_id)
+        )
+
+    async def sessions_of(self, **wanted: str) -> Sequence[str]:
+        """The open sessions of persons, by `person_id`, `session_id` or `group_id`."""
+        group_id = wanted.pop("group_id", None)
+        conditions: list[ColumnElement[bool]] = [
+            _seats.c[name] == value for name, value in wanted.items()
+        ]
+        member, conversation = aliased(_sessions), aliased(_sessions)
+        if group_id is not None:
+            conditions.append(conversation.c.machine_id == group_id)
+        query = (
+            select(member.c.id)
+            .join(_seats, _seats.c.member_session_id == member.c.id)
+            .join(conversation, conversation.c.id == _seats.c.session_id)
+            .where(member.c.status == "active", *conditions)
+        )
+        return await self._store.scalars(query)
+
+    async def left_over(self) -> list[tuple[str, str, str]]:
+        """Open sessions of persons whose conversation is closed, or that never got their seat: a
+        crash came between. Each with its user and org."""
+        member, conversation = aliased(_sessions), aliased(_sessions)
+        group = member.c.session_config["group"]["session_id"].as_string()
+        query = (
+            select(member.c.id, member.c.user_id, member.c.org_id)
+            .outerjoin(_seats, _seats.c.member_session_id == member.c.id)
+            .outerjoin(conversation, conversation.c.id == _seats.c.session_id)
+            .where(
+                member.c.status == "active",
+                group.is_not(None),
+                or_(conversation.c.id.is_(None), conversation.c.status == "closed"),
+            )
+        )
+        return [tuple(row) for row in await self._store.all(query)]
+
+
+def _same(seat: SeatRecord) -> ColumnElement[bool]:
+    return (_seats.c.session_id == seat.session_id) & (_seats.c.person_id == seat.person_id)
 
 
 class Hears(Protocol):
@@ -23,13 +115,12 @@ class Hears(Protocol):
         """A question of that person has its answer."""
 
 
-class Seat:
-    def __init__(self, person_id: str, record: SeatRecord | None, hears: Hears) -> None:
-        self.person_id = person_id
+class Seat(Listener):
+    def __init__(self, record: SeatRecord | None, hears: Hears) -> None:
+        super().__init__()
         self.record = record
         self.current: tuple[Round, Ask] | None = None
         self.waiting: deque[tuple[Round, Ask]] = deque()
-        self.position = 0
         self._hears = hears
         self._log: SessionLog | None = None
         self._turn_id: str | None = None
@@ -52,10 +143,15 @@ class Seat:
         assert self.record is not None
         return self.record.member_session_id
 
-    def knows(self, turns: Iterable[str], own: str | None) -> None:
-        """The session's turns, oldest first: the current ask's, if it was sent, and others'."""
-        self._turn_id = own
-        self._other_turns = deque((one for one in turns if one != own), maxlen=limits.PAGE_MAX)
+    def knows(self, turn_ids: Iterable[str]) -> None:
+        """Turns that its session had before: what comes of them is nobody's."""
+        self._other_turns.extend(turn_ids)
+
+    def was_asked(self, turn_id: str) -> None:
+        """That turn is the current ask's."""
+        self._turn_id = turn_id
+        if turn_id in self._other_turns:
+            self._other_turns.remove(turn_id)
 
     def answers_now(self) -> None:
         """The ask is known to be the session's newest message."""
@@ -79,36 +175,24 @@ class Seat:
         return dropped
 
     async def follow(self, log: Log, position: int | None) -> None:
-        """Reads on after that event, then live; None: from now on. If it does already, it goes
-        on as it was."""
+        """Hears its session after that event; None: from now on. If it does already, it goes on
+        as it was."""
         session = await log.open(self.session_id)
-        if self._log is session:
-            return
-        self.leave()
-        self._log = session
-        self.position = session.last_id if position is None else position
-        while self.position < session.last_id:
-            found = await log.read(session, self.position, limits.EVENTS_PAGE_MAX)
-            for event_id, line in found:
-                self._take(event_id, line)
-            if not found:
-                self.position = session.last_id
-        session.attach(self)
+        if self._log is not session:
+            self.leave()
+            self._log = session
+            await self.listen(log, session, session.last_id if position is None else position)
+
+    @property
+    def is_following(self) -> bool:
+        return self._log is not None
 
     def leave(self) -> None:
         if self._log is not None:
             self._log.detach(self)
             self._log = None
 
-    def deliver(self, batch: Batch) -> None:
-        for event_id, line in enumerate(batch.lines, batch.first_id):
-            self._take(event_id, line)
-
-    def resync(self) -> None:
-        """The machine lost events; nobody can copy those."""
-
-    def _take(self, event_id: int, line: str) -> None:
-        self.position = event_id
+    def hear(self, event_id: int, line: str) -> None:
         event = object_of(line)
         if event is None:
             return

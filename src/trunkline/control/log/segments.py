@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from trunkline import limits
 from trunkline.control.log.checkpointer import Checkpointer
-from trunkline.control.store import schema
+from trunkline.control.store import log_schema
 from trunkline.control.store.engine import close_engine, open_migrated, sqlite_url
 
 _IDS_PER_QUERY = 500
@@ -257,7 +257,7 @@ class SqliteSegments:
 
 
 def _values(segment: Segment) -> dict[str, object]:
-    columns = (column.name for column in schema.segments.columns)
+    columns = (column.name for column in log_schema.segments.columns)
     return dict(zip(columns, segment.row(), strict=True))
 
 
@@ -274,13 +274,13 @@ class SqlSegments:
     async def append(self, segments: list[Segment], *, again: bool = False) -> None:
         rows = [_values(segment) for segment in segments if segment.lines]
         counts = [_values(one) for one in segments if not one.lines and one.machine_seq is not None]
-        statement = insert(schema.segments)
-        keys = [column.name for column in schema.segments.primary_key]
+        statement = insert(log_schema.segments)
+        keys = [column.name for column in log_schema.segments.primary_key]
         count = statement.on_conflict_do_update(
             index_elements=keys, set_={"machine_seq": statement.excluded.machine_seq}
         )
-        note = insert(schema.notes)
-        columns = [column.name for column in schema.notes.columns]
+        note = insert(log_schema.notes)
+        columns = [column.name for column in log_schema.notes.columns]
         notes = [
             dict(zip(columns, row, strict=True))
             for segment in segments
@@ -297,7 +297,7 @@ class SqlSegments:
                 await connection.execute(note.on_conflict_do_nothing() if again else note, notes)
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
-        table = schema.segments
+        table = log_schema.segments
         found: dict[str, Head] = {}
         async with self._engine.connect() as connection:
             for start in range(0, len(session_ids), _IDS_PER_QUERY):
@@ -317,7 +317,7 @@ class SqlSegments:
                 )
                 for session_id, last_id, machine_seq in await connection.execute(query):
                     found[session_id] = Head(last_id, machine_seq)
-                notes = schema.notes
+                notes = log_schema.notes
                 numbers = (
                     select(notes.c.session_id, func.max(notes.c.number))
                     .where(notes.c.session_id.in_(some))
@@ -328,7 +328,7 @@ class SqlSegments:
         return found
 
     async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        table = schema.segments
+        table = log_schema.segments
         query = (
             select(table.c.first_id, table.c.body)
             .where(and_(table.c.session_id == session_id, table.c.last_id > after))
@@ -340,7 +340,7 @@ class SqlSegments:
         return _unpack(((row.first_id, row.body) for row in rows), after, limit)
 
     async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
-        segments, notes = schema.segments, schema.notes
+        segments, notes = log_schema.segments, log_schema.notes
         facts = (
             select(notes.c.after_id, notes.c.number, notes.c.at, notes.c.body)
             .where(and_(notes.c.session_id == session_id, notes.c.number > after_note))
@@ -360,7 +360,7 @@ class SqlSegments:
 
     async def delete(self, session_id: str) -> None:
         async with self._engine.begin() as connection:
-            for table in (schema.segments, schema.notes):
+            for table in (log_schema.segments, log_schema.notes):
                 await connection.execute(delete(table).where(table.c.session_id == session_id))
 
     async def close(self) -> None:

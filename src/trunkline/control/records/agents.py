@@ -21,7 +21,7 @@ from trunkline.control.records.fields import (
     Temperature,
     Text,
 )
-from trunkline.control.records.page import Rows, changes
+from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.users import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -93,7 +93,7 @@ class AgentPatch(msgspec.Struct, kw_only=True):
     agent_app: AgentApp | UnsetType | None = UNSET
 
 
-class Agents(Rows[Agent]):
+class Agents(SeenRows[Agent]):
     """The records of agents."""
 
     def __init__(self, store: Store, users: Users, clock: Clock) -> None:

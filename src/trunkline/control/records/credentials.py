@@ -4,25 +4,27 @@
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 import structlog
 from cryptography.exceptions import InvalidTag
 from sqlalchemy import ColumnElement, and_, delete, insert, select
 
+from trunkline import limits
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import ApiKey, BaseUrl
-from trunkline.control.records.page import Page, Paging, columns, read_one, read_page
+from trunkline.control.records.page import Page, Paging, Rows
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 _credentials = schema.credentials
 PER_USER_MAX = 50
+_IN_ENVIRONMENT = ("openai", "anthropic", "tavily", "brave", "searxng")
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 
 
@@ -55,11 +57,11 @@ class Revealed(msgspec.Struct, frozen=True):
         return f"Revealed(provider={self.provider!r})"
 
 
-class Credentials:
+class Credentials(Rows[Credential]):
     """The provider keys of users. The caller has checked that it may act for the user."""
 
     def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, _credentials, Credential, "credential")
         self._keys = keys
         self._clock = clock
         self._lent: dict[str, list[Revealed]] = {}
@@ -104,17 +106,13 @@ class Credentials:
         return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
 
     async def get(self, user_id: str, provider: str) -> Credential:
-        query = select(*columns(_credentials, Credential)).where(_is(user_id, provider))
-        credential = await read_one(self._store, query, Credential)
+        credential = await self._find(_is(user_id, provider))
         if credential is None:
             raise NotFound("credential", provider)
         return credential
 
     async def page(self, user_id: str, paging: Paging) -> Page[Credential]:
-        query = select(_credentials.c.id, *columns(_credentials, Credential)).where(
-            _credentials.c.user_id == user_id
-        )
-        return await read_page(self._store, query, _credentials.c.id, paging, Credential)
+        return await self._page(paging, _credentials.c.user_id == user_id)
 
     async def remove(self, user_id: str, provider: str) -> None:
         if not await self._store.run(delete(_credentials).where(_is(user_id, provider))):
@@ -146,3 +144,22 @@ def _context(user_id: str, provider: str) -> str:
 
 def _is(user_id: str, provider: str) -> ColumnElement[bool]:
     return and_(_credentials.c.user_id == user_id, _credentials.c.provider == provider)
+
+
+def from_environment(env: Mapping[str, str]) -> list[Revealed]:
+    """The keys and addresses in `OPENAI_API_KEY`, `OPENAI_BASE_URL` and the like.
+
+    They are lent to the first user's machines only: whoever gets a key in `init` can read it there.
+    """
+    found = []
+    for provider in _IN_ENVIRONMENT:
+        api_key = env.get(f"{provider.upper()}_API_KEY", "").strip()
+        base_url = env.get(f"{provider.upper()}_BASE_URL", "").strip()
+        if len(api_key) > limits.API_KEY_CHARS_MAX or len(base_url) > limits.URL_CHARS_MAX:
+            raise InvalidRequest(
+                f"settings: {provider.upper()}_API_KEY or _BASE_URL is too long",
+                code="INVALID_SETTINGS",
+            )
+        if api_key or base_url:
+            found.append(Revealed(provider, api_key, base_url or None))
+    return found

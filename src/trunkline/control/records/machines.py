@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import and_, select
 
 from trunkline.control.access.auth import Principal
-from trunkline.control.records.page import Page, Paging, Rows, columns
+from trunkline.control.records.page import Page, Paging, SeenRows
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -32,22 +32,11 @@ class MachineRecord(msgspec.Struct, kw_only=True):
     created_at: int
 
 
-class MachineRecords(Rows[MachineRecord]):
+class MachineRecords(SeenRows[MachineRecord]):
     """The stored machines that a person may see."""
 
     def __init__(self, store: Store) -> None:
-        source = select(*columns(_machines, MachineRecord), _users.c.org_id).join(
-            _users, _users.c.id == _machines.c.user_id
-        )
-        super().__init__(
-            store,
-            _machines,
-            MachineRecord,
-            "machine",
-            org_id=_users.c.org_id,
-            user_id=_users.c.id,
-            source=source,
-        )
+        super().__init__(store, _machines, MachineRecord, "machine")
 
     async def page(
         self, who: Principal, paging: Paging, *, terminated: bool = False

@@ -12,7 +12,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, Forbidden
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Name, RuntimeType
-from trunkline.control.records.page import Rows, changes
+from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.tokens import revoke_all
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -44,7 +44,7 @@ class OrgPatch(msgspec.Struct, kw_only=True):
     auto_approve_evolutions: bool | UnsetType = UNSET
 
 
-class Orgs(Rows[Org]):
+class Orgs(SeenRows[Org]):
     """The records of organisations."""
 
     def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:

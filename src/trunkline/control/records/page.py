@@ -9,12 +9,11 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET, Meta
 from sqlalchemy import (
-    Column,
     ColumnElement,
     Insert,
-    Row,
     Select,
     Table,
+    Update,
     and_,
     delete,
     insert,
@@ -23,13 +22,13 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import InvalidRequest, NotFound
 from trunkline.control.records.fields import checked_id
 from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import users
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -61,11 +60,11 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Rows(Generic[S]):
-    """The rows of one table as structs, each seen by those who may.
+    """The rows of one table as structs.
 
     `noun` names one of them in errors. `org_id` and `user_id` are the columns that say whose a row
-    is, by default the table's own; without any `user_id`, everyone of the org sees it. `shared`:
-    rows without a user belong to the whole org. `source` selects more than the table's own columns.
+    is, by default the table's own, and else the org of its user; without any `user_id`, everyone of
+    the org sees it. `shared`: rows without a user belong to the whole org.
     """
 
     def __init__(
@@ -78,20 +77,23 @@ class Rows(Generic[S]):
         org_id: ColumnElement[str] | None = None,
         user_id: ColumnElement[str] | None = None,
         shared: bool = False,
-        source: Select[Any] | None = None,
     ) -> None:
         self._store = store
         self._table = table
         self._kind = kind
         self._noun = noun
-        self._org_id = table.c.org_id if org_id is None else org_id
         self._user_id = table.c.get("user_id") if user_id is None else user_id
         self._shared = shared
         names = {"id", *kind.__struct_fields__}
-        own = select(*(column for column in table.c if column.name in names))
-        self._query = own if source is None else source
+        self._query = select(*(column for column in table.c if column.name in names))
+        self._org_id = table.c.get("org_id") if org_id is None else org_id
+        if self._org_id is None:
+            self._org_id = users.c.org_id
+            self._query = self._query.join(users, users.c.id == table.c.user_id)
+            if "org_id" in names:
+                self._query = self._query.add_columns(users.c.org_id)
 
-    async def get(self, who: Principal, row_id: str) -> S:
+    async def _seen(self, who: Principal, row_id: str) -> S:
         """The row, if that person may see it."""
         checked_id(self._noun, row_id)
         found = await self._find(self._table.c.id == row_id, self._seen_by(who))
@@ -99,21 +101,31 @@ class Rows(Generic[S]):
             raise NotFound(self._noun, row_id)
         return found
 
-    async def page(self, who: Principal, paging: Paging) -> Page[S]:
-        """Those that the person may see."""
-        return await self._page(paging, self._seen_by(who))
-
     def _seen_by(self, who: Principal) -> ColumnElement[bool]:
+        assert self._org_id is not None
         if self._user_id is None:
             return visible_org(who, self._org_id)
         return visible(who, self._org_id, self._user_id, shared=self._shared)
 
     async def _find(self, *where: ColumnElement[bool]) -> S | None:
-        return await read_one(self._store, self._query.where(*where), self._kind)
+        return await self._first(self._query.where(*where))
+
+    async def _first(self, query: Select[Any]) -> S | None:
+        row = await self._store.first(query)
+        return None if row is None else msgspec.convert(row, self._kind, from_attributes=True)
 
     async def _page(self, paging: Paging, *where: ColumnElement[bool]) -> Page[S]:
+        limit, cursor, key = paging.limit, paging.cursor, self._table.c.id
+        if not 1 <= limit <= limits.PAGE_MAX:
+            raise InvalidRequest(f"limit must be between 1 and {limits.PAGE_MAX}")
         query = self._query.where(*where)
-        return await read_page(self._store, query, self._table.c.id, paging, self._kind)
+        if cursor is not None:
+            if not cursor or len(cursor) > limits.NAME_CHARS_MAX or "\x00" in cursor:
+                raise InvalidRequest("cursor is not one that a list returned")
+            query = query.where(key < cursor)
+        rows = await self._store.all(query.order_by(key.desc()).limit(limit + 1))
+        items = [msgspec.convert(row, self._kind, from_attributes=True) for row in rows[:limit]]
+        return Page(items, rows[limit - 1].id if len(rows) > limit else None)
 
     def _insert(self, record: S, **hidden: Any) -> Insert:
         """`hidden`: columns that the struct does not show."""
@@ -123,64 +135,40 @@ class Rows(Generic[S]):
         await self._store.run(self._insert(record, **hidden))
         return record
 
+    def _update(self, row_id: str, values: dict[str, Any]) -> Update:
+        return update(self._table).where(self._table.c.id == row_id).values(values)
+
     async def _change(self, row_id: str, values: dict[str, Any]) -> None:
         if values:
-            row = self._table.c.id == row_id
-            await self._store.run(update(self._table).where(row).values(values))
+            await self._store.run(self._update(row_id, values))
 
     async def _remove(self, row_id: str) -> None:
         await self._store.run(delete(self._table).where(self._table.c.id == row_id))
 
+
+class SeenRows(Rows[S]):
+    """Rows that are read with a person's rights."""
+
+    async def get(self, who: Principal, row_id: str) -> S:
+        """The row, if that person may see it."""
+        return await self._seen(who, row_id)
+
+    async def page(self, who: Principal, paging: Paging) -> Page[S]:
+        """Those that the person may see."""
+        return await self._page(paging, self._seen_by(who))
+
     async def _remove_owned(self, who: Principal, row_id: str) -> None:
         """Members remove their own; what the org shares, an administrator removes."""
-        row = await self.get(who, row_id)
+        row = await self._seen(who, row_id)
         if getattr(row, "user_id", None) != who.user_id:
             who.require_org_admin()
         await self._remove(row_id)
-
-
-def columns(table: Table, kind: type[msgspec.Struct]) -> list[Column[Any]]:
-    """The columns of that table which the struct shows."""
-    return [table.c[name] for name in kind.__struct_fields__ if name in table.c]
 
 
 def changes(patch: msgspec.Struct) -> dict[str, Any]:
     """The columns that a patch names: null clears a value, absence leaves it."""
     values = {name: getattr(patch, name) for name in patch.__struct_fields__}
     return {name: value for name, value in values.items() if value is not UNSET}
-
-
-async def read_one(store: Store, query: Select[Any], kind: type[S]) -> S | None:
-    row = await store.first(query)
-    return None if row is None else msgspec.convert(row, kind, from_attributes=True)
-
-
-async def read_page(
-    store: Store, query: Select[Any], key: ColumnElement[str], paging: Paging, kind: type[S]
-) -> Page[S]:
-    """One page of a query that selects the column `id`."""
-    async with store.read() as connection:
-        rows, more = await fetch_page(connection, query, key, paging.limit, paging.cursor)
-    items = [msgspec.convert(row, kind, from_attributes=True) for row in rows]
-    return Page(items, rows[-1].id if more else None)
-
-
-async def fetch_page(
-    connection: AsyncConnection,
-    query: Select[Any],
-    key: ColumnElement[Any],
-    limit: int,
-    cursor: str | None,
-) -> tuple[list[Row[Any]], bool]:
-    """One page of a query, newest first, and whether there is more."""
-    if not 1 <= limit <= limits.PAGE_MAX:
-        raise InvalidRequest(f"limit must be between 1 and {limits.PAGE_MAX}")
-    if cursor is not None:
-        if not cursor or len(cursor) > limits.NAME_CHARS_MAX or "\x00" in cursor:
-            raise InvalidRequest("cursor is not one that a list returned")
-        query = query.where(key < cursor)
-    rows = (await connection.execute(query.order_by(key.desc()).limit(limit + 1))).all()
-    return list(rows[:limit]), len(rows) > limit
 
 
 def visible(

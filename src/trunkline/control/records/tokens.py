@@ -6,14 +6,14 @@
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, select
 
 from trunkline import limits
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Forbidden, NotFound
 from trunkline.control.records.fields import Label, LifeSeconds, rank
-from trunkline.control.records.page import Page, Paging, columns, read_page, visible
+from trunkline.control.records.page import Page, Paging, Rows
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -45,11 +45,11 @@ class IssuedToken(msgspec.Struct, kw_only=True):
     id: str
 
 
-class Tokens:
+class Tokens(Rows[Token]):
     """The tokens of people."""
 
     def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store, _tokens, Token, "token")
         self._auth = auth
         self._clock = clock
 
@@ -66,38 +66,22 @@ class Tokens:
 
     async def page(self, user_id: str, paging: Paging) -> Page[Token]:
         """Of a user whom the caller may see."""
-        query = select(*columns(_tokens, Token)).where(
-            and_(_tokens.c.user_id == user_id, _tokens.c.kind != "login")
-        )
-        return await read_page(self._store, query, _tokens.c.id, paging, Token)
+        return await self._page(paging, _tokens.c.user_id == user_id, _tokens.c.kind != "login")
 
     async def revoke(self, who: Principal, token_id: str) -> None:
         """Ends a token and whatever is connected with it."""
-        query = (
-            select(_users.c.role)
-            .join(_tokens, _tokens.c.user_id == _users.c.id)
-            .where(
-                and_(
-                    _tokens.c.id == token_id,
-                    visible(who, _users.c.org_id, _users.c.id, shared=False),
-                )
-            )
-        )
-        role = await self._store.scalar(query)
-        if role is None:
-            raise NotFound("token", token_id)
+        token = await self._seen(who, token_id)
+        query = select(_users.c.role).where(_users.c.id == token.user_id)
+        role = await self._store.scalar(query) or ""
         if rank(role) > rank(who.role):
             raise Forbidden(f"that token belongs to a user who is {role}")
         await self._auth.revoke(token_id)
 
     async def log_out(self, who: Principal) -> None:
         """Ends the browser login that asks. A bearer token stays: it is not a login."""
-        query = select(_tokens.c.id).where(
-            and_(_tokens.c.id == who.token_id, _tokens.c.kind == "cookie")
-        )
-        token_id = await self._store.scalar(query)
-        if token_id is not None:
-            await self._auth.revoke(token_id)
+        login = await self._find(_tokens.c.id == who.token_id, _tokens.c.kind == "cookie")
+        if login is not None:
+            await self._auth.revoke(login.id)
 
 
 async def revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) -> None:

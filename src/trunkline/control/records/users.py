@@ -12,7 +12,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, Forbidden, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id, Name, Role, RuntimeType, rank
-from trunkline.control.records.page import Rows, changes, visible_org
+from trunkline.control.records.page import SeenRows, changes, visible_org
 from trunkline.control.records.tokens import revoke_all, tokens_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -48,7 +48,7 @@ class UserPatch(msgspec.Struct, kw_only=True):
     default_runtime_type: RuntimeType | UnsetType | None = UNSET
 
 
-class Users(Rows[User]):
+class Users(SeenRows[User]):
     """The records of people."""
 
     def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:

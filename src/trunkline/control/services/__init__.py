@@ -44,17 +44,7 @@ class Services:
         self.evolutions = Evolutions(store, clock, self.skills)
         self.snapshots = Snapshots(store, clock)
         self.usage = Usage(store, clock)
-        self.methods = Methods(
-            skills=self.skills,
-            memories=self.memories,
-            mcp_pool=self.mcp_pool,
-            usage=self.usage,
-            audit=self.audit,
-            evolutions=self.evolutions,
-            snapshots=self.snapshots,
-            config=self.config,
-            reports=self.reports,
-        )
+        self.methods = Methods(self)
 
     async def mcp_pool(self) -> "McpPool":
         """Connections to remote MCP servers, once somebody needs them."""

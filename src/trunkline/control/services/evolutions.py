@@ -17,7 +17,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, LimitReached
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_text
-from trunkline.control.records.page import Page, Paging, Rows
+from trunkline.control.records.page import Page, Paging, SeenRows
 from trunkline.control.services import skill_package
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.services.skill_package import SkillPackage
@@ -55,7 +55,7 @@ class Evolution(msgspec.Struct, frozen=True):
     created_at: int
 
 
-class Evolutions(Rows[Evolution]):
+class Evolutions(SeenRows[Evolution]):
     """`pending_max`: how many of one org may wait for a decision."""
 
     def __init__(

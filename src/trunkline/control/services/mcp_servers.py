@@ -20,7 +20,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_text
-from trunkline.control.records.page import Rows
+from trunkline.control.records.page import SeenRows
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import mcp_servers
 
@@ -77,7 +77,7 @@ class _Secrets(msgspec.Struct, frozen=True):
     headers: dict[str, str]
 
 
-class McpServers(Rows[McpServer]):
+class McpServers(SeenRows[McpServer]):
     def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
         super().__init__(store, mcp_servers, McpServer, "mcp server", shared=True)
         self._keys = keys

@@ -15,7 +15,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_object, checked_text
-from trunkline.control.records.page import Rows
+from trunkline.control.records.page import SeenRows
 from trunkline.control.services import memory_search
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.idempotency import Once, always
@@ -42,7 +42,7 @@ class MemoryHit(msgspec.Struct, frozen=True):
     metadata: dict[str, Any]
 
 
-class Memories(Rows[Memory]):
+class Memories(SeenRows[Memory]):
     def __init__(self, store: Store, clock: Clock, embeddings: Embeddings) -> None:
         super().__init__(store, memories, Memory, "memory", shared=True)
         self._clock = clock

@@ -14,17 +14,12 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest, Timeout, TrunklineError
-from trunkline.control.services.audit import Audit
-from trunkline.control.services.config import Config
-from trunkline.control.services.evolutions import EvolutionInput, Evolutions
-from trunkline.control.services.idempotency import Once, Repeated, Reports
-from trunkline.control.services.memories import Memories
-from trunkline.control.services.skills import Skills
-from trunkline.control.services.snapshots import Snapshots
-from trunkline.control.services.usage import Usage, UsageReport
+from trunkline.control.services.evolutions import EvolutionInput
+from trunkline.control.services.idempotency import Once, Repeated
+from trunkline.control.services.usage import UsageReport
 
 if TYPE_CHECKING:
-    from trunkline.control.services.mcp_pool import McpPool
+    from trunkline.control.services import Services
 
 _log = structlog.get_logger()
 P = TypeVar("P")
@@ -102,28 +97,9 @@ class Methods:
     """`refused` counts dropped notifications by method, `unknown` for names that are no method."""
 
     def __init__(
-        self,
-        *,
-        skills: Skills,
-        memories: Memories,
-        mcp_pool: "Callable[[], Awaitable[McpPool]]",
-        usage: Usage,
-        audit: Audit,
-        evolutions: Evolutions,
-        snapshots: Snapshots,
-        config: Config,
-        reports: Reports,
-        timeout_s: float = limits.REQUEST_TIMEOUT_S,
+        self, services: "Services", *, timeout_s: float = limits.REQUEST_TIMEOUT_S
     ) -> None:
-        self._skills = skills
-        self._memories = memories
-        self._mcp_pool = mcp_pool
-        self._usage = usage
-        self._audit = audit
-        self._evolutions = evolutions
-        self._snapshots = snapshots
-        self._config = config
-        self._reports = reports
+        self._services = services
         self.refused: Counter[str] = Counter()
         taken: dict[str, Method] = {
             "usage_report": self._once(self._usage_report),
@@ -185,18 +161,20 @@ class Methods:
 
     async def _get_skill_package(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, _SkillPackage)
-        return await self._skills.get_package(caller.org_id, wanted.skill_id, wanted.version)
+        return await self._services.skills.get_package(
+            caller.org_id, wanted.skill_id, wanted.version
+        )
 
     async def _memory_search(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, _MemorySearch)
-        hits = await self._memories.search(
+        hits = await self._services.memories.search(
             caller.org_id, caller.user_id, wanted.query, wanted.top_k
         )
         return {"results": msgspec.to_builtins(hits)}
 
     async def _mcp_call(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, _McpCall)
-        pool = await self._mcp_pool()
+        pool = await self._services.mcp_pool()
         result = await pool.call(
             caller.org_id, caller.user_id, wanted.server, wanted.tool, wanted.arguments or {}
         )
@@ -204,22 +182,22 @@ class Methods:
 
     async def _mcp_tools(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, _McpTools)
-        pool = await self._mcp_pool()
+        pool = await self._services.mcp_pool()
         return {"tools": await pool.tools(caller.org_id, caller.user_id, wanted.server)}
 
     async def _get_config(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, _Agent).agent_id
-        return await self._config.get_config(caller.user_id, caller.session_id, wanted)
+        return await self._services.config.get_config(caller.user_id, caller.session_id, wanted)
 
     async def _get_session(self, caller: Caller, given: dict[str, Any]) -> Any:
         wanted = _typed(given, _Session).session_id or caller.session_id
-        return await self._config.get_session(caller.user_id, wanted)
+        return await self._services.config.get_session(caller.user_id, wanted)
 
     def _once(self, report: Report) -> Method:
         """A report that may come again under the same name, and counts once."""
 
         async def taken(caller: Caller, given: dict[str, Any]) -> Any:
-            once = self._reports.once(caller.session_id, _typed(given, _Named).report_id)
+            once = self._services.reports.once(caller.session_id, _typed(given, _Named).report_id)
             said = {name: value for name, value in given.items() if name != "report_id"}
             try:
                 await report(caller, said, once)
@@ -235,11 +213,13 @@ class Methods:
         if isinstance(given.get("details"), dict):
             details |= given["details"]
         report = _typed({**given, "details": details}, UsageReport)
-        await self._usage.record(caller.org_id, caller.user_id, caller.session_id, report, once)
+        await self._services.usage.record(
+            caller.org_id, caller.user_id, caller.session_id, report, once
+        )
 
     async def _audit_log(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
         entry = _typed(given, _AuditLog)
-        await self._audit.append(
+        await self._services.audit.append(
             entry.event,
             {**(entry.details or {}), "machine_id": caller.machine_id},
             org_id=caller.org_id,
@@ -252,18 +232,20 @@ class Methods:
         # Both forms occur: with the fields in `candidate`, and without it.
         inner = given.get("candidate")
         evolution = _typed(inner if isinstance(inner, dict) else given, EvolutionInput)
-        await self._evolutions.submit(
+        await self._services.evolutions.submit(
             caller.org_id, caller.user_id, caller.session_id, evolution, once
         )
 
     async def _snapshot_sync(self, caller: Caller, given: dict[str, Any]) -> None:
         _typed(given, _Snapshot)
-        await self._snapshots.sync(caller.session_id, given)
+        await self._services.snapshots.sync(caller.session_id, given)
 
     async def _memory_write(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
         memory = _typed(given, _MemoryWrite)
         metadata = {**(memory.metadata or {}), "session_id": caller.session_id}
-        await self._memories.add(caller.org_id, caller.user_id, memory.content, metadata, once)
+        await self._services.memories.add(
+            caller.org_id, caller.user_id, memory.content, metadata, once
+        )
 
 
 def _typed(given: dict[str, Any], kind: type[P]) -> P:

@@ -19,7 +19,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, NotFound, TooLarge
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_text
-from trunkline.control.records.page import Rows, read_one
+from trunkline.control.records.page import SeenRows
 from trunkline.control.services import skill_package
 from trunkline.control.services.skill_manifest import Requires
 from trunkline.control.services.skill_package import FileInventory, SkillPackage, wire_file
@@ -57,7 +57,7 @@ class Skill(msgspec.Struct, frozen=True):
         }
 
 
-class Skills(Rows[Skill]):
+class Skills(SeenRows[Skill]):
     def __init__(self, store: Store, clock: Clock) -> None:
         super().__init__(store, skills, Skill, "skill")
         self._clock = clock
@@ -172,8 +172,7 @@ class Skills(Rows[Skill]):
         query = self._query.where(skills.c.org_id == org_id, skills.c.skill_id == skill_id)
         if version != LATEST:
             query = query.where(skills.c.version == version)
-        newest = query.order_by(skills.c.created_at.desc()).limit(1)
-        found = await read_one(self._store, newest, Skill)
+        found = await self._first(query.order_by(skills.c.created_at.desc()).limit(1))
         if found is None:
             raise NotFound("skill", skill_id if version == LATEST else f"{skill_id}@{version}")
         return found

@@ -1,359 +1,395 @@
 """The record tables, as SQLAlchemy Core. Times are Unix milliseconds; JSON columns are objects.
 
-`records` and `log` are two sets of metadata: embedded, each is a SQLite file of its own, so that
-the log's constant commits and the records' transactions never wait for each other's write lock.
+Embedded, they are a SQLite file of their own (the log's are in `log_schema`), so that the log's
+constant commits and the records' transactions never wait for each other's write lock.
 """
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    false,
-)
+import sqlalchemy as sa
 
-from trunkline.control.store import columns, wire_tables
-from trunkline.control.store.columns import created, id_column, ref
+records = sa.MetaData()
 
-records, log = columns.records, columns.log
-machine_secrets, myagent_runs = wire_tables.machine_secrets, wire_tables.myagent_runs
-persons = wire_tables.persons
-group_members, group_seats = wire_tables.group_members, wire_tables.group_seats
 
-orgs = Table(
+def _id() -> sa.Column[str]:
+    return sa.Column("id", sa.String(36), primary_key=True)
+
+
+def _key(name: str, target: str, *, index: bool = False) -> sa.Column[str]:
+    """Part of the primary key, and gone with what it refers to."""
+    rule = sa.ForeignKey(f"{target}.id", ondelete="CASCADE")
+    return sa.Column(name, sa.String(36), rule, primary_key=True, index=index)
+
+
+def _ref(name: str, target: str, *, nullable: bool = False, cascade: bool = True) -> sa.Column[str]:
+    rule = "CASCADE" if cascade else "SET NULL"
+    key = sa.ForeignKey(f"{target}.id", ondelete=rule)
+    return sa.Column(name, sa.String(36), key, nullable=nullable or not cascade, index=True)
+
+
+def _created() -> sa.Column[int]:
+    return sa.Column("created_at", sa.BigInteger, nullable=False)
+
+
+orgs = sa.Table(
     "orgs",
     records,
-    id_column(),
-    Column("name", String(200), nullable=False),
-    Column("default_runtime_type", String(40)),
-    Column("auto_approve_evolutions", Boolean, nullable=False, default=False),
-    created(),
+    _id(),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("default_runtime_type", sa.String(40)),
+    sa.Column("auto_approve_evolutions", sa.Boolean, nullable=False, default=False),
+    _created(),
 )
 
-users = Table(
+users = sa.Table(
     "users",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    Column("name", String(200), nullable=False),
-    Column("role", String(20), nullable=False),  # member | org_admin | admin
-    Column("default_runtime_type", String(40)),
-    created(),
+    _id(),
+    _ref("org_id", "orgs"),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("role", sa.String(20), nullable=False),  # member | org_admin | admin
+    sa.Column("default_runtime_type", sa.String(40)),
+    _created(),
 )
 
-tokens = Table(
+tokens = sa.Table(
     "tokens",
     records,
-    id_column(),
-    ref("user_id", "users"),
-    Column("hash", String(64), nullable=False, unique=True),  # SHA-256 of the secret, hex
-    Column("kind", String(20), nullable=False),  # bearer | cookie | login
-    Column("label", String(200)),
-    Column("expires_at", BigInteger),
-    created(),
+    _id(),
+    _ref("user_id", "users"),
+    sa.Column("hash", sa.String(64), nullable=False, unique=True),  # SHA-256 of the secret, hex
+    sa.Column("kind", sa.String(20), nullable=False),  # bearer | cookie | login
+    sa.Column("label", sa.String(200)),
+    sa.Column("expires_at", sa.BigInteger),
+    _created(),
 )
 
-agents = Table(
+agents = sa.Table(
     "agents",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    ref("user_id", "users"),
-    Column("name", String(200), nullable=False),
-    Column("description", Text),
-    Column("system_prompt", Text),
-    Column("model", String(200)),
-    Column("temperature", Float),
-    Column("max_tokens", Integer),
-    Column("tools", JSON),
-    Column("confirm", String(20), nullable=False),  # never | dangerous | always
-    Column("runtime_type", String(40)),
-    Column("skills", JSON),  # null: every skill of the org
-    Column("mcp_servers", JSON),  # null: every server of the user and org
-    Column("sub_agents", JSON),
-    Column("session_config", JSON),
-    Column("openclaw_config", JSON),
-    Column("agent_app", String(60)),  # which app of a device runs it
-    created(),
+    _id(),
+    _ref("org_id", "orgs"),
+    _ref("user_id", "users"),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("description", sa.Text),
+    sa.Column("system_prompt", sa.Text),
+    sa.Column("model", sa.String(200)),
+    sa.Column("temperature", sa.Float),
+    sa.Column("max_tokens", sa.Integer),
+    sa.Column("tools", sa.JSON),
+    sa.Column("confirm", sa.String(20), nullable=False),  # never | dangerous | always
+    sa.Column("runtime_type", sa.String(40)),
+    sa.Column("skills", sa.JSON),  # null: every skill of the org
+    sa.Column("mcp_servers", sa.JSON),  # null: every server of the user and org
+    sa.Column("sub_agents", sa.JSON),
+    sa.Column("session_config", sa.JSON),
+    sa.Column("openclaw_config", sa.JSON),
+    sa.Column("agent_app", sa.String(60)),  # which app of a device runs it
+    _created(),
 )
 
-machines = Table(
+machines = sa.Table(
     "machines",
     records,
-    id_column(),
-    ref("user_id", "users"),
-    Column("kind", String(20), nullable=False),  # vm | agp | yeaft | group
-    Column("name", String(200), nullable=False),
-    Column("provider", String(20), nullable=False),  # manual | local
+    _id(),
+    _ref("user_id", "users"),
+    sa.Column("kind", sa.String(20), nullable=False),  # vm | agp | yeaft | group
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("provider", sa.String(20), nullable=False),  # manual | local
     # pending: scheduled, never seen; online; offline; failed: never came or cannot be kept up;
     # terminated: given up by its owner
-    Column("state", String(20), nullable=False),
-    Column("detail", Text),
-    Column("capabilities", JSON, nullable=False),
-    Column("last_seen_at", BigInteger),
-    created(),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("detail", sa.Text),
+    sa.Column("capabilities", sa.JSON, nullable=False),
+    sa.Column("last_seen_at", sa.BigInteger),
+    _created(),
 )
 
-tickets = Table(
+tickets = sa.Table(
     "tickets",
     records,
-    Column("hash", String(64), primary_key=True),
-    ref("user_id", "users"),
-    ref("machine_id", "machines"),
-    Column("expires_at", BigInteger, nullable=False),
-    Column("used_at", BigInteger),
+    sa.Column("hash", sa.String(64), primary_key=True),
+    _ref("user_id", "users"),
+    _ref("machine_id", "machines"),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Column("used_at", sa.BigInteger),
 )
 
-sessions = Table(
+sessions = sa.Table(
     "sessions",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    ref("user_id", "users"),
-    ref("agent_id", "agents", cascade=False),
-    ref("machine_id", "machines", cascade=False),
-    Column("title", String(200)),
-    Column("runtime_type", String(40), nullable=False),
-    Column("agent_config", JSON, nullable=False),
-    Column("session_config", JSON, nullable=False),
-    Column("openclaw_config", JSON),
-    Column("status", String(20), nullable=False),  # active | closed
-    Column("remote", JSON),  # what its machine calls it, where that is not its id
-    Column("left_machines", JSON),  # ids of those that it was moved away from, oldest first
+    _id(),
+    _ref("org_id", "orgs"),
+    _ref("user_id", "users"),
+    _ref("agent_id", "agents", cascade=False),
+    _ref("machine_id", "machines", cascade=False),
+    sa.Column("title", sa.String(200)),
+    sa.Column("runtime_type", sa.String(40), nullable=False),
+    sa.Column("agent_config", sa.JSON, nullable=False),
+    sa.Column("session_config", sa.JSON, nullable=False),
+    sa.Column("openclaw_config", sa.JSON),
+    sa.Column("status", sa.String(20), nullable=False),  # active | closed
+    sa.Column("remote", sa.JSON),  # what its machine calls it, where that is not its id
+    sa.Column("left_machines", sa.JSON),  # ids of those that it was moved away from, oldest first
     # The projection: what the log says up to this event and this note. Null state: a session
     # whose records were written before there were projections.
-    Column("state", LargeBinary),
-    Column("folded_id", BigInteger, nullable=False, default=0, server_default="0"),
-    Column("folded_note", BigInteger, nullable=False, default=0, server_default="0"),
+    sa.Column("state", sa.LargeBinary),
+    sa.Column("folded_id", sa.BigInteger, nullable=False, default=0, server_default="0"),
+    sa.Column("folded_note", sa.BigInteger, nullable=False, default=0, server_default="0"),
     # closed, and its machine was not told yet
-    Column("unsettled", Boolean, nullable=False, default=False, server_default=false()),
-    Column("updated_at", BigInteger, nullable=False),
-    created(),
+    sa.Column("unsettled", sa.Boolean, nullable=False, default=False, server_default=sa.false()),
+    sa.Column("updated_at", sa.BigInteger, nullable=False),
+    _created(),
 )
 
-turns = Table(
+turns = sa.Table(
     "turns",
     records,
-    id_column(),
-    ref("session_id", "sessions"),
-    Column("client_message_id", String(200)),
+    _id(),
+    _ref("session_id", "sessions"),
+    sa.Column("client_message_id", sa.String(200)),
     # queued: held for its machine; sent; completed; cancelled; failed
-    Column("state", String(20), nullable=False),
-    Column("message", Text, nullable=False),
-    Column("metadata", JSON, nullable=False),
-    Column("answer", Text),
-    Column("finished_at", BigInteger),
-    created(),
-    UniqueConstraint("session_id", "client_message_id"),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("metadata", sa.JSON, nullable=False),
+    sa.Column("answer", sa.Text),
+    sa.Column("finished_at", sa.BigInteger),
+    _created(),
+    sa.UniqueConstraint("session_id", "client_message_id"),
 )
 
-credentials = Table(
+credentials = sa.Table(
     "credentials",
     records,
-    id_column(),
-    ref("user_id", "users"),
-    Column("provider", String(60), nullable=False),
-    Column("sealed_key", LargeBinary, nullable=False),
-    Column("base_url", String(500)),
-    created(),
-    UniqueConstraint("user_id", "provider"),
+    _id(),
+    _ref("user_id", "users"),
+    sa.Column("provider", sa.String(60), nullable=False),
+    sa.Column("sealed_key", sa.LargeBinary, nullable=False),
+    sa.Column("base_url", sa.String(500)),
+    _created(),
+    sa.UniqueConstraint("user_id", "provider"),
 )
 
-skills = Table(
+skills = sa.Table(
     "skills",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    Column("skill_id", String(100), nullable=False),  # the slug that machines use
-    Column("version", String(60), nullable=False),
-    Column("name", String(200), nullable=False),
-    Column("description", Text, nullable=False),
-    Column("source", String(20), nullable=False),  # clawhub | upload | builtin | evolution
-    Column("file_inventory", JSON, nullable=False),
-    Column("requires", JSON, nullable=False),
-    created(),
-    UniqueConstraint("org_id", "skill_id", "version"),
+    _id(),
+    _ref("org_id", "orgs"),
+    sa.Column("skill_id", sa.String(100), nullable=False),  # the slug that machines use
+    sa.Column("version", sa.String(60), nullable=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("source", sa.String(20), nullable=False),  # clawhub | upload | builtin | evolution
+    sa.Column("file_inventory", sa.JSON, nullable=False),
+    sa.Column("requires", sa.JSON, nullable=False),
+    _created(),
+    sa.UniqueConstraint("org_id", "skill_id", "version"),
 )
 
-skill_files = Table(
+skill_files = sa.Table(
     "skill_files",
     records,
-    Column("skill", String(36), ForeignKey("skills.id", ondelete="CASCADE"), primary_key=True),
-    Column("path", String(400), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
+    _key("skill", "skills"),
+    sa.Column("path", sa.String(400), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
 )
 
-memories = Table(
+memories = sa.Table(
     "memories",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    ref("user_id", "users", nullable=True),  # null: the whole org's
-    Column("content", Text, nullable=False),
-    Column("metadata", JSON, nullable=False),
-    Column("embedding", LargeBinary),  # float32, little endian; null without the model
+    _id(),
+    _ref("org_id", "orgs"),
+    _ref("user_id", "users", nullable=True),  # null: the whole org's
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("metadata", sa.JSON, nullable=False),
+    sa.Column("embedding", sa.LargeBinary),  # float32, little endian; null without the model
     # Its row in SQLite's memories_fts, kept in step by triggers; random: never used twice.
-    Column("fts_rowid", BigInteger, nullable=False, unique=True),
-    created(),
+    sa.Column("fts_rowid", sa.BigInteger, nullable=False, unique=True),
+    _created(),
 )
 
-mcp_servers = Table(
+mcp_servers = sa.Table(
     "mcp_servers",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    ref("user_id", "users", nullable=True),  # null: the whole org's
-    Column("name", String(100), nullable=False),
-    Column("type", String(20), nullable=False),  # remote | local
-    Column("url", String(1000)),  # for people: without query and secrets
-    Column("sealed", LargeBinary),  # remote: the whole URL and the headers
-    Column("command", String(500)),
-    Column("args", JSON, nullable=False),
-    Column("timeout_s", Float, nullable=False),
-    created(),
-    UniqueConstraint("org_id", "user_id", "name"),
+    _id(),
+    _ref("org_id", "orgs"),
+    _ref("user_id", "users", nullable=True),  # null: the whole org's
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("type", sa.String(20), nullable=False),  # remote | local
+    sa.Column("url", sa.String(1000)),  # for people: without query and secrets
+    sa.Column("sealed", sa.LargeBinary),  # remote: the whole URL and the headers
+    sa.Column("command", sa.String(500)),
+    sa.Column("args", sa.JSON, nullable=False),
+    sa.Column("timeout_s", sa.Float, nullable=False),
+    _created(),
+    sa.UniqueConstraint("org_id", "user_id", "name"),
 )
 
-usage = Table(
+usage = sa.Table(
     "usage",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    ref("user_id", "users"),
-    ref("session_id", "sessions", cascade=False),
-    Column("model", String(200), nullable=False),
-    Column("tokens_in", BigInteger, nullable=False),
-    Column("tokens_out", BigInteger, nullable=False),
-    Column("latency_ms", Float),
-    Column("details", JSON, nullable=False),
-    created(),
+    _id(),
+    _ref("org_id", "orgs"),
+    _ref("user_id", "users"),
+    _ref("session_id", "sessions", cascade=False),
+    sa.Column("model", sa.String(200), nullable=False),
+    sa.Column("tokens_in", sa.BigInteger, nullable=False),
+    sa.Column("tokens_out", sa.BigInteger, nullable=False),
+    sa.Column("latency_ms", sa.Float),
+    sa.Column("details", sa.JSON, nullable=False),
+    _created(),
 )
 
 # No foreign keys: an audit entry outlives what it speaks of.
-audit = Table(
+audit = sa.Table(
     "audit",
     records,
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("at", BigInteger, nullable=False),
-    Column("org_id", String(36), index=True),
-    Column("user_id", String(36), index=True),
-    Column("session_id", String(36)),
-    Column("event", String(200), nullable=False),
-    Column("details", Text, nullable=False),  # canonical JSON: it is what is hashed
-    Column("prev_hash", String(64), nullable=False),
-    Column("hash", String(64), nullable=False),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("org_id", sa.String(36), index=True),
+    sa.Column("user_id", sa.String(36), index=True),
+    sa.Column("session_id", sa.String(36)),
+    sa.Column("event", sa.String(200), nullable=False),
+    sa.Column("details", sa.Text, nullable=False),  # canonical JSON: it is what is hashed
+    sa.Column("prev_hash", sa.String(64), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
 )
 
 # One row: the newest entry, sealed with the control plane's key. It shows that the newest entries
 # were removed or that the chain was computed anew, and its row lock puts appends in one order.
-audit_head = Table(
+audit_head = sa.Table(
     "audit_head",
     records,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("seq", Integer, nullable=False),
-    Column("sealed", LargeBinary),  # null until the first entry
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("sealed", sa.LargeBinary),  # null until the first entry
 )
 
-evolutions = Table(
+evolutions = sa.Table(
     "evolutions",
     records,
-    id_column(),
-    ref("org_id", "orgs"),
-    ref("user_id", "users"),
-    ref("session_id", "sessions", cascade=False),
-    Column("name", String(200), nullable=False),
-    Column("description", Text, nullable=False),
-    Column("skill_md", Text, nullable=False),
-    Column("quality_score", Float, nullable=False),
-    Column("state", String(20), nullable=False),  # pending | approved | rejected
-    Column("decided_by", String(36)),
-    Column("decided_at", BigInteger),
-    Column("skill", String(36)),
-    created(),
+    _id(),
+    _ref("org_id", "orgs"),
+    _ref("user_id", "users"),
+    _ref("session_id", "sessions", cascade=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("skill_md", sa.Text, nullable=False),
+    sa.Column("quality_score", sa.Float, nullable=False),
+    sa.Column("state", sa.String(20), nullable=False),  # pending | approved | rejected
+    sa.Column("decided_by", sa.String(36)),
+    sa.Column("decided_at", sa.BigInteger),
+    sa.Column("skill", sa.String(36)),
+    _created(),
 )
 
-snapshots = Table(
+snapshots = sa.Table(
     "snapshots",
     records,
-    id_column(),
-    ref("session_id", "sessions"),
-    Column("data", JSON, nullable=False),
-    created(),
+    _id(),
+    _ref("session_id", "sessions"),
+    sa.Column("data", sa.JSON, nullable=False),
+    _created(),
 )
 
-approvals = Table(
+approvals = sa.Table(
     "approvals",
     records,
-    id_column(),
-    ref("session_id", "sessions"),
-    ref("user_id", "users"),
+    _id(),
+    _ref("session_id", "sessions"),
+    _ref("user_id", "users"),
     # the machine's own id of the question
-    Column("request_id", String(200), nullable=False, index=True),
-    Column("state", String(20), nullable=False),  # pending | confirmed | denied
-    Column("request", JSON, nullable=False),
-    Column("answer", JSON),
-    Column("answered_by", String(36)),
-    Column("answered_at", BigInteger),
-    created(),
-    UniqueConstraint("session_id", "request_id"),
+    sa.Column("request_id", sa.String(200), nullable=False, index=True),
+    sa.Column("state", sa.String(20), nullable=False),  # pending | confirmed | denied
+    sa.Column("request", sa.JSON, nullable=False),
+    sa.Column("answer", sa.JSON),
+    sa.Column("answered_by", sa.String(36)),
+    sa.Column("answered_at", sa.BigInteger),
+    _created(),
+    sa.UniqueConstraint("session_id", "request_id"),
 )
 
 # Results of requests, kept per user: they outlive the line (docs/protocols/semibot.md#resume).
-results = Table(
+results = sa.Table(
     "results",
     records,
-    Column("user_id", String(36), ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
-    Column("request_id", String(200), primary_key=True),
-    Column("body", LargeBinary, nullable=False),  # the entry of `resume_response`, encoded
-    Column("finished_at", BigInteger, nullable=False, index=True),
+    _key("user_id", "users"),
+    sa.Column("request_id", sa.String(200), primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),  # the entry of `resume_response`, encoded
+    sa.Column("finished_at", sa.BigInteger, nullable=False, index=True),
 )
 
 # Reports that were taken, by the machine's own id of each: one that comes again changes nothing.
-reports = Table(
+reports = sa.Table(
     "reports",
     records,
-    Column(
-        "session_id", String(36), ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True
-    ),
-    Column("report_id", String(100), primary_key=True),
-    Column("created_at", BigInteger, nullable=False, index=True),
+    _key("session_id", "sessions"),
+    sa.Column("report_id", sa.String(100), primary_key=True),
+    sa.Column("created_at", sa.BigInteger, nullable=False, index=True),
 )
 
-segments = Table(
-    "segments",
-    log,
-    Column("session_id", String(36), primary_key=True),
-    Column("last_id", BigInteger, primary_key=True),
-    Column("first_id", BigInteger, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("machine_seq", BigInteger),  # the machine's number of the last event, when it counts
-    Column("body", LargeBinary, nullable=False),  # one event a line, UTF-8
-    sqlite_with_rowid=False,  # one B-tree instead of two: half the pages a commit writes
+machine_secrets = sa.Table(
+    "machine_secrets",
+    records,
+    _key("machine_id", "machines"),
+    sa.Column("guid", sa.String(128), unique=True),  # a device's own name for itself
+    sa.Column("hash", sa.String(64), unique=True),  # SHA-256 of its secret, hex; null: none
+    sa.Column("agent_apps", sa.JSON, nullable=False),
+    _created(),
 )
 
-# Facts among the events that readers are not shown, each committed with the events around it.
-notes = Table(
-    "notes",
-    log,
-    Column("session_id", String(36), primary_key=True),
-    Column("number", BigInteger, primary_key=True),
-    Column("after_id", BigInteger, nullable=False),  # the event that it stands behind
-    Column("at", BigInteger, nullable=False),
-    Column("body", Text, nullable=False),
-    sqlite_with_rowid=False,
+persons = sa.Table(
+    "persons",
+    records,
+    _id(),
+    _ref("user_id", "users"),
+    sa.Column("name", sa.String(60), nullable=False),
+    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("model", sa.String(200)),
+    sa.Column("machine_id", sa.String(36)),
+    sa.Column("runtime_type", sa.String(40)),
+    _created(),
+    sa.UniqueConstraint("user_id", "name"),
+)
+
+# A group is a machine of kind `group`; its conversations are sessions there.
+group_members = sa.Table(
+    "group_members",
+    records,
+    _key("group_id", "machines"),
+    _key("person_id", "persons"),
+    sa.Column("position", sa.Integer, nullable=False),
+)
+
+# The session in which a person takes part in a group's conversation.
+group_seats = sa.Table(
+    "group_seats",
+    records,
+    _key("session_id", "sessions"),
+    _key("person_id", "persons"),
+    sa.Column("member_session_id", sa.String(36), nullable=False, unique=True),
+    # of the group's log: what the person was told of; of its own: what came before its last turn
+    sa.Column("heard_id", sa.BigInteger, nullable=False, default=0),
+    sa.Column("copied_id", sa.BigInteger, nullable=False, default=0),
+    _created(),
+)
+
+# What a MyAgent connection was sent of a session, from its message `seq` on: runs of
+# [seq, event_id, nth, count], and the place in the log before the first of them.
+myagent_runs = sa.Table(
+    "myagent_runs",
+    records,
+    sa.Column("connection_id", sa.String(36), primary_key=True),
+    _key("session_id", "sessions", index=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True),
+    sa.Column("user_id", sa.String(36), nullable=False, index=True),
+    sa.Column("event_id", sa.BigInteger, nullable=False),
+    sa.Column("skipped", sa.Integer, nullable=False),
+    sa.Column("acked", sa.BigInteger),  # the newest message that the client has confirmed
+    sa.Column("runs", sa.JSON, nullable=False),
+    sa.Column("updated_at", sa.BigInteger, nullable=False, index=True),
 )
 
 # NULLs are distinct in a unique constraint, so an org's own servers need one of their own.
-Index(
+sa.Index(
     "mcp_servers_org_name",
     mcp_servers.c.org_id,
     mcp_servers.c.name,
@@ -361,4 +397,4 @@ Index(
     sqlite_where=mcp_servers.c.user_id.is_(None),
     postgresql_where=mcp_servers.c.user_id.is_(None),
 )
-Index("turns_open", turns.c.session_id, turns.c.state)
+sa.Index("turns_open", turns.c.session_id, turns.c.state)

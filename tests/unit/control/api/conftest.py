@@ -17,6 +17,8 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.api.http import build_app
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
+from trunkline.control.door.door import Door
+from trunkline.control.edges.sse import SseEdge
 from trunkline.control.log import events
 from trunkline.control.log.segments import SqliteSegments
 from trunkline.control.settings import Settings
@@ -103,8 +105,13 @@ async def core(
 
 
 @pytest.fixture
-async def api(core: Core) -> AsyncIterator[Api]:
+async def app(core: Core) -> Application:
+    return build_app(core, Door(core.settings, {}, SseEdge(core)).take_back)
+
+
+@pytest.fixture
+async def api(core: Core, app: Application) -> AsyncIterator[Api]:
     people = await People.settle(core.store, now_ms)
     core.auth.set_first_user(people.ada)
-    async with TestClient(TestServer(build_app(core))) as client:
+    async with TestClient(TestServer(app)) as client:
         yield Api(core, client, people)

@@ -12,8 +12,8 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
-from trunkline.control.groups import Groups
 from trunkline.control.groups.copying import object_of
+from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
 from trunkline.control.log.segments import SqliteSegments

@@ -104,6 +104,21 @@ async def test_somebody_who_talks_to_a_person_directly_does_not_mix_with_the_gro
     assert "secret" not in str(await stage.events())
 
 
+async def test_an_ask_is_found_again_however_much_was_said_to_its_person_since(
+    stage: Stage, keys: Keys
+) -> None:
+    turn = await stage.say("hello")
+    say = await stage.line.until(Say)
+    for number in range(limits.PAGE_MAX + 1):
+        new = NewMessage(message=f"psst {number}")
+        await stage.core.sessions.send(stage.who, say.session_id, new)
+        aside = await stage.line.until(Say, number + 2)
+        stage.does(aside, "execution_complete", content="secret")
+    stage = await restarted(stage, keys)
+    stage.does(say, "execution_complete", content="hi")
+    assert (await stage.end(turn))["content"] == "alice: hi"
+
+
 async def test_an_answer_that_a_crash_kept_from_its_machine_is_passed_on(
     stage: Stage, keys: Keys
 ) -> None:

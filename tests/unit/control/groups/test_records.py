@@ -10,7 +10,7 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, LimitReached, NotFound
 from trunkline.control.groups.persons import NewPerson, PersonPatch, Persons
 from trunkline.control.groups.records import GroupPatch, GroupRecords, NewGroup
-from trunkline.control.groups.seats import SeatRecord, Seats
+from trunkline.control.groups.seat import SeatRecord, Seats
 from trunkline.control.ids import new_id
 from trunkline.control.records.page import Paging
 from trunkline.control.records.users import Users

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.groups.transcript import Transcript, told
+from trunkline.control.groups.group_log import Transcript, told
 from trunkline.control.log.log import Batch
 
 ALL = range(1, 10**9)

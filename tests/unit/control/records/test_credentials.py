@@ -6,7 +6,12 @@ from sqlalchemy import select, update
 from tests.unit.control.people import People
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
 from trunkline.control.records import Records
-from trunkline.control.records.credentials import PER_USER_MAX, NewCredential, Revealed
+from trunkline.control.records.credentials import (
+    PER_USER_MAX,
+    NewCredential,
+    Revealed,
+    from_environment,
+)
 from trunkline.control.records.page import Paging
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -68,3 +73,32 @@ async def test_a_removed_key_is_gone(records: Records, people: People) -> None:
         await records.credentials.get(user_id, "openai")
     with pytest.raises(NotFound):
         await records.credentials.remove(user_id, "openai")
+
+
+def test_keys_and_addresses_are_found_by_their_usual_names() -> None:
+    env = {"OPENAI_API_KEY": " sk-1 ", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "PATH": "/bin"}
+    assert from_environment(env) == [
+        Revealed("openai", "sk-1", None),
+        Revealed("anthropic", "", "http://127.0.0.1:9"),
+    ]
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert from_environment({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": " "}) == []
+
+
+def test_a_huge_value_is_refused_without_being_shown() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        from_environment({"OPENAI_API_KEY": "s" * 100_000})
+    assert "sss" not in refused.value.message
+
+
+async def test_a_lent_key_gives_way_to_the_users_own_and_is_nobody_elses(
+    records: Records, people: People
+) -> None:
+    credentials, user_id = records.credentials, people.ann.user_id
+    credentials.lend(user_id, [Revealed("openai", "lent", None), Revealed("brave", "b", None)])
+    await credentials.put(user_id, "openai", NewCredential(api_key="own"))
+    keys = {key.provider: key.api_key for key in await credentials.reveal(user_id)}
+    assert keys == {"openai": "own", "brave": "b"}
+    assert await credentials.reveal(people.bob.user_id) == []

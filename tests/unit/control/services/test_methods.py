@@ -132,18 +132,8 @@ class BrokenSkills(Skills):
 
 
 def with_skills(services: Services, skills: Skills, timeout_s: float = 60) -> Methods:
-    return Methods(
-        skills=skills,
-        memories=services.memories,
-        mcp_pool=services.mcp_pool,
-        usage=services.usage,
-        audit=services.audit,
-        evolutions=services.evolutions,
-        snapshots=services.snapshots,
-        config=services.config,
-        reports=services.reports,
-        timeout_s=timeout_s,
-    )
+    services.skills = skills
+    return Methods(services, timeout_s=timeout_s)
 
 
 @pytest.mark.proves("000-8-request-timeout-60s", "000-8-timeout-per-method")

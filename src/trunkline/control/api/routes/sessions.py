@@ -11,6 +11,7 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.core import Core
+from trunkline.control.door.door import TakeBack
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import Id, Json, Label
 from trunkline.control.records.page import Page, Paging
@@ -20,6 +21,9 @@ from trunkline.control.sessions.turns import Turn
 
 sessions = Routes("sessions")
 approvals = Routes("approvals")
+
+TAKE_BACK: web.AppKey[TakeBack] = web.AppKey("take_back")
+"""Gives a connection to the edge that serves streams."""
 
 
 class SessionQuery(Paging, kw_only=True):
@@ -190,14 +194,14 @@ async def get_snapshot(core: Core, who: Principal, session_id: str) -> Snapshot:
 
 @sessions.get("/sessions/{session_id}/stream", media="text/event-stream")
 async def stream_session(
-    core: Core, request: web.Request, session_id: str, query: StreamQuery
+    request: web.Request, session_id: str, query: StreamQuery
 ) -> web.StreamResponse:
     """Follow a session's log live (server-sent events).
 
     Replays what came after `last_event_id`, then goes on live. `: heartbeat` every 15 s; the event
     `resync` says that the position is no longer kept: read the snapshot and go on from there.
     """
-    return await core.take_back(request)
+    return await request.app[TAKE_BACK](request)
 
 
 class ApprovalQuery(Paging, kw_only=True):

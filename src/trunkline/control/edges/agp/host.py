@@ -10,9 +10,8 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.core import Core
-from trunkline.control.door.dispatch import AGP
 from trunkline.control.door.door import refuse
-from trunkline.control.door.head import Head
+from trunkline.control.door.head import AGP, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.agp.connection import AgpLine, RefusedLine
 from trunkline.control.edges.agp.device import AgpDevice

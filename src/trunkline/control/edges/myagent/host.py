@@ -8,10 +8,8 @@ from sqlalchemy import func, select
 from trunkline import __version__, limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.core import Core
-from trunkline.control.door.credentials import cookie_of, credentials_of
-from trunkline.control.door.dispatch import MYAGENT
 from trunkline.control.door.door import refuse
-from trunkline.control.door.head import Head
+from trunkline.control.door.head import MYAGENT, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.myagent.connection import MyAgentConnection
 from trunkline.control.edges.myagent.shared import Shared
@@ -76,7 +74,8 @@ class MyAgentHost:
         adopt(transport, head, connection, limits.MYAGENT_FRAME_BYTES_MAX, chosen)
 
     async def _identify(self, head: Head) -> Principal:
-        secret = _secret_of(head)
+        bearers = (one for one in _offered(head) if one.startswith(_BEARER))
+        secret = secret_of(head, next(bearers, "").removeprefix(_BEARER))
         if secret is not None:
             return await self._core.auth.identify(secret)
         if self._core.settings.open_myagent and "Authorization" not in head.headers:
@@ -129,19 +128,6 @@ class MyAgentHost:
         for connection in list(self._shared.connections.values()):
             connection.close(CloseCode.GOING_AWAY, "the control plane is going down")
         self._shared.positions.save_soon()
-
-
-def _secret_of(head: Head) -> str | None:
-    """What was given for this connection counts before the cookie, which a browser always sends."""
-    if "Authorization" in head.headers:
-        return credentials_of(head.headers)
-    token = head.query.get("token")
-    if token:
-        return token
-    for offered in _offered(head):
-        if offered.startswith(_BEARER):
-            return offered.removeprefix(_BEARER)
-    return cookie_of(head.headers)
 
 
 def _offered(head: Head) -> list[str]:

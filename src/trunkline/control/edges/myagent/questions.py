@@ -7,13 +7,14 @@ somebody else's is audited.
 
 from sqlalchemy import ColumnElement, select
 
-from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.errors import NotFound
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.store import schema
 from trunkline.wire.myagent.identifiers import confirm_id, confirm_id_of
+
+_QUESTIONS_LOOKED_AT = 1_000  # of a session, or of all: for the one that a step id names
 
 _approvals = schema.approvals
 
@@ -46,7 +47,7 @@ async def _name_of(core: Core, asked: str, *which: ColumnElement[bool]) -> str |
         select(_approvals.c.session_id, _approvals.c.request_id)
         .where(*which)
         .order_by(_approvals.c.id.desc())
-        .limit(limits.MYAGENT_QUESTIONS_LOOKED_AT)
+        .limit(_QUESTIONS_LOOKED_AT)
     )
     async with core.store.read() as connection:
         rows = (await connection.execute(query)).all()

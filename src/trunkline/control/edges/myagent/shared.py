@@ -15,6 +15,8 @@ from trunkline.wire.myagent.outward_state import Outward
 if TYPE_CHECKING:
     from trunkline.control.edges.myagent.connection import MyAgentConnection
 
+_TEXT_CHARS_MAX = 1_000_000  # of a turn's answer, put together from its pieces
+
 _log = structlog.get_logger(__name__)
 
 
@@ -42,7 +44,7 @@ class Shared:
             typed=typed,
             llm_messages=self._core.settings.send_llm_message,
             confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
-            text_chars_max=limits.MYAGENT_TEXT_CHARS_MAX,
+            text_chars_max=_TEXT_CHARS_MAX,
         )
 
         def translate(first_id: int, lines: list[str]) -> list[Message]:

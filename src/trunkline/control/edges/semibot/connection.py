@@ -5,6 +5,7 @@ of what is already text. Everything that waits (tokens, requests) runs beside th
 """
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -12,12 +13,8 @@ from msgspec import UNSET
 
 from trunkline import limits
 from trunkline.control.access.auth import VmClaims
-from trunkline.control.door.head import Head
-from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.semibot.commands import to_wire
-from trunkline.control.edges.semibot.host import VmHost
 from trunkline.control.edges.socket import Socket
-from trunkline.control.errors import InvalidRequest, LimitReached
 from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
@@ -45,20 +42,13 @@ from trunkline.wire.semibot.messages import (
     Uplink,
 )
 
+if TYPE_CHECKING:
+    from trunkline.control.edges.semibot.host import VmHost
+
 _log = structlog.get_logger(__name__)
 
 _PLAIN = Traits()
 _NUMBERS = Traits(numbers=True)
-
-
-def accept_vm(host: VmHost, transport: asyncio.Transport, head: Head) -> None:
-    """An upgrade request for `/ws/vm`."""
-    user_id = head.query.get("user_id", "")
-    if not user_id:
-        raise InvalidRequest("user_id is missing in the URL")
-    if host.unknown_lines() >= limits.UNKNOWN_LINES_MAX:
-        raise LimitReached("too many lines have not shown a token yet")
-    adopt(transport, head, VmLine(host, user_id, head.query.get("ticket")), limits.FRAME_BYTES_MAX)
 
 
 class VmLine(Socket):
@@ -66,7 +56,7 @@ class VmLine(Socket):
 
     internal_error = CloseCode.INTERNAL_ERROR
 
-    def __init__(self, host: VmHost, user_id: str, ticket: str | None) -> None:
+    def __init__(self, host: "VmHost", user_id: str, ticket: str | None) -> None:
         super().__init__(
             bytes_max=limits.FRAME_BYTES_MAX,
             early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,

@@ -6,28 +6,25 @@
 import asyncio
 import os
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import structlog
 from msgspec import UNSET
 from sqlalchemy import select
 
 from trunkline import limits
-from trunkline.control.access.auth import Auth, VmClaims
-from trunkline.control.access.model_access import ModelAccess
-from trunkline.control.clock import Clock
+from trunkline.control.access.auth import VmClaims
+from trunkline.control.core import Core
+from trunkline.control.door.head import VM, Head
+from trunkline.control.door.websocket import adopt
+from trunkline.control.edges.semibot.connection import VmLine
 from trunkline.control.edges.semibot.requests import VmRequests
-from trunkline.control.errors import Unauthorized
+from trunkline.control.errors import InvalidRequest, LimitReached, Unauthorized
 from trunkline.control.ids import is_id
 from trunkline.control.log import events
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
-from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.telling import ENDED
-from trunkline.control.metrics import Metrics
 from trunkline.control.store import schema
-from trunkline.control.store.engine import Store
-from trunkline.control.tasks import Tasks
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
@@ -40,9 +37,6 @@ from trunkline.wire.semibot.messages import (
     TokenData,
 )
 
-if TYPE_CHECKING:
-    from trunkline.control.edges.semibot.connection import VmLine
-
 _log = structlog.get_logger(__name__)
 
 _ACTIVE = ("pending", "online", "offline")
@@ -51,42 +45,34 @@ _ACTIVE = ("pending", "online", "offline")
 class VmHost:
     """Everything that the lines share."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        auth: Auth,
-        log: Log,
-        machines: Machines,
-        requests: VmRequests,
-        models: ModelAccess,
-        metrics: Metrics,
-        tasks: Tasks,
-        clock: Clock,
-        rate_limit: int,
-    ) -> None:
-        self.log = log
-        self.machines = machines
-        self.metrics = metrics
-        self.requests = requests
-        self.rate_limit = rate_limit
+    path = VM
+    is_machines = True
+
+    def __init__(self, core: Core) -> None:
+        self.log = core.log
+        self.machines = core.machines
+        self.metrics = core.metrics
+        self.requests = VmRequests(core)
+        self.rate_limit = core.settings.rate_limit_per_minute
         self.lines: set[VmLine] = set()
         self.now = asyncio.get_running_loop().time
-        self._store = store
-        self._auth = auth
-        self._models = models
-        models.credentials.watch(self._keys_changed)
-        self._tasks = tasks
-        self._clock = clock
+        self._core = core
+        core.records.credentials.watch(self._keys_changed)
 
-    def unknown_lines(self) -> int:
-        """Lines that have not shown a good token yet."""
-        return sum(1 for line in self.lines if line.machine is None)
+    def accept(self, transport: asyncio.Transport, head: Head) -> None:
+        """An upgrade request for `/ws/vm`."""
+        user_id = head.query.get("user_id", "")
+        if not user_id:
+            raise InvalidRequest("user_id is missing in the URL")
+        if sum(line.machine is None for line in self.lines) >= limits.UNKNOWN_LINES_MAX:
+            raise LimitReached("too many lines have not shown a token yet")
+        line = VmLine(self, user_id, head.query.get("ticket"))
+        adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 
-    def authenticate(self, line: "VmLine", token: str) -> None:
-        self._tasks.spawn(self._authenticate(line, token), "vm authentication")
+    def authenticate(self, line: VmLine, token: str) -> None:
+        self._core.tasks.spawn(self._authenticate(line, token), "vm authentication")
 
-    async def _authenticate(self, line: "VmLine", token: str) -> None:
+    async def _authenticate(self, line: VmLine, token: str) -> None:
         try:
             machine = await self._admitted(line, token)
             init = await self._init(line, machine, token)
@@ -114,18 +100,18 @@ class VmHost:
             self.metrics.reconnections += 1
         _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
 
-    async def _admitted(self, line: "VmLine", token: str) -> Machine:
+    async def _admitted(self, line: VmLine, token: str) -> Machine:
         """Token, user, ticket and VM, in that order."""
         try:
             if len(token) > limits.VM_TOKEN_CHARS_MAX:
                 raise Unauthorized("the token is too long to be one of ours")
-            claims = self._auth.check_vm_token(token)
+            claims = self._core.auth.check_vm_token(token)
             if not await self._user_exists(line.user_id):
                 raise CloseLine(CloseCode.USER_NOT_FOUND, "no such user")
             if claims.user_id != line.user_id:
                 raise Unauthorized("the token is another user's")
             if line.ticket is not None:
-                await self._auth.redeem_ticket(line.ticket, line.user_id, claims.vm_id)
+                await self._core.auth.redeem_ticket(line.ticket, line.user_id, claims.vm_id)
         except Unauthorized as error:
             _log.warning("line refused", user=line.user_id[:64], reason=error.message)
             raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed") from error
@@ -136,25 +122,20 @@ class VmHost:
         if not is_id(user_id):
             return False
         table = schema.users
-        async with self._store.read() as connection:
-            found = await connection.scalar(select(table.c.id).where(table.c.id == user_id))
-        return found is not None
+        query = select(table.c.id).where(table.c.id == user_id)
+        return await self._core.store.scalar(query) is not None
 
     async def _active_vm(self, claims: VmClaims) -> Machine:
         table = schema.machines
-        async with self._store.read() as connection:
-            state = await connection.scalar(
-                select(table.c.state).where(
-                    table.c.id == claims.vm_id,
-                    table.c.user_id == claims.user_id,
-                    table.c.kind == "vm",
-                )
-            )
+        query = select(table.c.state).where(
+            table.c.id == claims.vm_id, table.c.user_id == claims.user_id, table.c.kind == "vm"
+        )
+        state = await self._core.store.scalar(query)
         if state not in _ACTIVE:
             raise CloseLine(CloseCode.NO_ACTIVE_VM, "no active VM for this user")
         return await self.machines.get(claims.vm_id)
 
-    async def _init(self, line: "VmLine", machine: Machine, token: str) -> Init:
+    async def _init(self, line: VmLine, machine: Machine, token: str) -> Init:
         """A machine that named capabilities also learns which are in force."""
         data = await self._access(machine, token)
         if not line.is_open:
@@ -170,30 +151,38 @@ class VmHost:
         return Init(data=data)
 
     async def _access(self, machine: Machine, token: str) -> InitData:
-        access = await self._models.of(machine.user_id)
+        """The models that its user may call: keys, addresses, and what the operator chose."""
+        settings = self._core.settings
+        keys = await self._core.records.credentials.reveal(machine.user_id)
+        config = {
+            "default_model": settings.default_model,
+            "fallback_model": settings.fallback_model,
+            "providers": {one.provider: {"base_url": one.base_url} for one in keys if one.base_url},
+        }
         return InitData(
             user_id=machine.user_id,
             org_id=machine.org_id,
             api_keys={
-                provider: encrypt_key(key, token, os.urandom(NONCE_BYTES))
-                for provider, key in access.api_keys.items()
+                one.provider: encrypt_key(one.api_key, token, os.urandom(NONCE_BYTES))
+                for one in keys
+                if one.api_key
             },
-            llm_config=access.llm_config or UNSET,
+            llm_config={name: value for name, value in config.items() if value} or UNSET,
         )
 
     def _keys_changed(self, user_id: str) -> None:
         """Machines that speak our additions get another `init`; others when they return."""
         for line in self.lines:
             if line.user_id == user_id and line.machine is not None and line.capabilities:
-                self._tasks.spawn(self._tell_keys(line, line.machine), "keys changed")
+                self._core.tasks.spawn(self._tell_keys(line, line.machine), "keys changed")
 
-    async def _tell_keys(self, line: "VmLine", machine: Machine) -> None:
+    async def _tell_keys(self, line: VmLine, machine: Machine) -> None:
         line.tell(Init(data=await self._access(machine, line.token)))
 
-    def resume(self, line: "VmLine", message: Resume) -> None:
-        self._tasks.spawn(self._resume(line, message), "vm resume")
+    def resume(self, line: VmLine, message: Resume) -> None:
+        self._core.tasks.spawn(self._resume(line, message), "vm resume")
 
-    async def _resume(self, line: "VmLine", message: Resume) -> None:
+    async def _resume(self, line: VmLine, message: Resume) -> None:
         """What became of the requests that were under way."""
         assert line.machine is not None
         ids = message.pending_ids[: limits.RESUME_IDS_MAX]
@@ -203,7 +192,7 @@ class VmHost:
             with line.machine.input() as core:
                 core.resumed(message.turns if line.traits.numbers else None)
 
-    def lost(self, line: "VmLine", log: SessionLog, known: int, seq: int) -> None:
+    def lost(self, line: VmLine, log: SessionLog, known: int, seq: int) -> None:
         """The machine skipped numbers: what was between is gone, and readers are told."""
         self.metrics.lost_events += 1
         _log.warning(
@@ -217,13 +206,19 @@ class VmHost:
             reader.resync()
         # Whoever reads the log later sees where.
         count = seq - known - 1
-        told = events.make("session_status", self._clock(), machine="online", lost_events=count)
+        told = events.make(
+            "session_status", self._core.clock(), machine="online", lost_events=count
+        )
         self.log.append(log, told)
 
-    def ended(self, line: "VmLine") -> None:
+    def ended(self, line: VmLine) -> None:
         self.lines.discard(line)
         if line.machine is not None:
             self.machines.detach(line.machine, line)
+
+    def say_goodbye(self) -> None:
+        for line in list(self.lines):
+            line.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     def sweep(self) -> None:
         """Once a second: a line that was silent for too long is dead (4008), and one that lives
@@ -239,7 +234,7 @@ class VmHost:
     def _renew_tokens(self) -> None:
         """A line outlives the token that opened it: the machine gets the one for its next line
         in time, and the document's machines, which know no such message, do not."""
-        now_ms = self._clock()
+        now_ms = self._core.clock()
         due = (
             (line, line.claims)
             for line in self.lines
@@ -249,7 +244,7 @@ class VmHost:
             and line.claims.half_life_ms <= now_ms
         )
         for line, claims in list(islice(due, limits.VM_TOKENS_RENEWED_PER_S)):
-            token, line.claims = self._auth.renew_vm_token(claims)
+            token, line.claims = self._core.auth.renew_vm_token(claims)
             data = TokenData(token=token, expires_at=line.claims.exp * 1000)
             line.tell(Token(data=data))
             _log.info("token renewed", machine=claims.vm_id, user=line.user_id)

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from trunkline import limits
+from trunkline.control.core import Core
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.machines.machine import Machine
-from trunkline.control.metrics import Metrics
-from trunkline.control.services import Services
 from trunkline.control.services.methods import Caller
-from trunkline.control.sessions.records import SessionRecords
-from trunkline.control.tasks import Serial, Tasks
+from trunkline.control.tasks import Serial
 from trunkline.wire.semibot.messages import ErrorBody, FireAndForget, Request, Response
 
 if TYPE_CHECKING:
@@ -32,13 +30,11 @@ _NO_SESSION = "no such session on this machine"
 class VmRequests:
     """What execution planes have asked for and not been answered yet."""
 
-    def __init__(
-        self, services: Services, records: SessionRecords, metrics: Metrics, tasks: Tasks
-    ) -> None:
-        self._services = services
-        self._records = records
-        self._metrics = metrics
-        self._tasks = tasks
+    def __init__(self, core: Core) -> None:
+        self._services = core.services
+        self._records = core.session_records
+        self._metrics = core.metrics
+        self._tasks = core.tasks
         self._running: dict[tuple[str, str], VmLine] = {}
         """By machine and request id, with the line that wants the answer now."""
         self._promised: set[tuple[str, str]] = set()

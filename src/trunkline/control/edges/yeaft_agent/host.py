@@ -10,8 +10,7 @@ from sqlalchemy import select
 
 from trunkline import limits
 from trunkline.control.core import Core
-from trunkline.control.door.dispatch import YEAFT_AGENT
-from trunkline.control.door.head import Head
+from trunkline.control.door.head import YEAFT_AGENT, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent

@@ -7,9 +7,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.core import Core
-from trunkline.control.door.credentials import credentials_of
-from trunkline.control.door.dispatch import YEAFT_WEB
-from trunkline.control.door.head import Head
+from trunkline.control.door.head import YEAFT_WEB, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_web.connection import YeaftWeb
 from trunkline.control.edges.yeaft_web.visit import WIRE
@@ -49,7 +47,7 @@ class YeaftWebHost:
             raise LimitReached("too many connections wait to be let in")
         client = YeaftWeb(
             self,
-            _secret_of(head),
+            secret_of(head),
             self._feeds,
             per_minute=self.core.settings.rate_limit_per_minute,
             on_open=self.clients.add,
@@ -130,10 +128,3 @@ class YeaftWebHost:
                 org_id=machine.org_id, user_id=machine.user_id
             ):
                 client.machine_changed(machine, came_or_went)
-
-
-def _secret_of(head: Head) -> str | None:
-    """The `Authorization` header, else what the address says, else the page's cookie."""
-    if "Authorization" not in head.headers and head.query.get("token"):
-        return head.query["token"]
-    return credentials_of(head.headers)

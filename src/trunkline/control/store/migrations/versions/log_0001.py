@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from trunkline.control.store.schema import log
+from trunkline.control.store.log_schema import log
 
 revision = "log_0001"
 down_revision = None

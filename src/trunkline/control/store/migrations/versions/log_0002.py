@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from trunkline.control.store import schema
+from trunkline.control.store.log_schema import notes
 
 revision = "log_0002"
 down_revision = "log_0001"
@@ -11,4 +11,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    schema.notes.create(op.get_bind(), checkfirst=True)
+    notes.create(op.get_bind(), checkfirst=True)
