@@ -1,6 +1,6 @@
 """What each MyAgent connection was sent, so that a client can go on after any of its messages.
 
-Pages (see `myagent_pages`) are written a moment after they have grown: a crash costs a repeat.
+Pages (see `pages`) are written a moment after they have grown: a crash costs a repeat.
 `find` reads what is written.
 """
 
@@ -138,15 +138,13 @@ class Positions:
 
     async def _write_one(self, row: dict[str, Any]) -> None:
         try:
-            async with self._store.write() as connection:
-                await connection.execute(insert(_pages).values(row))
+            await self._store.run(insert(_pages).values(row))
         except IntegrityError:
             _log.debug("no position is kept of a session that is gone", session=row["session_id"])
 
     async def purge(self) -> None:
         oldest = self._clock() - int(limits.MYAGENT_RUNS_KEPT_S * 1000)
-        async with self._store.write() as connection:
-            await connection.execute(delete(_pages).where(_pages.c.updated_at < oldest))
+        await self._store.run(delete(_pages).where(_pages.c.updated_at < oldest))
 
     async def find(
         self,
@@ -175,9 +173,8 @@ class Positions:
 
     async def _owner(self, connection_id: str) -> str | None:
         query = select(_pages.c.user_id).where(_pages.c.connection_id == connection_id).limit(1)
-        async with self._store.read() as connection:
-            owner: str | None = await connection.scalar(query)
-            return owner
+        owner: str | None = await self._store.scalar(query)
+        return owner
 
     async def _last_connection(
         self, track: Track, session_id: str, live: Collection[str]
@@ -191,8 +188,7 @@ class Positions:
             .order_by(newest.desc())
             .limit(_CONNECTIONS_LOOKED_AT)
         )
-        async with self._store.read() as connection:
-            found = list(await connection.scalars(query))
+        found = await self._store.scalars(query)
         return next((one for one in found if one not in live), next(iter(found), None))
 
     async def _place(self, connection_id: str, session_id: str, seq: int | None) -> Place | None:

@@ -4,9 +4,8 @@ import math
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.edges.yeaft_web.forward import pass_on
 from trunkline.control.edges.yeaft_web.lists import chosen_in
-from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
+from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
 from trunkline.control.errors import InvalidRequest, NotFound
 from trunkline.control.ids import is_id
 from trunkline.control.log.log import SessionLog
@@ -169,14 +168,9 @@ async def _history(
         before=before_row,
     )
     history.is_cut = after > 0
-    while after < last:
-        page = await visit.core.log.read(log, after, limits.EVENTS_PAGE_MAX)
-        if not page:
-            break
+    async for page in visit.core.log.pages(log, after, last):
         for event_id, line in page:
-            if event_id <= last:
-                history.add(event_id, line)
-            after = event_id
+            history.add(event_id, line)
     return history
 
 

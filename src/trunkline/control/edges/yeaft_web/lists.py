@@ -7,8 +7,7 @@ asked from it; for all other machines the records answer.
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.edges.yeaft_web.forward import forward
-from trunkline.control.edges.yeaft_web.visit import Visit
+from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Paging
@@ -131,8 +130,8 @@ def chosen_in(session: Session) -> Json:
 
 async def list_history_sessions(visit: Visit, request: Request) -> None:
     machine, _ = await visit.target_of(request)
-    if machine is not None and machine.kind == "yeaft":
-        forward(visit, machine, request)
+    if machine is not None and machine.kind == WIRE:
+        visit.forward(machine, request)
         return
     sessions = [
         {
@@ -151,8 +150,8 @@ async def list_history_sessions(visit: Visit, request: Request) -> None:
 
 async def list_folders(visit: Visit, request: Request) -> None:
     machine, _ = await visit.target_of(request)
-    if machine is not None and machine.kind == "yeaft":
-        forward(visit, machine, request)
+    if machine is not None and machine.kind == WIRE:
+        visit.forward(machine, request)
         return
     folders: dict[str, Json] = {}
     for one in await _recorded(visit, machine, request):
