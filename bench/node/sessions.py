@@ -45,13 +45,14 @@ class Seen:
 class Session:
     """One session's process, and the end of its running turn."""
 
-    def __init__(self, spawner: Spawner, sockets: SocketFolder) -> None:
+    def __init__(self, spawner: Spawner, sockets: SocketFolder, folder: Path) -> None:
         self.process = SessionProcess(
             spawner.spawn,
             sockets,
+            Patience(),
+            folder,
             on_message=self._take,
             on_ended=self._ended,
-            patience=Patience(),
         )
         self._end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -108,7 +109,7 @@ async def measure(
                 api_keys={"openai": "none"},
                 llm_config={"providers": {"openai": {"base_url": model_url}}},
             )
-            session = Session(spawner, sockets)
+            session = Session(spawner, sockets, home.session(start.session_id))
             started = time.perf_counter()
             await session.process.start(start)
             seen.start_ms.append((time.perf_counter() - started) * 1000)

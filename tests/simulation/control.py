@@ -20,7 +20,6 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.machines.actions import Append, Time
-from trunkline.control.machines.commands import Cancel, Command, Say, Start, Stop
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.shell import Shell
@@ -28,6 +27,7 @@ from trunkline.control.machines.traits import KINDS, Traits
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.tasks import Tasks
+from trunkline.wire.commands import Cancel, Command, Say, Start, Stop
 
 WHO = Principal(USER, ORG, "member")
 _CANCEL_GRACE_S = 10.0

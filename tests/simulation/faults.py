@@ -14,7 +14,6 @@ from tests.simulation.stores import Records
 from trunkline.control.log.log import Batch, Log, SessionLog
 from trunkline.control.log.segments import Segment
 from trunkline.control.machines import traits
-from trunkline.control.machines.commands import Command
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
@@ -24,6 +23,7 @@ from trunkline.control.sessions import state as states
 from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import SessionState
+from trunkline.wire.commands import Command
 
 Fault = Callable[[], AbstractContextManager[Any]]
 FAULTS: dict[str, Fault] = {}

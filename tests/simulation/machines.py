@@ -8,7 +8,7 @@ import json
 from typing import Any, Protocol
 
 from tests.simulation.control import Link
-from trunkline.control.machines.commands import Answer, Cancel, Say, Start, Stop
+from trunkline.wire.commands import Answer, Cancel, Say, Start, Stop
 
 _ASKS_S = 300.0  # a question that nobody answers is given up
 

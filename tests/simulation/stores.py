@@ -10,7 +10,6 @@ import msgspec
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import NotFound
 from trunkline.control.log.segments import Head, Logged, Segment
-from trunkline.control.machines.commands import Say, Start
 from trunkline.control.machines.machines import MachineRow
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.approvals import Approval
@@ -19,6 +18,7 @@ from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.rows import approval_id
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.sessions.turns import Turn
+from trunkline.wire.commands import Say, Start
 
 Row = dict[str, Any]
 USER, ORG = "user", "org"

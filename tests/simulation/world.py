@@ -10,8 +10,8 @@ from tests.simulation.machines import STYLES, SimMachine
 from tests.simulation.stores import Disk
 from trunkline.control.errors import TrunklineError
 from trunkline.control.log.log import Batch, SessionLog
-from trunkline.control.machines.commands import Say
 from trunkline.control.sessions.records import NewMessage
+from trunkline.wire.commands import Say
 
 _TROUBLE_S = 120.0  # how long people talk and things break
 _CALM_S = 2 * 3600.0  # how long everything has to settle

@@ -17,7 +17,6 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.support.eventually import eventually
 from tests.support.model_formats import events, failure
 from tests.support.model_turns import Failure, Gate, Latch, ModelRequest, ToolUse, Turn
 
@@ -75,14 +74,6 @@ class ModelServer:
     @property
     def anthropic_url(self) -> str:
         return self.url
-
-    async def request_number(self, number: int) -> ModelRequest:
-        """The request with that number, from 0, as soon as it has come."""
-
-        async def seen() -> list[ModelRequest]:
-            return self.requests
-
-        return (await eventually(seen, lambda all_: len(all_) > number))[number]
 
     async def __aenter__(self) -> "ModelServer":
         app = web.Application(client_max_size=64 * 1024 * 1024)

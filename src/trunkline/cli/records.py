@@ -38,13 +38,16 @@ class Records(NamedTuple):
     title: str = ""
     """What help calls one of them, where that is not the noun."""
     list_example: str = ""
+    path: str = ""
+    """Where the API has them, where that is not the noun with an `s`."""
 
-    def can_list(self) -> None:
+    def can_list(self, text: str = "") -> None:
         async def command(client: "Client", limit: Limit = 50) -> Rows:
             found = await collect(client.each(self._path), limit)
             return Rows([self.view(one) for one in found], self.columns)
 
-        self._add("list", command, f"List {self.title or self.noun}s.", self.list_example)
+        text = text or f"List {self.title or self.noun}s."
+        self._add("list", command, text, self.list_example)
 
     def can_create(self, body: Body, example: str, text: str = "Make {}.") -> None:
         async def command(client: "Client", name: str, **options: Any) -> Record:
@@ -79,7 +82,7 @@ class Records(NamedTuple):
 
     @property
     def _path(self) -> str:
-        return f"{self.noun}s"
+        return self.path or f"{self.noun}s"
 
     def _add(self, name: str, command: Command, text: str, example: str = "") -> None:
         """`{}` in the text is one such record."""

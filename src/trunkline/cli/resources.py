@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline import limits
-from trunkline.cli.output import CommandFailed, Done, Record, Rows
+from trunkline.cli.output import CommandFailed, Record, Rows
+from trunkline.cli.records import Records
 from trunkline.cli.remote import Limit, collect, given, group, remote
 
 if TYPE_CHECKING:
@@ -19,12 +20,16 @@ skills = group("skill", "Skills of the organisation.")
 mcp = group("mcp", "MCP servers.")
 memories = group("memory", "Long-term memories.")
 
-
-@remote(skills, "list", example="trunkline skill list")
-async def list_skills(client: "Client", limit: Limit = 50) -> Rows:
-    """List skills, each version a line."""
-    found = await collect(client.each("skills"), limit)
-    return Rows(found, ("id", "skill_id", "version", "source", "description"))
+_skills = Records(skills, "skill", ("id", "skill_id", "version", "source", "description"))
+_servers = Records(
+    mcp,
+    "mcp",
+    ("id", "name", "type", "url", "command", "timeout_s"),
+    title="MCP server",
+    path="mcp-servers",
+)
+_memories = Records(memories, "memory", ("id", "content", "created_at"), path="memories")
+_skills.can_list("List skills, each version a line.")
 
 
 @remote(skills, "show", example="trunkline skill show pdf --version 1.2.0")
@@ -46,11 +51,7 @@ async def import_skill(
     return Record(await client.upload("skills", content=packed(package)))
 
 
-@remote(skills, "delete", example="trunkline skill delete pdf")
-async def delete_skill(client: "Client", skill_id: str) -> Done:
-    """Delete one version (by its id) or all (by the skill's id)."""
-    await client.delete("skills", skill_id)
-    return Done(f"deleted {skill_id}")
+_skills.can_delete("Delete one version (by its id) or all (by the skill's id).")
 
 
 @remote(skills, "submitted", example="trunkline skill submitted")
@@ -101,11 +102,7 @@ def _zipped(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
-@remote(mcp, "list", example="trunkline mcp list")
-async def list_servers(client: "Client", limit: Limit = 50) -> Rows:
-    """List MCP servers."""
-    found = await collect(client.each("mcp-servers"), limit)
-    return Rows(found, ("id", "name", "type", "url", "command", "timeout_s"))
+_servers.can_list()
 
 
 @remote(
@@ -143,11 +140,7 @@ async def add_server(
     return Record(await client.post("mcp-servers", body=body))
 
 
-@remote(mcp, "delete", example="trunkline mcp delete ID")
-async def delete_server(client: "Client", server_id: str) -> Done:
-    """Remove an MCP server."""
-    await client.delete("mcp-servers", server_id)
-    return Done(f"deleted {server_id}")
+_servers.can_delete("Remove an MCP server.")
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -161,11 +154,7 @@ def _header(text: str) -> tuple[str, str]:
     return name, value
 
 
-@remote(memories, "list", example="trunkline memory list")
-async def list_memories(client: "Client", limit: Limit = 50) -> Rows:
-    """List memories, newest first."""
-    found = await collect(client.each("memories"), limit)
-    return Rows(found, ("id", "content", "created_at"))
+_memories.can_list("List memories, newest first.")
 
 
 @remote(memories, "add", example="trunkline memory add 'Deploys happen on Tuesdays'")
@@ -189,8 +178,4 @@ async def search_memory(
     return Rows(found["results"], ("score", "content"))
 
 
-@remote(memories, "delete", example="trunkline memory delete ID")
-async def delete_memory(client: "Client", memory_id: str) -> Done:
-    """Forget something."""
-    await client.delete("memories", memory_id)
-    return Done(f"deleted {memory_id}")
+_memories.can_delete("Forget something.")

@@ -18,8 +18,15 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
 
 from trunkline.execution.errors import LockBusy
+
+T = TypeVar("T")
+_log = structlog.get_logger(__name__)
 
 FILE_LOCK_WAIT_S = 5.0  # another writer holds the lock for less than a millisecond
 FILE_LOCK_POLL_S = 0.002
@@ -54,6 +61,27 @@ def write_atomic(
     except BaseException:
         remove(temporary)
         raise
+
+
+def save_json(path: Path, value: Any, what: str) -> None:
+    """Writes what this process has in memory too: a full disk makes the next one forget, and must
+    not end what runs. `what` it is, for the log."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomic(path, msgspec.json.encode(value))
+    except OSError as error:
+        _log.error(f"{what} cannot be written", file=str(path), problem=str(error))
+
+
+def load_json(path: Path, kind: type[T], what: str) -> T | None:
+    """What an earlier process saved; None when it is missing or unreadable."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+        _log.warning(f"{what} cannot be read", file=str(path), problem=str(error))
+        return None
 
 
 def remove(path: Path | str) -> None:

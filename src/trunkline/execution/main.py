@@ -9,8 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import structlog
@@ -29,14 +28,11 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.line import MACHINE
 from trunkline.execution.llm.local_server import LocalModelServer
 from trunkline.execution.process import family
-from trunkline.execution.process.child import Failure
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
-from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local, Tell
-from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
 from trunkline.execution.settings import NodeSettings
@@ -75,7 +71,8 @@ class Node:
         )
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
-        runtimes: dict[str, MakeAdapter] = {"semigraph": self._semigraph}
+        semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
+        runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
         local: dict[str, Local] = {"local.model": self._local_model}
         self._manager = SessionManager(
             self._client,
@@ -142,21 +139,6 @@ class Node:
         await asyncio.gather(self._spawner.close(), self._models.stop(), return_exceptions=True)
         await self._end_strays()
         self._sockets.close()
-
-    def _semigraph(
-        self,
-        folder: Path,
-        on_message: Callable[[ipc.Up], None],
-        on_ended: Callable[[Failure], None],
-    ) -> RuntimeAdapter:
-        return SemiGraphAdapter(
-            self._spawner.spawn,
-            self._sockets,
-            folder,
-            self._settings.patience,
-            on_message=on_message,
-            on_ended=on_ended,
-        )
 
     async def _local_model(self, _params: Json, tell: Tell) -> Any:
         try:

@@ -6,13 +6,15 @@ machine writes into a field must not hide the event.
 
 import contextlib
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from trunkline.wire.errors import UNREADABLE
 
 Json = dict[str, Any]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 TERMINAL = ("execution_complete", "execution_error")
 
@@ -160,6 +162,13 @@ def text_of(value: Any) -> str:
     except UnicodeEncodeError:  # half of a character, as `_read_closely` takes it
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace").decode()
+
+
+def keep(kept: dict[_Key, _Value], key: _Key, value: _Value, count_max: int) -> None:
+    """Remembers it among the newest so many."""
+    kept[key] = value
+    while len(kept) > count_max:
+        del kept[next(iter(kept))]
 
 
 class BoundedText:

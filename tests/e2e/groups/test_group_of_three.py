@@ -13,10 +13,9 @@ from tests.support.matrix.machine import MachineDriver
 from tests.support.matrix.rest_client import RestClient
 from tests.support.matrix.seen import Kind, View
 from tests.support.matrix.steps import Machine
-from tests.support.matrix.story import Fail, Hold, Say, echo
+from tests.support.matrix.story import Fail, Say, echo
 from tests.support.matrix.world import World, open_world
 from tests.support.matrix.yeaft_client import YeaftClient
-from tests.support.model_turns import Gate
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -100,39 +99,6 @@ async def test_each_answers_on_its_own_machine_and_under_its_own_name(team: Team
         (end,) = _ends(view)
         assert all(f"I am {name}." in end for name in team.machines)
     assert [machine.prompts(prompt) for machine in team.machines.values()] == [1, 1, 1]
-
-
-async def test_they_answer_side_by_side(team: Team) -> None:
-    """All three have begun before any of them may end."""
-    prompt = f"Together now, {next(_numbers)}."
-    gates = {name: Gate() for name in team.machines}
-    for name, machine in team.machines.items():
-        machine.plays(prompt, Say("begun, "), Hold(gates[name]), Say("done"))
-    await team.say(prompt)
-    for view in team.views:
-        await view.until(
-            lambda one: all(one.text(name) == "begun, " for name in team.machines),
-            "a beginning of all three",
-        )
-        assert _ends(view) == []
-    for gate in gates.values():
-        gate.open()
-    await team.over()
-    for view in team.views:
-        assert {view.text(name) for name in team.machines} == {"begun, done"}
-
-
-async def test_a_mention_chooses_who_answers(team: Team) -> None:
-    prompt = f"a word from you, {next(_numbers)}."
-    chosen, *others = team.machines
-    for name, machine in team.machines.items():
-        machine.plays(prompt, Say(f"{name} here."))
-    await team.say(f"@{chosen} {prompt}", mentions=[chosen])
-    await team.over()
-    assert [team.machines[name].prompts(prompt) for name in (chosen, *others)] == [1, 0, 0]
-    for view in team.views:
-        assert view.text(chosen) == f"{chosen} here."
-        assert [view.text(name) for name in others] == ["", ""]
 
 
 async def test_one_that_fails_does_not_stop_the_others(team: Team) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -56,57 +55,6 @@ async def refusals(user: TestUser, kind: str) -> list[Json]:
         ]
 
     return await eventually(look)
-
-
-@pytest.mark.parametrize(
-    ("event", "fields"),
-    [
-        ("user.message", {"content": "hi"}),
-        ("user.cancel", {}),
-        ("user.reconnect", {}),
-        ("user.reconnect", {"last_seq": 0}),
-        ("user.request_state", {}),
-        ("user.response", {"step_id": "confirm_x", "content": True}),
-    ],
-)
-@pytest.mark.proves(
-    "001-7-session-isolation",
-    "001-7-error-kinds-are-told-apart",
-)
-async def test_another_users_session_is_not_there(
-    ann: TestUser, eve: TestUser, vm: ScriptedVm, event: str, fields: Any
-) -> None:
-    async with client_of(ann) as owner, client_of(eve) as client:
-        session = await secret_session(owner, vm)
-        await client.send(event, session_id=session, **fields)
-        fault = await client.fault("SESSION_NOT_FOUND")
-        assert (fault["event"], fault["session_id"]) == ("agent.error", session)
-        await vm.text(session, "more secrets")
-        await owner.expect("agent.partial_answer", lambda one: "more" in one["content"])
-        await client.answered()
-        assert client.of_session(session) == [fault]
-        assert len(vm.of_type("user_message")) == 1
-        assert vm.of_type("cancel") == []
-    assert (await refusals(eve, "session"))[0] == {
-        "wire": "myagent",
-        "kind": "session",
-        "id": session,
-    }
-
-
-@pytest.mark.proves("001-6-session-not-found")
-async def test_a_session_that_exists_nowhere_looks_the_same_and_is_not_audited(
-    ann: TestUser, eve: TestUser, vm: ScriptedVm
-) -> None:
-    async with client_of(ann) as owner, client_of(eve) as client:
-        session, nobody = await secret_session(owner, vm), str(uuid4())
-        for name in (nobody, session):
-            await client.say(name, "hi")
-        await client.answered()
-        one, other = client.of_event("agent.error")
-        assert one["content"].replace(nobody, "") == other["content"].replace(session, "")
-        assert one["metadata"] == other["metadata"]
-    assert [one["id"] for one in await refusals(eve, "session")] == [session]
 
 
 @pytest.mark.parametrize("name", ["", "req-1"])
@@ -165,23 +113,6 @@ async def test_another_users_place_is_no_place(
             await second.expect("agent.partial_answer", lambda one: one["content"] == "three")
             assert second.text(session) == "three", "as without a position"
     assert (await refusals(eve, "connection"))[0]["id"] == owner.connection_id
-
-
-async def test_another_users_machine_or_agent_cannot_be_chosen(
-    ann: TestUser, eve: TestUser, vm: ScriptedVm
-) -> None:
-    machine = (await ann.ok("GET", "/machines"))["items"][0]["id"]
-    agent = await ann.ok("POST", "/agents", {"name": "diary"})
-    async with await eve.vm(), client_of(eve) as client:
-        await client.send("user.create_session", content={"machine_id": machine})
-        fault = await client.fault("MACHINE_NOT_FOUND")
-        assert fault["event"] == "system.error", "there is no session that it could be of"
-        await client.send("user.create_session", content={"agent_id": agent["id"]})
-        await client.fault("AGENT_NOT_FOUND")
-        assert client.of_event("agent.session_created") == []
-    await refusals(eve, "machine")
-    await refusals(eve, "agent")
-    assert vm.of_type("start_session") == []
 
 
 async def test_another_users_acknowledgement_changes_nothing(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.admission import Json
 from tests.support.control import Control, TestUser
-from tests.support.told import quiet, said, started
+from tests.support.told import quiet, said
 from tests.support.vm import ScriptedVm
 
 pytestmark = [
@@ -58,17 +58,6 @@ async def test_a_session_starts_before_its_first_message_and_readers_see_who_sai
         event = await reader.until_type("user_message")
         assert (event["content"], event["turn_id"]) == ("hello", turn_id)
         assert event["user_id"] == user.id
-
-
-async def test_the_same_client_message_twice_has_one_effect(user: TestUser, vm: ScriptedVm) -> None:
-    session_id = await user.session()
-    turns = await asyncio.gather(
-        *(user.say(session_id, "once", client_message_id="c-1") for _ in range(10))
-    )
-    assert len(set(turns)) == 1
-    await said(vm, "once")
-    await quiet(user, vm, session_id)
-    assert len(vm.of_type("user_message")) == 1
 
 
 async def test_only_a_machine_that_named_capabilities_is_told_the_turns_id(
@@ -126,24 +115,6 @@ async def test_cancel_of_an_idle_or_finished_session_changes_nothing(
         await reader.until_text("alive")
         assert [one.json["type"] for one in reader.events] == ["text_chunk"]
     assert await cancels_in_audit(user, session_id) == ["admin", "admin"]
-
-
-async def test_a_message_that_was_held_and_cancelled_is_never_delivered(user: TestUser) -> None:
-    vm = await user.vm()
-    session_id = await user.session()
-    await started(vm, session_id)
-    async with user.reader(session_id) as reader:
-        await vm.drop()
-        await reader.until_type("session_status")
-        turn_id = await user.say(session_id, "never mind")
-        await user.ok("POST", f"/sessions/{session_id}/cancel")
-        end = await reader.until_type("execution_complete")
-        assert (end["turn_id"], end["cancelled"]) == (turn_id, True)
-        await user.say(session_id, "this one")
-        async with user.again(vm) as back:
-            await said(back, "this one")
-            assert len(back.of_type("user_message")) == 1
-            assert back.of_type("cancel") == []
 
 
 @pytest.mark.proves("000-5.7-while-it-runs")
@@ -219,35 +190,6 @@ async def test_a_question_is_listed_answered_once_and_told_to_machine_and_reader
     assert (await user.ok("GET", "/approvals"))["items"] == []
     await quiet(user, vm, session_id)
     assert len(vm.of_type("approval_response")) == 1
-
-
-async def test_of_many_answers_at_once_one_wins(user: TestUser, vm: ScriptedVm) -> None:
-    session_id = await user.session()
-    approval = await ask(user, vm, session_id, "q-race")
-    answers = await asyncio.gather(
-        *(
-            user.call("POST", f"/approvals/{approval['id']}", {"confirmed": number % 2 == 0})
-            for number in range(10)
-        )
-    )
-    won = [body for status, body in answers if status == 200]
-    assert len(won) == 1
-    assert sorted(status for status, _ in answers)[1:] == [409] * 9
-    told = await vm.expect("approval_response")
-    assert told["data"]["confirmed"] is (won[0]["state"] == "confirmed")
-    await quiet(user, vm, session_id)
-    assert len(vm.of_type("approval_response")) == 1
-
-
-async def test_an_answer_given_while_the_machine_is_away_waits_for_it(user: TestUser) -> None:
-    vm = await user.vm()
-    session_id = await user.session()
-    approval = await ask(user, vm, session_id, "q-away")
-    await vm.drop()
-    await user.ok("POST", f"/approvals/{approval['id']}", {"confirmed": False})
-    async with user.again(vm) as back:
-        told = await back.expect("approval_response")
-        assert told["data"]["confirmed"] is False
 
 
 async def test_a_question_that_the_machine_settles_itself_waits_for_nobody(

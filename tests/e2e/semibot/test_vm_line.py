@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.admission import again_url, first_url, verdict
+from tests.support.admission import again_url, first_url
 from tests.support.control import TestUser, running
 from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
 from tests.support.vm import ScriptedVm
 from trunkline import limits
 from trunkline.control import server
-from trunkline.control.records.credentials import Credentials, Revealed
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -181,19 +180,6 @@ async def test_a_batch_needs_the_capability_and_has_a_bound(
         async with user.reader(session_id) as reader:
             await reader.until_text("last")
             assert reader.last_id == 11
-
-
-async def test_a_fault_of_the_control_plane_closes_with_4500(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def broken(self: Credentials, user_id: str) -> list[Revealed]:
-        raise OSError("the disk is on fire")
-
-    vm = await user.schedule()
-    with monkeypatch.context() as patch:
-        patch.setattr(Credentials, "reveal", broken)
-        assert await verdict(again_url(user), vm["token"]) == 4500
-    assert await verdict(again_url(user), vm["token"]) == 0
 
 
 async def test_lines_are_closed_with_1001_when_the_control_plane_goes_down(

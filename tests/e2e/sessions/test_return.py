@@ -78,26 +78,6 @@ async def test_a_turn_that_died_with_its_daemon_ends_and_answers_stay_with_their
         )
 
 
-async def test_a_session_that_never_started_does_not_keep_its_turn_open(control: Control) -> None:
-    """The machine died before it said anything of the session."""
-    user = await control.user()
-    vm = await user.vm()
-    session = await user.session()
-    await user.say(session, "one")
-    await vm.expect("user_message")
-    await vm.drop()
-    async with user.again(vm) as again:
-        await again.heartbeat()
-        await eventually(lambda: turns(user, session), lambda seen: seen[0][1] == "failed")
-        await user.say(session, "two")
-        await again.expect("start_session")
-        await again.event(session, type="execution_complete", content="answer two")
-        await eventually(
-            lambda: turns(user, session),
-            lambda seen: seen[1:] == [("two", "completed", "answer two")],
-        )
-
-
 async def test_a_vm_that_starts_afresh_ends_what_it_was_doing(control: Control) -> None:
     user = await control.user()
     scheduled = await user.schedule()
@@ -115,24 +95,6 @@ async def test_a_vm_that_starts_afresh_ends_what_it_was_doing(control: Control) 
         async with again:
             error = await reader.until_type("execution_error")
             assert error["code"] == "MACHINE_RESTARTED"
-
-
-async def test_an_end_that_comes_again_under_the_same_name_is_shown_once(
-    control: Control,
-) -> None:
-    user = await control.user()
-    async with await user.vm("seq") as vm:
-        session = await user.session()
-        turn = await user.say(session, "hello")
-        await vm.expect("user_message")
-        async with user.reader(session) as reader:
-            for seq in (1, 2, 3):
-                await vm.event(session, seq=seq, type="execution_complete", turn_id=turn)
-            await vm.event(session, seq=4, type="text_chunk", content="marker")
-            await reader.until_text("marker")
-            kinds = [event.json["type"] for event in reader.events]
-            assert kinds.count("execution_complete") == 1
-            await vm.expect("ack", lambda message: message["acked"] == {session: 4})
 
 
 async def test_a_request_that_cannot_be_read_is_answered_all_the_same(control: Control) -> None:
@@ -153,19 +115,6 @@ async def test_a_request_that_cannot_be_read_is_answered_all_the_same(control: C
             assert answer["error"]["code"] == "INVALID_REQUEST"
 
 
-async def test_odd_capabilities_name_nothing(control: Control) -> None:
-    user = await control.user()
-    for odd in (None, "seq", {"seq": True}, [1, None]):
-        scheduled = await user.schedule()
-        async with aiohttp.ClientSession() as http:
-            url = f"{scheduled['ws_url']}?user_id={user.id}&ticket={scheduled['ticket']}"
-            async with http.ws_connect(url) as line:
-                auth = {"type": "auth", "token": scheduled["token"], "capabilities": odd}
-                await line.send_str(json.dumps(auth))
-                init = json.loads(await line.receive_str(timeout=15))
-                assert "capabilities" not in init["data"]
-
-
 async def test_the_history_of_a_message_fits_into_its_frame(control: Control) -> None:
     user = await control.user()
     async with await user.vm() as vm:
@@ -184,25 +133,3 @@ async def test_the_history_of_a_message_fits_into_its_frame(control: Control) ->
         assert len(json.dumps(history)) < 600_000
         assert history[-1] == {"role": "assistant", "content": "ok"}
         assert history[0]["content"][0] == "3"
-
-
-async def test_a_question_belongs_to_its_session(control: Control) -> None:
-    """Two sessions may ask under the same id."""
-    user = await control.user()
-    async with await user.vm() as vm:
-        one, other = await user.session(), await user.session()
-        for session, tool in ((one, "ls"), (other, "rm")):
-            await vm.event(session, type="approval_request", request_id="req-1", tool_name=tool)
-
-        async def waiting() -> int:
-            return len((await user.ok("GET", "/approvals"))["items"])
-
-        await eventually(waiting, lambda count: count == 2)
-        status, answer = await user.call("POST", "/approvals/req-1", {"confirmed": True})
-        assert (status, answer["error"]["code"]) == (409, "AMBIGUOUS")
-        await user.ok("POST", "/approvals/req-1", {"confirmed": True, "session_id": one})
-        told = await vm.expect("approval_response")
-        assert told["session_id"] == one
-        assert told["data"]["confirmed"] is True
-        await user.ok("DELETE", f"/sessions/{other}")
-        await eventually(waiting, lambda count: count == 0)

@@ -1,8 +1,6 @@
 """A session moves to another machine of its user: nothing is lost, nothing is said twice."""
 
 import asyncio
-from functools import partial
-from operator import eq
 from typing import Any
 
 import pytest
@@ -86,35 +84,6 @@ async def test_a_moved_session_goes_on_where_it_is_now(user: TestUser) -> None:
         assert entry["details"] == {"from": first_id, "to": second_id}
 
 
-async def test_an_open_turn_ends_before_the_move_and_once(user: TestUser) -> None:
-    first_id, first = await machine(user)
-    second_id, second = await machine(user)
-    async with first, second:
-        session = await user.session(machine_id=first_id)
-        async with user.reader(session) as reader:
-            turn = await user.say(session, "Take your time.")
-            await said(first, "Take your time.")
-            await first.event(session, type="approval_request", request_id="q-1", tool_name="bash")
-            await reader.until_type("approval_request")
-            await move(user, session, second_id)
-            end = await reader.until_type("execution_error")
-            assert (end["turn_id"], end["code"]) == (turn, "SESSION_MOVED")
-            await first.event(session, type="execution_complete", turn_id=turn, content="late")
-            await first.expect("error", lambda one: one["session_id"] == session)
-            await user.say(session, "Again.")
-            await said(second, "Again.")
-            await second.event(session, type="execution_complete", content="done")
-            await reader.until_type("execution_complete")
-        assert [one["data"]["message"] for one in second.of_type("user_message")] == ["Again."]
-
-        async def states() -> list[str]:
-            turns = (await user.ok("GET", f"/sessions/{session}/snapshot"))["turns"]
-            return [one["state"] for one in turns]
-
-        await eventually(states, lambda seen: seen == ["failed", "completed"])
-        assert (await user.ok("GET", "/approvals"))["items"] == []
-
-
 async def test_a_machine_that_was_away_is_told_that_the_session_is_not_its_own_any_more(
     user: TestUser,
 ) -> None:
@@ -154,31 +123,6 @@ async def test_a_machine_that_was_away_is_told_that_the_session_is_not_its_own_a
         await again.leave()
 
 
-async def test_a_session_moves_back_and_forth(user: TestUser) -> None:
-    ids_and_vms = [await machine(user, "seq"), await machine(user, "seq")]
-    session = await user.session(machine_id=ids_and_vms[0][0])
-    await started(ids_and_vms[0][1], session)
-    seq = 0
-    async with user.reader(session) as reader:
-        for number in range(6):
-            machine_id, vm = ids_and_vms[number % 2]
-            await move(user, session, machine_id)
-            start = await started(vm, session, number // 2 + 1)
-            assert start["acked"] == seq
-            await vm.heartbeat(session)
-            turn = await user.say(session, f"{number}?")
-            await said(vm, f"{number}?")
-            seq += 1
-            await vm.event(
-                session, seq, type="execution_complete", turn_id=turn, content=f"{number}!"
-            )
-            await vm.expect("ack", partial(eq, {"type": "ack", "acked": {session: seq}}))
-        await reader.until(lambda one: "5!" in str(one.events))
-        assert "lost_events" not in str(reader.events)
-    for _, vm in ids_and_vms:
-        await vm.leave()
-
-
 async def test_a_session_can_be_saved_from_a_machine_that_is_gone_for_good(
     user: TestUser,
 ) -> None:
@@ -194,22 +138,6 @@ async def test_a_session_can_be_saved_from_a_machine_that_is_gone_for_good(
         await started(second, session)
         await user.say(session, "Hello again")
         await said(second, "Hello again")
-
-
-async def test_a_machine_that_is_on_its_way_gets_the_session_when_it_comes(
-    user: TestUser,
-) -> None:
-    first_id, first = await machine(user)
-    async with first:
-        session = await user.session(machine_id=first_id)
-        await started(first, session)
-        made = await user.schedule()
-        await move(user, session, made["vm_id"])
-        await user.say(session, "Are you up?")
-        second = ScriptedVm(made["ws_url"], user.id, made["token"], made["ticket"])
-        async with second:
-            await started(second, session)
-            await said(second, "Are you up?")
 
 
 async def test_messages_and_moves_at_once_leave_no_turn_open_and_answer_none_twice(

@@ -74,56 +74,27 @@ async def test_the_late_end_of_a_turn_that_was_ended_before_a_restart_is_not_sho
     await again.leave()
 
 
-@pytest.mark.parametrize("restart_after_the_message", [False, True])
-async def test_a_new_message_makes_an_end_without_a_name_believable_again(
-    process: ControlProcess, restart_after_the_message: bool
-) -> None:
-    """The machine lost the old turn: were the new one's end hidden, it would never end."""
-    user = await process.user()
-    vm = await user.vm()
-    session = await user.session()
-    await ended_for_a_lost_machine(user, vm, session)
-    if not restart_after_the_message:
-        await process.kill()
-        await process.start()
-    again = await back(user, vm)
-    await again.heartbeat(session)
-    await user.say(session, "two")
-    await said(again, "two")
-    if restart_after_the_message:
-        await user.until_turns(session, "failed", "sent")
-        await process.kill()
-        await again.closed()
-        await again.leave()
-        await process.start()
-        again = await back(user, vm)
-        await again.heartbeat(session)
-    await again.event(session, type="execution_complete", content="answer two")
-    await user.until_turns(session, "failed", "completed")
-    assert [end.get("content") for end in await ends(user, session)] == [None, "answer two"]
-    await again.leave()
-
-
-async def test_the_end_of_a_turn_that_ended_itself_is_not_shown_again_after_a_restart(
+async def test_what_was_acknowledged_and_not_shown_is_no_gap_after_a_restart(
     process: ControlProcess,
 ) -> None:
-    """A machine that was restarted too may not know that it had ended the turn."""
     user = await process.user()
-    vm = await user.vm("seq")
+    vm = await user.vm("seq", "batch")
     session = await user.session()
     turn = await user.say(session, "one")
     await said(vm, "one")
-    await vm.event(session, seq=1, type="execution_complete", content="done", turn_id=turn)
-    await user.until_turns(session, "completed")
+    for seq in (1, 2):
+        await vm.event(session, seq=seq, type="execution_complete", turn_id=turn)
+    await vm.expect("ack", lambda message: message["acked"] == {session: 2})
     await process.kill()
     await vm.closed()
     await vm.leave()
     await process.start()
-    again = await back(user, vm, "seq")
-    await again.event(session, seq=2, type="execution_error", error="restarted", turn_id=turn)
-    await again.event(session, seq=3, type="text_chunk", content="marker")
-    async with user.reader(session) as reader:
-        await reader.until_text("marker")
-    assert [end["type"] for end in await ends(user, session)] == ["execution_complete"]
-    assert await user.turn_states(session) == ["completed"]
-    await again.leave()
+    again = user.again(vm)
+    await again.connect()
+    async with again:
+        assert (await again.authenticate("seq", "batch"))["data"]["acked"] == {session: 2}
+        await again.event(session, seq=3, type="text_chunk", content="marker")
+        await again.expect("ack", lambda message: message["acked"] == {session: 3})
+    page = await user.ok("GET", f"/sessions/{session}/events?limit=100")
+    kinds = [one["event"]["type"] for one in page["items"]]
+    assert kinds == ["user_message", "execution_complete", "text_chunk"]

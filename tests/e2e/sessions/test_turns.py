@@ -1,91 +1,14 @@
-"""Turns end exactly once, in the log and in the records, whatever a machine sends."""
+"""What reaches the log: committed before it is acknowledged, numbered, and of open sessions."""
 
 import asyncio
 import threading
-from typing import Any
 
 import pytest
 
 from tests.support.control import Control
-from tests.support.eventually import eventually
 from trunkline.control.log.segments import Segment, SqliteSegments
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, Any]:
-    return {"machine_away_s": 1.0}
-
-
-async def test_a_turn_that_was_ended_for_a_lost_machine_does_not_hide_the_next_ones_end(
-    control: Control,
-) -> None:
-    user = await control.user()
-    vm = await user.vm()
-    session = await user.session()
-    await user.say(session, "one")
-    await vm.expect("user_message")
-    async with user.reader(session) as reader:
-        await vm.drop()
-        error = await reader.until_type("execution_error")
-        assert error["code"] == "MACHINE_OFFLINE"
-        async with user.again(vm) as again:
-            await user.say(session, "two")
-            await again.expect("user_message")
-            await again.event(session, type="execution_complete", content="answer two")
-            done = await reader.until_type("execution_complete")
-            assert done["content"] == "answer two"
-
-            async def both_ended() -> bool:
-                return await user.turn_states(session) == ["failed", "completed"]
-
-            await eventually(both_ended)
-
-
-async def test_the_late_end_of_a_turn_that_was_ended_already_is_not_shown(
-    control: Control,
-) -> None:
-    user = await control.user()
-    vm = await user.vm()
-    session = await user.session()
-    await user.say(session, "one")
-    await vm.expect("user_message")
-    async with user.reader(session) as reader:
-        await vm.drop()
-        await reader.until_type("execution_error")
-        async with user.again(vm) as again:
-            await again.event(session, type="execution_complete", content="too late")
-            await again.text(session, "marker")
-            await reader.until_text("marker")
-            kinds = [event.json["type"] for event in reader.events]
-            assert "execution_complete" not in kinds
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"cancelled": None},
-        {"final_response": {"answer": "x"}},
-        {"request_id": 7},
-        {"turn_id": 7},
-        {"turn_id": "an id of its own"},
-    ],
-)
-async def test_an_odd_field_does_not_hide_a_turns_end(
-    control: Control, odd: dict[str, Any]
-) -> None:
-    user = await control.user()
-    async with await user.vm() as vm:
-        session = await user.session()
-        await user.say(session, "hello")
-        await vm.expect("user_message")
-        await vm.event(session, type="execution_complete", content="done", **odd)
-
-        async def ended() -> bool:
-            return await user.turn_states(session) == ["completed"]
-
-        await eventually(ended)
 
 
 async def test_words_inside_a_text_do_not_end_a_turn(control: Control) -> None:
@@ -172,22 +95,3 @@ async def test_the_last_words_of_a_session_that_was_told_to_stop_are_taken(
         async with user.reader(session) as reader:
             await reader.until_text("goodbye")
         assert vm.of_type("error") == []
-
-
-async def test_a_session_that_was_closed_while_its_machine_was_away_is_stopped_on_return(
-    control: Control,
-) -> None:
-    user = await control.user()
-    vm = await user.vm()
-    session = await user.session()
-    await vm.expect("start_session")
-    async with user.reader(session) as reader:
-        await vm.drop()
-        await reader.until(
-            lambda one: any(event.json.get("machine") == "gone" for event in one.events), "gone"
-        )
-    await user.ok("DELETE", f"/sessions/{session}")
-    async with user.again(vm) as again:
-        await again.heartbeat(session)
-        stop = await again.expect("stop_session")
-        assert stop["data"] == {"session_id": session, "reason": "user_closed"}

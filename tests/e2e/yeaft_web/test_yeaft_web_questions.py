@@ -1,6 +1,5 @@
 """A tool asks, a Yeaft web client answers; the first answer wins (002, "ask-user")."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -58,29 +57,6 @@ async def test_a_choice_and_free_text_reach_the_tool(user: TestUser, vm: Scripte
         await _asked(web, vm, "q-in", kind="input", message="Name?")
         await web.send("ask_user_answer", requestId="q-in", answers={"Name?": "Ada"})
         assert await _answer_of(vm, "q-in") == (True, "Ada")
-
-
-async def test_two_answers_at_once_have_one_winner_and_everybody_sees_it(
-    user: TestUser, vm: ScriptedVm
-) -> None:
-    async with web_of(user) as web, web_of(user) as other:
-        session = await _asked(web, vm, "q-race")
-        await other.ask("resume_conversation", "session_ready", conversationId=session)
-        fields = {"conversationId": session, "requestId": "q-race"}
-        await asyncio.gather(
-            web.send("ask_user_answer", answer="yes", **fields),
-            other.send("ask_user_answer", answer="no", **fields),
-        )
-        told = await asyncio.gather(
-            web.expect("ask_user_answered"), other.expect("ask_user_answered")
-        )
-        assert told[0] == told[1]
-        await web.ask("ping", "pong")
-        await other.ask("ping", "pong")
-        errors = [*web.of_type("error"), *other.of_type("error")]
-        assert [one["code"] for one in errors] == ["ALREADY_ANSWERED"]
-        assert (await _answer_of(vm, "q-race"))[0] is told[0]["confirmed"]
-        assert len(vm.of_type("approval_response")) == 1
 
 
 async def test_an_answer_from_rest_closes_the_dialog(user: TestUser, vm: ScriptedVm) -> None:

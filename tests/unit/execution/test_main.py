@@ -301,7 +301,7 @@ def test_the_daemon_imports_nothing_heavy() -> None:
     code = (
         "import sys, trunkline.execution.main;"
         "print([name for name in ('langgraph', 'langchain_core', 'openai', 'anthropic', 'mcp',"
-        " 'trafilatura', 'numpy') if name in sys.modules])"
+        " 'trafilatura', 'numpy', 'httpx2', 'xllamacpp') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -10,12 +10,12 @@ import pytest
 
 from tests.support.control import TestUser, running
 from tests.support.scripted_node import ScriptedNode
-from tests.unit.execution.checkpoint.savers import opened, place, put
+from tests.unit.execution.checkpoint.savers import done, opened, place, put
 from tests.unit.execution.tools.support import Control
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.home import Home
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
-from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.registry import SkillRegistry, read_in
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ async def test_two_sessions_of_one_home_do_not_see_each_others_memory(tmp_path: 
     put(LocalCheckpointer(one), "a", {"n": 1}, thread="s-1")
     assert await LocalShortTermMemory(other).get_conversation() == ""
     assert await LocalShortTermMemory(other).get_context() == {}
-    assert LocalCheckpointer(other).get_tuple(place(thread="s-2")) is None
+    assert done(LocalCheckpointer(other).aget_tuple(place(thread="s-2"))) is None
     assert opened(LocalCheckpointer(one), place(thread="s-1")).checkpoint["id"] == "a"
     assert (one / "memory" / "conversation.md").is_file()
     assert (one / "checkpoints" / "a.json").is_file()
@@ -58,7 +58,7 @@ async def test_a_skill_is_offered_without_being_fetched(tmp_path: Path) -> None:
     skills = SkillRegistry(index, home, control, {})
     assert "Reads PDF." in skills.prompt()
     assert control.asked == []
-    assert await skills.read("pdf") == "Do it."
+    assert read_in(await skills.load("pdf"), "SKILL.md") == "Do it."
     assert [method for method, _ in control.asked] == ["get_skill_package"]
 
 

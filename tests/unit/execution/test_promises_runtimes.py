@@ -49,14 +49,8 @@ class Noted(RuntimeAdapter):
     async def cancel(self, reason: str) -> None:
         self.told.append(f"cancel {reason}")
 
-    async def configure(self, patch: Json) -> None:
-        self.told.append("configure")
-
-    async def answer(self, data: Json) -> None:
-        self.told.append("answer")
-
-    def reply(self, message: ipc.Response | ipc.Progress) -> None:
-        self.told.append("reply")
+    def send(self, message: ipc.Down) -> None:
+        self.told.append(type(message).__name__)
 
     async def stop(self, reason: str) -> None:
         self.told.append(f"stop {reason}")

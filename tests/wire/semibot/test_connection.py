@@ -143,10 +143,14 @@ def test_a_live_line_outlives_malformed_and_unknown_messages() -> None:
         (["batch"], {"batch"}),
         (["batch", "seq", "seq", "future", ""], {"seq", "batch"}),
         (["SEQ"], set()),
+        ([1, None], set()),
+        ("seq", set()),
+        ({"seq": True}, set()),
+        (None, set()),
     ],
 )
 def test_a_capability_is_in_force_only_if_the_machine_named_it(
-    named: list[str], in_force: set[str]
+    named: Any, in_force: set[str]
 ) -> None:
     connection = _connection()
     connection.receive(json.dumps({"type": "auth", "token": "t", "capabilities": named}), 0.0)

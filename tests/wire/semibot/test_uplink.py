@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from tests.wire.semibot import golden
-from trunkline.wire.semibot.codec import UPLINK_TYPES, Unknown, decode_uplink
+from trunkline.wire.semibot.codec import Unknown, decode_uplink
 from trunkline.wire.semibot.messages import (
-    UPLINK,
     Auth,
     Batch,
     BatchedEvent,
@@ -89,10 +88,6 @@ def test_an_example_is_read_with_all_its_fields(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_an_example_is_read_from_bytes_as_from_text(name: str) -> None:
     assert decode_uplink(golden.text("uplink", name).encode()) == EXPECTED[name]
-
-
-def test_every_uplink_type_is_named_in_the_codec() -> None:
-    assert {struct.__struct_config__.tag for struct in UPLINK} == UPLINK_TYPES
 
 
 @pytest.mark.proves("000-3-timestamp-allowed")

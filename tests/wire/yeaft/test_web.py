@@ -9,36 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trunkline.wire.errors import Malformed
-from trunkline.wire.yeaft import names, web
 from trunkline.wire.yeaft.web import Request
 
 
 def _request(**fields: Any) -> Request:
     return Request(json.dumps({"type": "send_message", **fields}))
-
-
-@pytest.mark.proves("002-13-names-never-change")
-def test_names_that_were_released_on_the_web_clients_side_stay() -> None:
-    """A name may be added here. One that is taken away breaks clients that are out there."""
-    assert set(web.ADDED) >= {
-        "agent_list",
-        "agent_selected",
-        "ask_user_answered",
-        "conversation_pinned",
-        "conversation_refresh",
-        "conversation_selected",
-        "event_position",
-        "get_agents",
-        "get_conversations",
-        "ping",
-        "pong",
-        "pong_session",
-        "refresh_conversation",
-        "select_agent",
-        "select_conversation",
-        "update_conversation_settings",
-    }
-    assert set(web.DEPLOYED_FIRST) <= {*web.ADDED, *names.RELEASED}
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "7", "{", '{"a":1}', '{"type":null}', '"x"'])

@@ -23,9 +23,11 @@ from trunkline.control.groups.records import Group
 from trunkline.control.groups.round import Ask, Guard, Round
 from trunkline.control.groups.seat import Seat
 from trunkline.control.log.log import SessionLog
-from trunkline.control.machines.commands import Answer, Cancel, Say
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
+from trunkline.wire.commands import Answer, Cancel, Say
+
+_UNKNOWN_NAMED_MAX = 10  # names that nobody has, in one note
 
 _log = structlog.get_logger(__name__)
 
@@ -100,7 +102,7 @@ class Conversation:
         self._rounds[round_.turn_id] = round_
         chosen = mentions.choose(round_.message, round_.metadata.get("mentions"), round_.persons)
         if chosen.unknown:
-            names = ", ".join(chosen.unknown[: limits.GROUP_UNKNOWN_NAMED_MAX])
+            names = ", ".join(chosen.unknown[:_UNKNOWN_NAMED_MAX])
             self._writer.note(round_, f"nobody here is called {names}")
         self._ask(round_, chosen.ids)
         self._settle(round_)

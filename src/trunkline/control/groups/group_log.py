@@ -17,6 +17,8 @@ from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.events import text_of
 
+_CONTEXT_SAID_MAX = 200  # things said that are remembered
+_CONTEXT_EVENTS_MAX = 5_000  # the newest, in which they are looked for
 _MISSED = "[Said in the group since your last turn]"
 _MORE = "(what was said before that is left out)"
 
@@ -102,10 +104,10 @@ class Transcript(Listener):
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: deque[Said] = deque(maxlen=limits.GROUP_CONTEXT_SAID_MAX)
+        self._said: deque[Said] = deque(maxlen=_CONTEXT_SAID_MAX)
 
     async def follow(self, log: Log, session: SessionLog) -> None:
-        await self.listen(log, session, max(0, session.last_id - limits.GROUP_CONTEXT_EVENTS_MAX))
+        await self.listen(log, session, max(0, session.last_id - _CONTEXT_EVENTS_MAX))
 
     def hear(self, event_id: int, line: str) -> None:
         # Most of a log is pieces of answers, which come again whole.

@@ -8,9 +8,9 @@ from trunkline.control.groups.asking import close
 from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.records import Group, GroupPatch, NewGroup
-from trunkline.control.machines.commands import Answer, Cancel, Command, Say, Stop
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import KINDS
+from trunkline.wire.commands import Answer, Cancel, Command, Say, Stop
 
 
 class Groups(Parts):

@@ -13,7 +13,7 @@ from trunkline.control.groups.group_log import LogWriter
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.round import Question, Round
 from trunkline.control.groups.seat import Seat
-from trunkline.control.machines.commands import Answer
+from trunkline.wire.commands import Answer
 
 _log = structlog.get_logger(__name__)
 

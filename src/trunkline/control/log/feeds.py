@@ -13,6 +13,8 @@ import msgspec
 from trunkline import limits
 from trunkline.control.log.log import Batch, Log, SessionLog
 
+_FEED_STEP_BYTES = 64 * 1024  # that are translated before everybody else has a turn
+_FEED_PRIME_EVENTS_MAX = 20_000  # of the turn under way, for a translation that begins in it
 _TURN_START = '"type":"user_message"'
 _EVENT_WORK = 500  # what an event costs, in bytes of its line
 
@@ -110,7 +112,7 @@ class Feeds:
         while (
             not is_found
             and start > 0
-            and position - start < limits.FEED_PRIME_EVENTS_MAX
+            and position - start < _FEED_PRIME_EVENTS_MAX
             and size < limits.FEED_PRIME_BYTES_MAX
         ):
             upto, start = start, max(0, start - limits.RING_EVENTS)
@@ -140,7 +142,7 @@ async def _translated(translate: Translate, events: list[tuple[int, str]]) -> li
     for event_id, line in events:
         step.append(line)
         work += _EVENT_WORK + len(line)
-        if work > limits.FEED_STEP_BYTES:
+        if work > _FEED_STEP_BYTES:
             messages += translate(event_id - len(step) + 1, step)
             step, work = [], 0
             await asyncio.sleep(0)

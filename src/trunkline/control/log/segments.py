@@ -32,6 +32,7 @@ _COUNT = f"{_INSERT} ON CONFLICT DO UPDATE SET machine_seq = excluded.machine_se
 _NOTE = "INSERT INTO notes (session_id, number, after_id, at, body) VALUES (?,?,?,?,?)"
 _NOTE_AGAIN = _NOTE.replace("INSERT", "INSERT OR IGNORE")
 _ENTRIES_PAGE_ROWS = 1_000
+_CACHE_KIB = 4_096  # of pages, between transactions
 
 
 class Head(NamedTuple):
@@ -188,8 +189,9 @@ class SqliteSegments:
         self._connection.execute(f"PRAGMA synchronous={'FULL' if self._full_sync else 'NORMAL'}")
         self._connection.execute("PRAGMA busy_timeout=10000")
         self._connection.execute("PRAGMA wal_autocheckpoint=0")
-        # A burst is one transaction. Pages for which there is no room would be written twice.
-        self._connection.execute(f"PRAGMA cache_size=-{limits.LOG_CACHE_BYTES_MAX // 1024}")
+        self._connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        # A burst is one transaction, and may be larger: its pages are not to be written twice.
+        self._connection.execute("PRAGMA cache_spill=OFF")
 
     def _append(self, segments: list[Segment], again: bool) -> None:
         connection = self._connection

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.control.machines.commands import Command
+from trunkline.wire.commands import Command
 
 
 class Time(msgspec.Struct):

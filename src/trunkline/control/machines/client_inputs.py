@@ -8,7 +8,10 @@ from trunkline.control.machines.actions import (
     Send,
     Status,
 )
-from trunkline.control.machines.commands import (
+from trunkline.control.machines.telling import ENDED, Telling
+from trunkline.control.sessions import notes
+from trunkline.control.sessions.core import SessionCore
+from trunkline.wire.commands import (
     MOVED,
     Cancel,
     Configure,
@@ -17,9 +20,6 @@ from trunkline.control.machines.commands import (
     Stop,
     size_of,
 )
-from trunkline.control.machines.telling import ENDED, Telling
-from trunkline.control.sessions import notes
-from trunkline.control.sessions.core import SessionCore
 
 Json = dict[str, Any]
 

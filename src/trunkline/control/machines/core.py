@@ -17,15 +17,15 @@ from trunkline.control.machines.actions import (
     Status,
 )
 from trunkline.control.machines.client_inputs import ClientInputs
-from trunkline.control.machines.commands import (
-    Start,
-    Stop,
-)
 from trunkline.control.machines.telling import ENDED, SILENCE_S, Hosted, Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SILENT, UNKNOWN, SessionCore
 from trunkline.control.sessions.state import Turn
+from trunkline.wire.commands import (
+    Start,
+    Stop,
+)
 
 Json = dict[str, Any]
 
@@ -231,11 +231,10 @@ class MachineCore(ClientInputs):
                 one.session.refused(event)
                 self._advance(one)
                 return
-        known = state.questions.get(event.request or "")
-        is_again = event.type == "approval_request" and known is not None
         one.session.heard(event, line)
-        if is_again and known is not None and known.state != "pending":
-            # A machine that asks again did not get its answer.
+        asked = state.questions.get(event.request or "")
+        if event.type == "approval_request" and asked is not None and asked.state != "pending":
+            # It is asked again, so the answer did not arrive; or it comes too late.
             self._send_answer(one, event.request or "")
         self._advance(one)
 

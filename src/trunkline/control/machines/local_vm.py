@@ -15,6 +15,8 @@ from trunkline.control.clock import Clock
 from trunkline.control.machines.processes import Child
 from trunkline.wire.semibot.close_codes import CloseCode
 
+_VM_RESTART_BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+
 _log = structlog.get_logger()
 
 Sleep = Callable[[float], Awaitable[Any]]
@@ -87,9 +89,7 @@ class Keeper:
             failures = 1 if stable else failures + 1
             if failures > limits.VM_QUICK_FAILURES_MAX:
                 return f"died {failures} times in a row; the last time it {reason}"
-            delay_s = limits.VM_RESTART_BACKOFF_S[
-                min(failures, len(limits.VM_RESTART_BACKOFF_S)) - 1
-            ]
+            delay_s = _VM_RESTART_BACKOFF_S[min(failures, len(_VM_RESTART_BACKOFF_S)) - 1]
             _log.warning("vm died", machine=self._id, reason=reason, restart_in_s=delay_s)
             await self._sleep(delay_s)
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from trunkline.control.log.log import SessionLog
-from trunkline.control.machines.commands import Command
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.traits import Traits
+from trunkline.wire.commands import Command
 
 
 class Line(Protocol):

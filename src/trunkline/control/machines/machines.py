@@ -14,7 +14,6 @@ from trunkline.control.errors import NotFound
 from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.machines.actions import Time
-from trunkline.control.machines.commands import Start
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Line, Machine
 from trunkline.control.machines.shell import Shell
@@ -24,6 +23,7 @@ from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.tasks import Tasks
+from trunkline.wire.commands import Start
 
 _log = structlog.get_logger(__name__)
 

@@ -21,6 +21,9 @@ from trunkline.control.machines.process_output import note
 from trunkline.control.redaction import redact
 from trunkline.log_form import one_line
 
+_VM_OUTPUT_DRAIN_S = 1.0  # how long output is still read after a VM's process has ended
+_VM_STOP_GRACE_S = 5.0  # between SIGTERM and SIGKILL
+
 _log = structlog.get_logger()
 
 _PARENT_DEATH = Path(__file__).with_name("parent_death.py")
@@ -102,7 +105,7 @@ class Child:
         # A caller that is cancelled stops waiting; the watch goes on.
         return await asyncio.shield(self._ended)
 
-    async def stop(self, grace_s: float = limits.VM_STOP_GRACE_S) -> None:
+    async def stop(self, grace_s: float = _VM_STOP_GRACE_S) -> None:
         """SIGTERM, then SIGKILL for what is left after the grace; returns when all is over."""
         # Once the program is gone, its number may be another's.
         if self._process.returncode is None:
@@ -122,7 +125,7 @@ class Child:
             # The group outlives its leader: what the program started must not stay behind.
             self._signal(signal.SIGKILL)
             # What left the group lives on, and may hold the pipe open for as long as it likes.
-            async with asyncio.timeout(limits.VM_OUTPUT_DRAIN_S):
+            async with asyncio.timeout(_VM_OUTPUT_DRAIN_S):
                 await reading
         except TimeoutError:
             _log.warning("vm left a process behind that holds its output", machine=self._machine_id)

@@ -27,12 +27,12 @@ from trunkline.control.machines.actions import (
     Status,
     Time,
 )
-from trunkline.control.machines.commands import MOVED, Command, Say, Start
 from trunkline.control.machines.machine import Line, Machine
 from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import Change
 from trunkline.control.tasks import Tasks
+from trunkline.wire.commands import MOVED, Command, Say, Start
 
 _log = structlog.get_logger(__name__)
 

@@ -4,6 +4,7 @@ A message waits as a queued turn, an answer as an answered question; nothing tha
 kept anywhere else. `MachineCore` brings the inputs.
 """
 
+from collections.abc import Container
 from enum import Enum
 
 import msgspec
@@ -18,7 +19,11 @@ from trunkline.control.machines.actions import (
     Send,
     Time,
 )
-from trunkline.control.machines.commands import (
+from trunkline.control.machines.traits import Traits
+from trunkline.control.sessions import notes
+from trunkline.control.sessions.core import RESTARTED, SessionCore
+from trunkline.control.sessions.state import Turn
+from trunkline.wire.commands import (
     Answer,
     Cancel,
     Configure,
@@ -28,10 +33,6 @@ from trunkline.control.machines.commands import (
     Stop,
     size_of,
 )
-from trunkline.control.machines.traits import Traits
-from trunkline.control.sessions import notes
-from trunkline.control.sessions.core import RESTARTED, SessionCore
-from trunkline.control.sessions.state import Turn
 
 _STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists none
 
@@ -153,6 +154,19 @@ class Telling:
         """Whether the turn was one of the session's, and is over."""
         one = self.sessions.get(session_id)
         return one is not None and turn_id in one.session.state.ended
+
+    def open_turns(self, session_id: str) -> Container[str] | None:
+        """Those without an end, as they change; None if the session is not this machine's."""
+        one = self.sessions.get(session_id)
+        return one.session.state.turns if one is not None else None
+
+    def late_turns(self, session_id: str) -> list[str]:
+        """Those that were ended here, and that the machine may yet end."""
+        one = self.sessions.get(session_id)
+        return list(one.session.state.late) if one is not None else []
+
+    def open_sessions(self) -> list[str]:
+        return [one for one, hosted in self.sessions.items() if not hosted.session.state.is_closed]
 
     def release(self, session_id: str) -> SessionCore | None:
         """The session is none of this machine's any more."""

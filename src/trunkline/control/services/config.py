@@ -11,8 +11,7 @@ from trunkline.control.errors import NotFound
 from trunkline.control.records.fields import checked_id
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import agents, sessions
-
-DEFAULT_RUNTIME = "semigraph"
+from trunkline.wire.commands import DEFAULT_RUNTIME
 
 
 def runtime_type(session: str | None, agent: str | None, user: str | None, org: str | None) -> str:

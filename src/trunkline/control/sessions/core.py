@@ -101,6 +101,8 @@ class SessionCore:
             return
         self._append(line, event)
         if event.type == "approval_request":
+            if event.turn in self.state.ended or (self.state.late and not self.state.told):
+                self._drop_question(event.request)  # of a turn that was ended here
             pending = [one for one, q in self.state.questions.items() if q.state == "pending"]
             for request_id in pending[:-_PENDING_QUESTIONS_MAX]:
                 self.answer(request_id, False, None, None, {"reason": "too_many"})
@@ -163,7 +165,12 @@ class SessionCore:
     def _drop_questions(self, turns: set[str | None] | None) -> None:
         """Nobody waits for these answers any more: what is pending is denied."""
         for request_id, question in list(self.state.questions.items()):
-            if question.state == "pending" and (turns is None or question.turn in turns):
-                self._make(
-                    "approval_resolved", request_id=request_id, confirmed=False, reason="turn_ended"
-                )
+            if turns is None or question.turn in turns:
+                self._drop_question(request_id)
+
+    def _drop_question(self, request_id: str | None) -> None:
+        question = self.state.questions.get(request_id or "")
+        if question is not None and question.state == "pending":
+            self._make(
+                "approval_resolved", request_id=request_id, confirmed=False, reason="turn_ended"
+            )

@@ -16,7 +16,6 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound, Unavailable
 from trunkline.control.ids import new_id
 from trunkline.control.log.log import Log, SessionLog
-from trunkline.control.machines.commands import Say, size_of
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
@@ -33,6 +32,7 @@ from trunkline.control.sessions.starting import Starting, check_choices
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.wire.commands import Say, size_of
 
 _log = structlog.get_logger(__name__)
 

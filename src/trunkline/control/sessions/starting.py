@@ -6,11 +6,11 @@ import msgspec
 from sqlalchemy import select
 
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.machines.commands import Start
 from trunkline.control.records.fields import Confirm, MaxTokens, Name, Names, Temperature, Text
 from trunkline.control.services import Services
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.wire.commands import Start
 
 DEFAULT_SESSION_CONFIG = {"max_turns": 50, "timeout_seconds": 3600}
 

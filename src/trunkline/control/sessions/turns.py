@@ -6,10 +6,10 @@ import msgspec
 from sqlalchemy import and_, select
 
 from trunkline import limits
-from trunkline.control.machines.commands import Say
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.wire.commands import Say
 
 OPEN = ("queued", "sent")
 _HISTORY_TURNS = 20

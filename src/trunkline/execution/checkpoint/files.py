@@ -35,7 +35,7 @@ CHECKPOINT_SNAPSHOT_BYTES_MAX = 4 * limits.MIB  # with the memory's parts below 
 
 
 class Document(Record, kw_only=True, omit_defaults=True):
-    """A checkpoint, what was written after it, and the checkpoints it cannot do without."""
+    """A checkpoint, what was written after it, and those of the subgraphs that it waits for."""
 
     writes: list[Writes] = msgspec.field(default_factory=list)
     companions: list["Document"] = msgspec.field(default_factory=list)
@@ -51,10 +51,7 @@ def latest(session_dir: Path) -> dict[str, Any] | None:
     if record is None:
         return None
     document = _document(folder, OWN_LINE, record)
-    document.companions = [
-        *(_document(folder, OWN_LINE, one) for one in _before(folder, OWN_LINE, record)),
-        *_inside(folder, record),
-    ]
+    document.companions = list(_inside(folder, record))
     data = encode(document)
     if len(data) > CHECKPOINT_SNAPSHOT_BYTES_MAX:
         _log.warning("checkpoint_too_large_for_a_snapshot", folder=str(folder), size=len(data))
@@ -110,26 +107,11 @@ def _document(folder: Path, line: str, record: Record) -> Document:
     return Document(**fields, writes=read_writes(folder, line, record.checkpoint_id))
 
 
-def _before(folder: Path, line: str, record: Record) -> Iterator[Record]:
-    """The checkpoints that hold the start of this one's deltas."""
-    missing = set(record.deltas)
-    seen = {record.checkpoint_id}
-    while missing and record.parent_checkpoint_id and record.parent_checkpoint_id not in seen:
-        parent = read_record(folder, line, record.parent_checkpoint_id)
-        if parent is None:
-            return
-        seen.add(parent.checkpoint_id)
-        yield parent
-        missing.intersection_update(parent.deltas)
-        record = parent
-
-
 def _inside(folder: Path, outer: Record) -> Iterator[Document]:
     """Where subgraphs are that run in the step after this checkpoint."""
     for line in sorted({name.line for name in names_in(folder)} - {OWN_LINE}):
         record = _newest(folder, line)
-        if record and record.thread_id == outer.thread_id:
-            if record.parents.get(outer.checkpoint_ns) != outer.checkpoint_id:
-                continue
-            for one in (*_before(folder, line, record), record):
-                yield _document(folder, line, one)
+        if record is None or record.thread_id != outer.thread_id:
+            continue
+        if record.parents.get(outer.checkpoint_ns) == outer.checkpoint_id:
+            yield _document(folder, line, record)

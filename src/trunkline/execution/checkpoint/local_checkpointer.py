@@ -1,12 +1,12 @@
 """LangGraph's checkpoints on local JSON files.
 
-For the graph of one session. The asynchronous methods do their work at once: a session has a
-process of its own, and a file in the page cache takes less time than a hop to a thread.
+For the graph of one session, which runs in an event loop: the synchronous methods of savers are not
+here. The work is done at once: a session has a process of its own, and a file in the page cache
+takes less time than a hop to a thread.
 """
 
 import random
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,45 +51,40 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self._shelf = Shelf(session_dir, keep)
         self._chance = chance
-        # A graph that is called synchronously saves from several threads.
-        self._lock = threading.RLock()
         # Encoded values of the checkpoint written last: most channels do not change in a step.
         self._known: dict[str, Known] = {}
 
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with self._lock:
-            line = self._line(config)
-            if checkpoint_id := get_checkpoint_id(config):
-                found = self._open(line, checkpoint_id)
-                return found and found._replace(config=config)
-            opened = (self._open(line, one) for one in line.newest_first())
-            return next((found for found in opened if found), None)
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        line = self._line(config)
+        if checkpoint_id := get_checkpoint_id(config):
+            found = self._open(line, checkpoint_id)
+            return found and found._replace(config=config)
+        opened = (self._open(line, one) for one in line.newest_first())
+        return next((found for found in opened if found), None)
 
-    def list(
+    async def alist(
         self,
         config: RunnableConfig | None,
         *,
         filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
         before: RunnableConfig | None = None,
         limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
+    ) -> AsyncIterator[CheckpointTuple]:
         wanted = config["configurable"] if config else {}
         only = wanted.get("checkpoint_id")
         until = get_checkpoint_id(before) if before else None
-        with self._lock:
-            thread_id = str(wanted["thread_id"]) if config else None
-            places = [
-                (one, line)
-                for line in self._shelf.lines(thread_id, wanted.get("checkpoint_ns"))
-                for one in line.entries
-                if one == (only or one) and not (until and one >= until)
-            ]
+        thread_id = str(wanted["thread_id"]) if config else None
+        places = [
+            (one, line)
+            for line in self._shelf.lines(thread_id, wanted.get("checkpoint_ns"))
+            for one in line.entries
+            if one == (only or one) and not (until and one >= until)
+        ]
         left = len(places) if limit is None else limit
         for one, line in sorted(places, key=lambda place: place[0], reverse=True):
             if left <= 0:
                 return
-            with self._lock:
-                found = self._open(line, one)
+            found = self._open(line, one)
             if found and _matches(found.metadata, filter):
                 left -= 1
                 yield found
@@ -112,7 +107,7 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
             _log.warning("checkpoint_skipped", checkpoint_id=checkpoint_id, problem=repr(error))
             return None
 
-    def put(
+    async def aput(
         self,
         config: RunnableConfig,
         checkpoint: Checkpoint,
@@ -120,26 +115,22 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         described = get_checkpoint_metadata(config, metadata)
-        counters = described.get("counters_since_delta_snapshot") or {}
-        values = checkpoint["channel_values"]
-        with self._lock:
-            line = self._line(config)
-            self._shelf.put(
-                Record(
-                    format=1,
-                    thread_id=line.thread_id,
-                    checkpoint_ns=line.checkpoint_ns,
-                    checkpoint_id=checkpoint["id"],
-                    parent_checkpoint_id=get_checkpoint_id(config),
-                    parents=described.get("parents") or {},
-                    deltas=[channel for channel in counters if channel not in values],
-                    metadata=encode(self.serde, described),
-                    checkpoint=encode(
-                        self.serde, {k: v for k, v in checkpoint.items() if k != "channel_values"}
-                    ),
-                    channel_values=self._encoded(line, checkpoint, new_versions),
-                )
+        line = self._line(config)
+        self._shelf.put(
+            Record(
+                format=1,
+                thread_id=line.thread_id,
+                checkpoint_ns=line.checkpoint_ns,
+                checkpoint_id=checkpoint["id"],
+                parent_checkpoint_id=get_checkpoint_id(config),
+                parents=described.get("parents") or {},
+                metadata=encode(self.serde, described),
+                checkpoint=encode(
+                    self.serde, {k: v for k, v in checkpoint.items() if k != "channel_values"}
+                ),
+                channel_values=self._encoded(line, checkpoint, new_versions),
             )
+        )
         return _config(line, checkpoint["id"])
 
     def _encoded(
@@ -157,7 +148,7 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         self._known[line.key] = encoded
         return {channel: text for channel, (_, text) in encoded.items()}
 
-    def put_writes(
+    async def aput_writes(
         self,
         config: RunnableConfig,
         writes: Sequence[tuple[str, Any]],
@@ -170,99 +161,16 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
             Write(WRITES_IDX_MAP.get(channel, idx), channel, encode(self.serde, value))
             for idx, (channel, value) in enumerate(writes)
         ]
-        with self._lock:
-            self._shelf.add_writes(
-                self._line(config),
-                str(config["configurable"]["checkpoint_id"]),
-                Writes(task_id, task_path, numbered),
-            )
-
-    def delete_thread(self, thread_id: str) -> None:
-        with self._lock:
-            self._known.clear()
-            for line in self._shelf.lines(str(thread_id)):
-                self._shelf.drop_line(line)
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        with self._lock:
-            for line in self._shelf.lines():
-                opened = [self._open(line, one) for one in line.newest_first()]
-                gone = [one for one in opened if one and one.metadata.get("run_id") in run_ids]
-                self._shelf.drop(line, [one.checkpoint["id"] for one in gone])
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        with self._lock:
-            for line in self._shelf.lines(str(source_thread_id)):
-                target = self._shelf.line(str(target_thread_id), line.checkpoint_ns)
-                if target.key != line.key:
-                    self._copy(line, target)
-
-    def _copy(self, line: Line, target: Line) -> None:
-        self._known.pop(target.key, None)
-        for one in reversed(line.newest_first()):
-            record = self._shelf.read(line, one)
-            if record is None:
-                continue
-            record.thread_id = target.thread_id
-            self._shelf.put(record)
-            copied = self._shelf.line(target.thread_id, target.checkpoint_ns)
-            for writes in self._shelf.read_writes(line, one):
-                self._shelf.add_writes(copied, one, writes)
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        if strategy not in ("keep_latest", "delete"):
-            raise ValueError(f"not a strategy for pruning: {strategy!r}")
-        with self._lock:
-            for line in [line for one in thread_ids for line in self._shelf.lines(str(one))]:
-                if strategy == "delete":
-                    self._shelf.drop_line(line)
-                else:
-                    kept = line.needed(line.newest_first()[:1])
-                    self._shelf.drop(line, line.entries.keys() - kept)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return self.get_tuple(config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        for found in self.list(config, filter=filter, before=before, limit=limit):
-            yield found
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        return self.put(config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        self.put_writes(config, writes, task_id, task_path)
+        self._shelf.add_writes(
+            self._line(config),
+            str(config["configurable"]["checkpoint_id"]),
+            Writes(task_id, task_path, numbered),
+        )
 
     async def adelete_thread(self, thread_id: str) -> None:
-        self.delete_thread(thread_id)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        self.delete_for_runs(run_ids)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        self.copy_thread(source_thread_id, target_thread_id)
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        self.prune(thread_ids, strategy=strategy)
+        self._known.clear()
+        for line in self._shelf.lines(str(thread_id)):
+            self._shelf.drop_line(line)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Grows, and differs between two branches that start at the same checkpoint."""

@@ -51,8 +51,6 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True):
     parent_checkpoint_id: str | None = None
     parents: dict[str, str] = {}
     """The checkpoints of the graphs around this one, by namespace."""
-    deltas: list[str] = []
-    """Channels whose value is not here, but in the writes of the checkpoints before."""
     metadata: msgspec.Raw
     checkpoint: msgspec.Raw
     channel_values: dict[str, msgspec.Raw]

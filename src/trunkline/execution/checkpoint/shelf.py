@@ -1,7 +1,7 @@
 """The folder of a session's checkpoints: what is there, what is kept, what goes.
 
-One process writes here, so the folder is listed once and then remembered. The caller locks: no two
-threads at once. Knows records, not what is in them.
+One process writes here, so the folder is listed once and then remembered. Not for several threads.
+Knows records, not what is in them.
 """
 
 from collections.abc import Iterable
@@ -32,20 +32,14 @@ CHECKPOINT_NAMESPACES_MAX = 50  # of one thread: every run of a subgraph makes a
 INTERRUPT = "__interrupt__"
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """What deciding about a checkpoint takes."""
-
-    parent: str | None
-    deltas: frozenset[str]
-
-
 class Line(msgspec.Struct):
     """The checkpoints of one thread and namespace."""
 
     key: str
     thread_id: str
     checkpoint_ns: str
-    entries: dict[str, Entry] = {}
+    entries: dict[str, str | None] = {}
+    """By id, the checkpoint before it."""
     writes: set[str] = set()
     """Ids with a file of writes; those of a checkpoint may come before itself."""
     asked: set[str] = set()
@@ -62,25 +56,8 @@ class Line(msgspec.Struct):
 
     def waiting(self) -> list[str]:
         """Where a person was asked and nothing has gone on from there."""
-        gone_on = {entry.parent for entry in self.entries.values()}
+        gone_on = set(self.entries.values())
         return [one for one in self.newest_first() if one in self.asked and one not in gone_on]
-
-    def needed(self, wanted: Iterable[str]) -> set[str]:
-        """The wanted ones, and those before them that hold the start of their deltas."""
-        needed: set[str] = set()
-        for one in wanted:
-            needed |= {one, *self._before(one)}
-        return needed
-
-    def _before(self, checkpoint_id: str) -> set[str]:
-        entry = self.entries[checkpoint_id]
-        missing = entry.deltas
-        found: set[str] = set()
-        while missing and entry.parent in self.entries and entry.parent not in found:
-            found.add(entry.parent)
-            entry = self.entries[entry.parent]
-            missing &= entry.deltas
-        return found
 
 
 class Shelf:
@@ -173,7 +150,7 @@ class Shelf:
             return None
         newest = line.newest_first()
         # The one being written stays even when a clock that was set back makes it the oldest.
-        kept = line.needed([written, *newest[: self._keep], *line.waiting()[: self._keep]])
+        kept = {written, *newest[: self._keep], *line.waiting()[: self._keep]}
         oldest = min(kept)
         self.drop(line, [one for one in line.writes - line.entries.keys() if one < oldest])
         gone = [one for one in newest if one not in kept]
@@ -192,9 +169,7 @@ class Shelf:
 
     def _remember(self, line: Line, record: Record) -> None:
         self._lines.setdefault(line.key, line)
-        line.entries[record.checkpoint_id] = Entry(
-            record.parent_checkpoint_id, frozenset(record.deltas)
-        )
+        line.entries[record.checkpoint_id] = record.parent_checkpoint_id
 
     def _retire_lines_before(self, new: Line) -> None:
         """Every run of a subgraph has a namespace of its own; the oldest of them go. As many again

@@ -107,7 +107,3 @@ class BaseLLMProvider(ABC):
     def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
         """Pieces as they come, then one Reply. Raises ModelError, retries nothing. A Usage on the
         way says what the call has taken so far, should it never get to its Reply."""
-
-    @abstractmethod
-    async def close(self) -> None:
-        """Lets go of connections."""

@@ -86,15 +86,9 @@ class Wish(msgspec.Struct, frozen=True):
     arguments: Json = {}
 
 
-class _Command(msgspec.Struct, frozen=True):
+def _command(tool: str, *forms: str) -> tuple[str, re.Pattern[str]]:
     """A form of words for a tool; its named groups are the tool's arguments."""
-
-    tool: str
-    pattern: re.Pattern[str]
-
-
-def _command(tool: str, *forms: str) -> _Command:
-    return _Command(tool, re.compile("|".join(forms), re.IGNORECASE | re.DOTALL))
+    return tool, re.compile("|".join(forms), re.IGNORECASE | re.DOTALL)
 
 
 # Python has no two groups of one name in a pattern, so each language has its own command.
@@ -165,12 +159,12 @@ def is_chinese(text: str) -> bool:
 
 def _wish(text: str) -> Wish | None:
     asked = re.sub(r"^(?:please |请)", "", text, flags=re.IGNORECASE)
-    for command in _COMMANDS:
-        if match := command.pattern.fullmatch(asked):
+    for tool, pattern in _COMMANDS:
+        if match := pattern.fullmatch(asked):
             given = {name: value for name, value in match.groupdict().items() if value}
-            if command.tool == "write_file":
+            if tool == "write_file":
                 given.setdefault("content", "")
-            return Wish(command.tool, given)
+            return Wish(tool, given)
     return None
 
 
@@ -221,9 +215,6 @@ class DemoProvider(BaseLLMProvider):
         for line in answer.splitlines(keepends=True):  # in pieces, so that it is seen to stream
             yield Text(line)
         yield Reply(model=call.model, text=answer, stop_reason="stop")
-
-    async def close(self) -> None:
-        await self._local.close()
 
     async def _free_text(self, call: Call, chinese: bool) -> AsyncGenerator[Piece | Usage, None]:
         yield Thinking(_LOCAL_ZH if chinese else _LOCAL, "model")

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from trunkline.execution.errors import ModelError
+from trunkline.execution.texts import shortened
 
 MODEL_ERROR_CHARS_MAX = 300  # of what a provider says about an error
 
@@ -109,13 +110,13 @@ def explained(service: Service, model: str, told: Refusal, key: str = "") -> Mod
     if status == 403 or told.kind == "permission_error":
         return ModelError(
             "MODEL_KEY_REFUSED",
-            f"{service} does not let this API key use the model “{_short(model)}”.",
+            f"{service} does not let this API key use the model “{shortened(model)}”.",
         )
     if status == 413 or (status in (0, 200, 400, 422, 500) and _CONTEXT_FULL.search(words)):
         return ModelError(
             "MODEL_CONTEXT_FULL",
-            f"The conversation is too long for the model “{_short(model)}”. Start a new session, "
-            "or choose a model with a larger context.",
+            f"The conversation is too long for the model “{shortened(model)}”. Start a new "
+            "session, or choose a model with a larger context.",
         )
     if status == 429 or "rate_limit" in told.kind + told.code:
         return _rate_limited(service, told)
@@ -129,7 +130,7 @@ def explained(service: Service, model: str, told: Refusal, key: str = "") -> Mod
     if status == 404 or (status in (0, 400, 422) and _NO_SUCH_MODEL.search(words)):
         hint = "" if _NO_SUCH_MODEL.search(words) else " If the name is right, check the base URL."
         return ModelError(
-            "MODEL_NOT_FOUND", f"{service} does not know the model “{_short(model)}”.{hint}"
+            "MODEL_NOT_FOUND", f"{service} does not know the model “{shortened(model)}”.{hint}"
         )
     return _unexpected(service, told, key)
 
@@ -167,15 +168,15 @@ def no_key(service: Service) -> ModelError:
 def unknown_model(name: str) -> ModelError:
     return ModelError(
         "MODEL_NOT_FOUND",
-        f"No provider is known for the model “{_short(name)}”. Name one as provider/model, or set "
-        "a base URL for OpenAI-compatible models.",
+        f"No provider is known for the model “{shortened(name)}”. Name one as provider/model, or "
+        "set a base URL for OpenAI-compatible models.",
     )
 
 
 def no_base_url(provider: str) -> ModelError:
     return ModelError(
         "MODEL_NOT_FOUND",
-        f"The provider “{_short(provider)}” has no base URL. Set one with its API key.",
+        f"The provider “{shortened(provider)}” has no base URL. Set one with its API key.",
     )
 
 
@@ -215,11 +216,7 @@ def _clean(text: str, key: str) -> str:
     """A provider's own words: one short line, with nothing secret in it."""
     if key:
         text = text.replace(key, "…")
-    return _short(_SECRET.sub("…", " ".join(text[:5_000].split())), MODEL_ERROR_CHARS_MAX)
-
-
-def _short(text: str, most: int = 100) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shortened(_SECRET.sub("…", " ".join(text[:5_000].split())), MODEL_ERROR_CHARS_MAX)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -233,7 +230,7 @@ def _reason(error: BaseException) -> str:
     """Why there is no connection, in a few words."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted ({_short(cause.verify_message)})"
+            return f"its certificate is not trusted ({shortened(cause.verify_message)})"
         if isinstance(cause, socket.gaierror):
             return "its host name is not known"
         if isinstance(cause, ConnectionRefusedError):

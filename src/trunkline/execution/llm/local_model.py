@@ -60,9 +60,6 @@ class LocalProvider(BaseLLMProvider):
                     piece = msgspec.structs.replace(piece, model=call.model)
                 yield piece
 
-    async def close(self) -> None:
-        self._provider = None
-
     async def _found(self) -> tuple[OpenAIProvider, str]:
         try:
             answer = await self._control.request("local.model")

@@ -13,6 +13,7 @@ from trunkline import limits
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Reply, Text, Thinking, ToolCall, Usage
 from trunkline.execution.llm.errors import Service, too_long
+from trunkline.execution.texts import readable
 
 MODEL_REPLY_CHARS_MAX = 4_000_000  # text, thinking and arguments of one answer
 MODEL_TOOL_CALLS_MAX = 64  # in one answer
@@ -112,11 +113,11 @@ class CallParts:
 
     def settled_id(self) -> str:
         """The id that the call goes by from now on; a call that came without gets one."""
-        self.id = _whole(self.id) or _new_id()
+        self.id = readable(self.id) or _new_id()
         return self.id
 
     def tool_call(self) -> ToolCall:
-        name = _whole(self._name) or "unnamed"
+        name = readable(self._name) or "unnamed"
         arguments = parsed("".join(self._arguments))
         return ToolCall(id=self.settled_id(), name=name, arguments=arguments)
 
@@ -127,12 +128,12 @@ def parsed(arguments: str) -> Json:
         return {}
     try:
         if len(arguments) <= MODEL_ARGUMENTS_CHARS_MAX:
-            value = msgspec.json.decode(_whole(arguments))
+            value = msgspec.json.decode(readable(arguments))
             if isinstance(value, dict) and _depth(value) <= limits.JSON_DEPTH_MAX:
                 return value
     except (msgspec.DecodeError, RecursionError):
         pass
-    return {MALFORMED: _whole(arguments[:MODEL_MALFORMED_CHARS])}
+    return {MALFORMED: readable(arguments[:MODEL_MALFORMED_CHARS])}
 
 
 def count(value: object) -> int:
@@ -161,16 +162,7 @@ class _Joiner:
         piece, self._half = self._half + piece, ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":
             piece, self._half = piece[:-1], piece[-1]
-        return _whole(piece)
-
-
-def _whole(text: str) -> str:
-    """Text that can be encoded: pairs joined, lone halves replaced."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+        return readable(piece)
 
 
 def _depth(value: Any) -> int:

@@ -66,30 +66,25 @@ class Router:
     async def stream(self, call: Call) -> AsyncGenerator[Piece, None]:
         """Pieces as they come, then one Reply. Raises ModelError."""
         first = call.model.strip() or self.default_model()
-        attempt = _Attempt()
-        async with contextlib.aclosing(self._persistently(first, call, attempt)) as pieces:
-            async for piece in pieces:
-                yield piece
-        failed = attempt.error
-        if failed is None:
-            return
         second = self._routes.fallback_model()
-        if attempt.said or not second or second == first or failed.code in _FINAL:
-            raise failed
-        yield Thinking(f"{failed.message} Asking {second} instead.", "model")
-        attempt = _Attempt()
-        async with contextlib.aclosing(self._persistently(second, call, attempt)) as pieces:
-            async for piece in pieces:
-                yield piece
-        if attempt.error is not None:
-            if attempt.said:
-                raise attempt.error
-            both = f"{failed.message} The fallback model failed too: {attempt.error.message}"
-            raise ModelError(failed.code, both)
+        failed: ModelError | None = None
+        for name in (first, second):
+            attempt = _Attempt()
+            async with contextlib.aclosing(self._persistently(name, call, attempt)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            error = attempt.error
+            if error is None:
+                return
+            if failed is not None and not attempt.said:
+                both = f"{failed.message} The fallback model failed too: {error.message}"
+                raise ModelError(failed.code, both)
+            if attempt.said or second in ("", first) or error.code in _FINAL:
+                raise error
+            failed = error
+            yield Thinking(f"{failed.message} Asking {second} instead.", "model")
 
     async def close(self) -> None:
-        for provider in self._providers.values():
-            await provider.close()
         self._providers.clear()
         await self._http.close()
 

@@ -124,9 +124,6 @@ class SdkProvider(BaseLLMProvider):
             ) from None
         yield answer.reply()
 
-    async def close(self) -> None:
-        self._client = None
-
     async def _open(self, call: Call) -> tuple[Any, Quirks]:
         """The stream, and what had to be left out for it that was not known before. What a server
         refuses by name is left out at once, and from then on."""

@@ -27,7 +27,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.mcp.servers import LocalServer
 from trunkline.execution.process.family import kill_group
 from trunkline.execution.process.programs import children
-from trunkline.execution.tools.text_files import shortened
+from trunkline.execution.texts import shortened
 
 _log = structlog.get_logger()
 

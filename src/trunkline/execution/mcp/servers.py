@@ -4,27 +4,35 @@ remote ones it reaches through the control plane, which knows their addresses an
 Checked here, because names and commands come from outside.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.tools.text_files import shortened
+from trunkline.execution.texts import shortened
 
 MCP_ENV_MAX = 100
+
+
+_Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
+_Argument = Annotated[str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"\A[^\0]*\Z")]
+_Command = Annotated[str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"\A[^\0]+\Z")]
+_Variable = Annotated[str, Meta(pattern=r"\A[^=\0]+\Z")]
+_Value = Annotated[str, Meta(max_length=limits.MCP_HEADER_CHARS_MAX, pattern=r"\A[^\0]*\Z")]
 
 
 class LocalServer(msgspec.Struct, frozen=True, kw_only=True):
     """`env` may hold what only this server is meant to know: it is never logged."""
 
-    name: str
-    command: str
-    args: list[str]
-    env: dict[str, str]
-    timeout_s: float
+    name: _Name
+    command: _Command
+    args: Annotated[list[_Argument], Meta(max_length=limits.MCP_ARGS_MAX)] = []
+    env: Annotated[dict[_Variable, _Value], Meta(max_length=MCP_ENV_MAX)] = {}
+    timeout_s: Annotated[float, Meta(gt=0, le=limits.MCP_TIMEOUT_S_MAX)] = limits.MCP_TIMEOUT_S
 
 
 class RemoteServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,62 +56,16 @@ def parse_servers(given: list[Json], problems: list[str]) -> list[LocalServer | 
 
 
 def _parse(entry: Any) -> LocalServer | RemoteServer:
+    """Raises ValueError. What is null was left out."""
     if not isinstance(entry, dict):
         raise ValueError("it is no object")
-    name = entry.get("name")
-    if not isinstance(name, str) or not 0 < len(name) <= limits.NAME_CHARS_MAX:
-        raise ValueError("it has no name, or too long a name")
-    kind = entry.get("type") or ("local" if entry.get("command") else "remote")
-    if kind == "remote":
-        return RemoteServer(name=name)
-    if kind not in ("local", "stdio"):
+    given = {name: value for name, value in entry.items() if value is not None}
+    kind = given.get("type") or ("local" if given.get("command") else "remote")
+    if kind not in ("local", "stdio", "remote"):
         raise ValueError(f"its type {str(kind)[:40]!r} is unknown")
-    return LocalServer(
-        name=name,
-        command=_argument(entry.get("command"), "command"),
-        args=_args(entry.get("args")),
-        env=_env(entry.get("env")),
-        timeout_s=_timeout_s(entry.get("timeout_s")),
-    )
-
-
-def _argument(value: Any, what: str) -> str:
-    if not isinstance(value, str) or not value or "\0" in value:
-        raise ValueError(f"its {what} is no text")
-    if len(value) > limits.FILE_PATH_CHARS_MAX:
-        raise ValueError(f"its {what} is too long")
-    return value
-
-
-def _args(value: Any) -> list[str]:
-    if value is None:
-        return []
-    if not isinstance(value, list) or len(value) > limits.MCP_ARGS_MAX:
-        raise ValueError("its args are no list, or too many")
-    return [_argument(arg, "argument") if arg != "" else "" for arg in value]
-
-
-def _env(value: Any) -> dict[str, str]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict) or len(value) > MCP_ENV_MAX:
-        raise ValueError("its env is no object, or too large")
-    for name, text in value.items():
-        if not name or "=" in name or "\0" in name:
-            raise ValueError("its env has a bad name in it")
-        if not isinstance(text, str) or "\0" in text or len(text) > limits.MCP_HEADER_CHARS_MAX:
-            raise ValueError(f"its env has a bad value for {name[:100]!r}")
-    return dict(value)
-
-
-def _timeout_s(value: Any) -> float:
-    if value is None:
-        return limits.MCP_TIMEOUT_S
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("its timeout_s is no number")
-    if not 0 < value <= limits.MCP_TIMEOUT_S_MAX:
-        raise ValueError(f"its timeout_s is not between 0 and {limits.MCP_TIMEOUT_S_MAX:g}")
-    return float(value)
+    if kind == "remote":
+        return RemoteServer(name=msgspec.convert(given.get("name"), _Name))
+    return msgspec.convert(given, LocalServer)
 
 
 class RemoteMcp:

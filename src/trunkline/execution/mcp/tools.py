@@ -16,9 +16,9 @@ import structlog
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
+from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.arguments import is_schema
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.text_files import Excerpt, shortened
 
 MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
 MCP_TOOL_SCHEMA_BYTES_MAX = 16 * 1024

@@ -6,8 +6,6 @@ of content in `conversation.md` that looks like a heading gets a backslash befor
 shows as it was; so what is parsed is exactly what was said.
 """
 
-import json
-import math
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -26,8 +24,6 @@ CONVERSATION_MESSAGE_CHARS_MAX = 1_000_000  # one section of conversation.md
 CONVERSATION_READ_BYTES_MAX = 1 * limits.MIB  # the newest that is read, and that a snapshot carries
 SCRATCHPAD_CHARS_MAX = 200_000
 CONTEXT_BYTES_MAX = 1 * limits.MIB  # the whole of context.json
-CONTEXT_KEY_CHARS_MAX = 200
-CONTEXT_DEPTH_MAX = 64
 
 _HEADING = re.compile(r"(?:\A|\n)## \[([^\[\]\s]{1,64})\] (\S{1,64})(?=\n|\Z)")
 _LIKE_A_HEADING = re.compile(r"^(\\*)(?=## \[)", re.MULTILINE)
@@ -131,15 +127,14 @@ class LocalShortTermMemory:
 
     async def _merge_context(self, values: Mapping[str, Any]) -> None:
         now = self._now()
-        entries = {_key(key): {"value": _plain(v), "updated_at": now} for key, v in values.items()}
+        entries = {key: {"value": value, "updated_at": now} for key, value in values.items()}
         async with locked(self._lock):
             sweep(self.folder)
             kept = self._read_context()
             if kept is None:
                 # It may still hold something for a person.
                 self._context.replace(self._context.with_suffix(".json.damaged"))
-            text = json.dumps((kept or {}) | entries, ensure_ascii=False, indent=2)
-            data = text.encode("utf-8", "replace")
+            data = _formatted((kept or {}) | entries)
             if len(data) > CONTEXT_BYTES_MAX:
                 raise MemoryFileError(
                     "MEMORY_FULL",
@@ -232,30 +227,12 @@ def _cut(text: str, chars_max: int) -> str:
     return text[: chars_max - len(note)] + note
 
 
-def _key(key: str) -> str:
-    if not 0 < len(key) <= CONTEXT_KEY_CHARS_MAX:
-        raise MemoryFileError(
-            "MEMORY_KEY_INVALID",
-            f"a context key has 1 to {CONTEXT_KEY_CHARS_MAX} characters, not {len(key)}",
-        )
-    return key
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """The value as JSON has it; what JSON cannot hold is refused, not turned into text."""
-    if depth > CONTEXT_DEPTH_MAX:
-        raise MemoryFileError("MEMORY_VALUE_INVALID", "a context value is nested too deeply")
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int) and abs(value) <= limits.JSON_INT_MAX:
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(one, depth + 1) for one in value]
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(one, depth + 1) for key, one in value.items()}
-    raise MemoryFileError("MEMORY_VALUE_INVALID", f"a context value is JSON, not {value!r:.100}")
+def _formatted(entries: Mapping[str, Any]) -> bytes:
+    """As people can read it. What JSON cannot hold is refused."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(entries), indent=2)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise MemoryFileError("MEMORY_VALUE_INVALID", f"not a context: {error}") from error
 
 
 def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:

@@ -20,13 +20,11 @@ from trunkline import limits
 from trunkline.execution.errors import ModelError, RequestFailed, ToolError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
-from trunkline.execution.orchestrator.clipping import clipped, readable
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import cut
 from trunkline.execution.orchestrator.settings import Settings, stricter
 from trunkline.execution.orchestrator.state import Step, new_turn
-from trunkline.execution.tools.asking import DelegatingRun
-from trunkline.execution.tools.base import ToolResult
+from trunkline.execution.texts import both_ends, clipped, readable
+from trunkline.execution.tools.base import ToolResult, ToolRun
 
 _log = structlog.get_logger(__name__)
 
@@ -43,7 +41,7 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
     except asyncio.CancelledError:
         shown.cancelled()
         raise
-    content = cut(readable(result.content), MESSAGE_RESULT_CHARS_MAX)
+    content = both_ends(readable(result.content), MESSAGE_RESULT_CHARS_MAX)
     shown.complete(ToolResult(content=content, is_error=result.is_error, details=result.details))
     message = Message(role="tool", content=content, tool_call_id=call["id"])
     if result.is_error:
@@ -98,7 +96,7 @@ class Shown:
             **self._about,
             "turn_id": context.turn.turn_id,
             "tool_input": clipped(self._call["arguments"], limits.AUDIT_VALUE_CHARS_MAX),
-            "result": cut(result.content, limits.AUDIT_VALUE_CHARS_MAX),
+            "result": both_ends(result.content, limits.AUDIT_VALUE_CHARS_MAX),
             "is_error": result.is_error,
             "duration_ms": int((context.clock() - self._began) * 1000),
         }
@@ -116,9 +114,8 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
     tool = context.tool(call["name"])
     if tool is None:
         return ToolResult(content=f"the tool {call['name']!r} is gone", is_error=True)
-    run = DelegatingRun(
+    run = ToolRun(
         session_id=context.session_id,
-        tool_call_id=call["id"],
         workspace=context.workspace,
         progress=shown.progress,
         event=shown.event,

@@ -15,9 +15,9 @@ import structlog
 from trunkline import limits
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import ToolCall
-from trunkline.execution.orchestrator.clipping import clipped
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.state import Answer, Question, Verdict
+from trunkline.execution.texts import clipped
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
 
@@ -35,7 +35,7 @@ def review(
             verdicts[call["id"]] = Verdict(refused=_spent(context.settings.max_tool_calls))
         elif tool is None:
             verdicts[call["id"]] = Verdict(refused=f"there is no tool named {call['name']!r}")
-        elif problem := context.toolbox.check(call["name"], call["arguments"]):
+        elif problem := context.toolbox.check(tool, call["arguments"]):
             verdicts[call["id"]] = Verdict(refused=problem)
         elif _needs_a_person(context, tool, call):
             questions.append(_question(context, call))

@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 
@@ -30,11 +30,6 @@ _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 _UNSAFE = re.compile(r"[^\w.()+ -]+")
 
 
-class _Saved(NamedTuple):
-    path: Path
-    size: int
-
-
 def with_attachments(workspace: Path, message: str, metadata: Json) -> str:
     """The message, with a note of what came with it and where it is."""
     given = metadata.get("attachments")
@@ -51,26 +46,26 @@ def with_attachments(workspace: Path, message: str, metadata: Json) -> str:
             if room < 0:
                 size = limits.ATTACHMENTS_BYTES_MAX
                 raise AttachmentRefused(f"the files of a message may have {size} bytes together")
-            saved = save(workspace, name, _decoded(content))
+            data = _decoded(content)
+            path = save(workspace, name, data)
         except AttachmentRefused as error:
             notes.append(f"- {_shown(name)} could not be kept: {error}")
             _log.warning("an attachment was not kept", reason=str(error))
         else:
-            shown = saved.path.relative_to(workspace)
             kind = f"{mime}, " if _MIME.fullmatch(mime) else ""
-            notes.append(f"- {shown} ({kind}{saved.size} bytes)")
+            notes.append(f"- {path.relative_to(workspace)} ({kind}{len(data)} bytes)")
     said = "\n".join(["Attached files, in the workspace:", *notes])
     return f"{message}\n\n{said}" if message else said
 
 
-def save(workspace: Path, name: str, data: bytes) -> _Saved:
+def save(workspace: Path, name: str, data: bytes) -> Path:
     """Raises AttachmentRefused."""
     folder = workspace / FOLDER
     try:
         folder.mkdir(exist_ok=True)
         if not folder.resolve().is_relative_to(workspace.resolve()):
             raise AttachmentRefused(f"{FOLDER} leads out of the workspace")
-        return _Saved(_put(folder, safe_name(name), data), len(data))
+        return _put(folder, safe_name(name), data)
     except OSError as error:
         raise AttachmentRefused(error.strerror or type(error).__name__) from error
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from trunkline import limits
 from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.texts import both_ends
 
 CONVERSATION_MESSAGES_MAX = 1_000
-
-_CUT = "\n[… {} characters left out …]\n"
 
 
 def from_wire(history: Sequence[Any]) -> list[Message]:
@@ -83,14 +82,6 @@ def trimmed(
     return [*older, *newest]
 
 
-def cut(text: str, chars_max: int) -> str:
-    """The text, or both its ends."""
-    if len(text) <= chars_max:
-        return text
-    half = max(chars_max // 2, 1)
-    return text[:half] + _CUT.format(len(text) - 2 * half) + text[-half:]
-
-
 def _newest_question(messages: Sequence[Message]) -> int:
     """Where the newest turn starts: turns are cut off whole."""
     for index in range(len(messages) - 1, 0, -1):
@@ -109,7 +100,7 @@ def _shortened(messages: Sequence[Message], chars_max: int) -> list[Message]:
 
 def _short(message: Message, chars_max: int) -> Message:
     short = message.copy()
-    short["content"] = cut(message["content"], chars_max)
+    short["content"] = both_ends(message["content"], chars_max)
     return short
 
 

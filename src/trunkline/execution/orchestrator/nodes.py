@@ -6,7 +6,6 @@ them; nothing else calls them.
 
 import asyncio
 
-import msgspec
 import structlog
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite, interrupt
@@ -20,19 +19,12 @@ from trunkline.execution.orchestrator.history import newest_results, trimmed, tu
 from trunkline.execution.orchestrator.model_call import call_model, message_of
 from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
 from trunkline.execution.orchestrator.state import State
+from trunkline.execution.tools.memory import memories
 
 _log = structlog.get_logger(__name__)
 
 REPLANS_MAX = 5  # steps in a row of which every tool failed
 MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
-
-
-class _Memory(msgspec.Struct):
-    content: str
-
-
-class _Memories(msgspec.Struct):
-    results: list[_Memory] = []
 
 
 async def start(state: State, runtime: Runtime[Context]) -> Json:
@@ -41,10 +33,10 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     context = runtime.context
     asked = state["messages"][-1]["content"]
     await note_said(context, "user", asked, QUESTION)
-    memories, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
+    recalled, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
     if problems := context.new_problems():
         context.emit({"type": "session_status", "problems": problems})
-    changes: Json = {"memories": memories}
+    changes: Json = {"memories": recalled}
     kept = trimmed(state["messages"])
     if len(kept) < len(state["messages"]):
         changes["messages"] = Overwrite(kept)
@@ -58,14 +50,11 @@ async def recall(context: Context, question: str, wait_s: float = MEMORY_WAIT_S)
         return []
     try:
         async with asyncio.timeout(wait_s):
-            found = await context.control.request(
-                "memory_search", query=query, top_k=limits.MEMORY_TOP_K_DEFAULT
-            )
-        memories = msgspec.convert(found, _Memories).results[: limits.MEMORY_TOP_K_DEFAULT]
-    except (ConnectionError, TimeoutError, RequestFailed, msgspec.ValidationError) as error:
+            found = await memories(context.control, query, limits.MEMORY_TOP_K_DEFAULT)
+    except (ConnectionError, TimeoutError, RequestFailed) as error:
         _log.warning("no long-term memory", session_id=context.session_id, reason=str(error))
         return []
-    return [one.content[: limits.MEMORY_QUERY_CHARS_MAX] for one in memories]
+    return [one[: limits.MEMORY_QUERY_CHARS_MAX] for one in found]
 
 
 async def plan(state: State, runtime: Runtime[Context]) -> Json:

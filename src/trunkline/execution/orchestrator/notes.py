@@ -13,9 +13,9 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.llm.base import Message
-from trunkline.execution.orchestrator.clipping import clipped
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import turn_results
+from trunkline.execution.texts import clipped
 
 _log = structlog.get_logger(__name__)
 

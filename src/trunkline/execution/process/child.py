@@ -6,7 +6,7 @@ The text and codes of a failure are for the readers of the turn that it ended.
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -39,13 +39,6 @@ Launch = Callable[[str], Awaitable[Child]]
 """Starts a process that connects to the socket at that path. Raises StartFailed."""
 
 
-class LastWords(NamedTuple):
-    """What a process said of itself before it ended."""
-
-    code: str
-    message: str
-
-
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """What `execution_error` says. `code`: SESSION_CRASHED, SESSION_OUT_OF_MEMORY, SESSION_HUNG,
     what the process said of itself, or why it could not start."""
@@ -69,28 +62,18 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
         return fields
 
 
-def failure_of(
-    end: Exit,
-    *,
-    hung: bool = False,
-    broken: str | None = None,
-    said: LastWords | None = None,
-    oom_kills: int = 0,
-) -> Failure:
-    """What one end means. `hung`: we killed it for its silence. `broken`: we killed it for what it
-    sent. `oom_kills`: how often memory ran out while it lived."""
+def failure_of(end: Exit, why: Failure | None = None, *, oom_kills: int = 0) -> Failure:
+    """What one end means. `why`: what the process said of itself, or why we killed it.
+    `oom_kills`: how often memory ran out while it lived."""
+    if why is None:
+        why = _guessed(end, oom_kills)
     name = signal.Signals(end.signal).name if end.signal is not None else None
-    if hung:
-        code, why = "SESSION_HUNG", "the session's process did not answer any more and was ended"
-    elif broken is not None:
-        code, why = "SESSION_CRASHED", f"the session's process was ended: {broken}"
-    elif said is not None:
-        code, why = said
-    elif end.signal == signal.SIGKILL and oom_kills:
-        code, why = "SESSION_OUT_OF_MEMORY", "the machine ran out of memory and ended this session"
-    elif end.signal == signal.SIGKILL:
-        code = "SESSION_CRASHED"
-        why = f"the session's process {end}; it may have needed too much memory"
-    else:
-        code, why = "SESSION_CRASHED", f"the session's process {end}"
-    return Failure(code=code, message=why, exit_code=end.exit_code, signal=name)
+    return msgspec.structs.replace(why, exit_code=end.exit_code, signal=name)
+
+
+def _guessed(end: Exit, oom_kills: int) -> Failure:
+    if end.signal == signal.SIGKILL and oom_kills:
+        why = "the machine ran out of memory and ended this session"
+        return Failure(code="SESSION_OUT_OF_MEMORY", message=why)
+    more = "; it may have needed too much memory" if end.signal == signal.SIGKILL else ""
+    return Failure(code="SESSION_CRASHED", message=f"the session's process {end}{more}")

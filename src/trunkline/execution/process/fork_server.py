@@ -85,21 +85,12 @@ class Exited(_Message, tag="exited"):
 Down = Spawn | Kill
 Up = Ready | Failed | Spawned | Refused | Exited
 
-_encoder = msgspec.json.Encoder()
-_down: msgspec.json.Decoder[Down] = msgspec.json.Decoder(Down)
-_up: msgspec.json.Decoder[Up] = msgspec.json.Decoder(Up)
+_decode_down: Callable[[bytes], Down] = msgspec.json.Decoder(Down).decode
+decode_up: Callable[[bytes], Up] = msgspec.json.Decoder(Up).decode
 
 
 def line(message: Down | Up) -> bytes:
-    return _encoder.encode(message) + b"\n"
-
-
-def decode_down(text: bytes) -> Down:
-    return _down.decode(text)
-
-
-def decode_up(text: bytes) -> Up:
-    return _up.decode(text)
+    return msgspec.json.encode(message) + b"\n"
 
 
 class ForkServer:
@@ -134,7 +125,7 @@ class ForkServer:
             raise EOFError
         *lines, self._unread = (self._unread + data).split(b"\n")
         for text in lines:
-            message = decode_down(text)
+            message = _decode_down(text)
             if isinstance(message, Spawn):
                 self._spawn(message)
             elif message.pid in self._sessions:

@@ -3,6 +3,7 @@
 Each message: docs/protocols/ipc.md.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -155,21 +156,11 @@ Down = (
 )
 Up = Ready | SseEvent | Request | FireAndForget | Error | Pong
 
-_encoder = msgspec.json.Encoder()
-_down: msgspec.json.Decoder[Down] = msgspec.json.Decoder(Down)
-_up: msgspec.json.Decoder[Up] = msgspec.json.Decoder(Up)
+decode_down: Callable[[bytes], Down] = msgspec.json.Decoder(Down).decode
+decode_up: Callable[[bytes], Up] = msgspec.json.Decoder(Up).decode
+"""Both raise msgspec.DecodeError for anything else."""
 
 
-def line(message: Down | Up) -> bytes:
+def line(message: msgspec.Struct) -> bytes:
     """A message as it travels; JSON text holds no raw newline."""
-    return _encoder.encode(message) + b"\n"
-
-
-def decode_down(text: bytes) -> Down:
-    """Raises msgspec.DecodeError for anything else."""
-    return _down.decode(text)
-
-
-def decode_up(text: bytes) -> Up:
-    """Raises msgspec.DecodeError for anything else."""
-    return _up.decode(text)
+    return msgspec.json.encode(message) + b"\n"

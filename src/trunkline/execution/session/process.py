@@ -1,21 +1,24 @@
-"""One session's process, from its start to its end: its socket, its pings, how it ended.
+"""A runtime with a process of its own that speaks the socket of docs/protocols/ipc.md.
 
-Whoever starts it (the fork server, or a program of another runtime) is a `Launch`; what its
-messages mean is somebody else's business.
+From its start to its end: its socket, its pings, how it ended. Whoever starts it (the fork server,
+or a program of another runtime) is a `Launch`; what its messages mean is somebody else's business.
 """
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import structlog
 
 from trunkline import limits
 from trunkline.execution.errors import MessageTooLong, StartFailed
+from trunkline.execution.json_object import Json
 from trunkline.execution.process import family
-from trunkline.execution.process.child import Child, Exit, Failure, LastWords, Launch, failure_of
+from trunkline.execution.process.child import Child, Failure, Launch, failure_of
 from trunkline.execution.process.sockets import Lines, SocketFolder
 from trunkline.execution.session import ipc
+from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 
 _log = structlog.get_logger(__name__)
 
@@ -36,23 +39,28 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     drain_s: float = limits.PROCESS_DRAIN_S
 
 
-class SessionProcess:
-    """Started once; a session that goes on after its process's death gets a new one of these."""
+class SessionProcess(RuntimeAdapter):
+    """Started once; a session that goes on after its process's death gets a new one of these.
+
+    It has no state that could be taken elsewhere; a runtime that has one, in the session's
+    `folder`, says so.
+    """
 
     def __init__(
         self,
         launch: Launch,
         sockets: SocketFolder,
-        *,
+        patience: Patience,
+        folder: Path,
         on_message: Callable[[ipc.Up], None],
         on_ended: Callable[[Failure], None],
-        patience: Patience,
     ) -> None:
         self._launch = launch
         self._sockets = sockets
+        self._patience = patience
+        self._folder = folder
         self._on_message = on_message
         self._on_ended = on_ended
-        self._patience = patience
         self._child: Child | None = None
         self._lines: Lines | None = None
         self._session_id = ""
@@ -60,9 +68,8 @@ class SessionProcess:
         self._closed = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
         self._unanswered = 0
-        self._is_hung = False
-        self._broken: str | None = None
-        self._said: LastWords | None = None
+        self._why: Failure | None = None
+        """What it said of itself before it ended, or why we ended it."""
         self._oom_kills = family.oom_kills()
 
     @property
@@ -106,6 +113,12 @@ class SessionProcess:
             if not self._is_up():
                 await self._give_up()
 
+    async def send_message(self, data: ipc.UserMessageData) -> None:
+        self.send(ipc.UserMessage(data=data))
+
+    async def cancel(self, reason: str) -> None:
+        self.send(ipc.Cancel(reason=reason))
+
     def send(self, message: ipc.Down) -> None:
         """To the process, in order. One that does not read what it is sent hangs."""
         if self._lines is None:
@@ -143,19 +156,25 @@ class SessionProcess:
                 code=message.code,
                 problem=message.message,
             )
-            self._said = LastWords(message.code, message.message)
+            self._why = Failure(code=message.code, message=message.message)
         else:
             self._on_message(message)
 
     def on_lost(self, error: Exception | None) -> None:
         if isinstance(error, MessageTooLong):
-            self._broken = f"it sent a line of more than {limits.IPC_LINE_BYTES_MAX} bytes"
+            self._breaks(f"it sent a line of more than {limits.IPC_LINE_BYTES_MAX} bytes")
         elif isinstance(error, msgspec.MsgspecError):
-            self._broken = "it sent something that is no message"
+            self._breaks("it sent something that is no message")
         elif error is not None and not isinstance(error, ConnectionError):
-            self._broken = f"its socket failed: {type(error).__name__}"
+            self._breaks(f"its socket failed: {type(error).__name__}")
             _log.error("a session's socket failed", session=self._session_id, exc_info=error)
         self._closed.set()
+
+    def _breaks(self, how: str) -> None:
+        """It does not keep to the protocol, and is ended for it."""
+        why = f"the session's process was ended: {how}"
+        self._why = Failure(code="SESSION_CRASHED", message=why)
+        self.kill()
 
     async def _watch(self, child: Child) -> None:
         """Until the end; then says how it came about."""
@@ -163,34 +182,23 @@ class SessionProcess:
         closed = asyncio.create_task(self._closed.wait())
         try:
             await asyncio.wait((child.ended, closed), return_when=asyncio.FIRST_COMPLETED)
-            if self._broken is not None:
-                child.kill()
             # The other follows: a process that ended leaves words in its socket, and one that
             # closed its socket is about to end.
             wait_s = self._patience.drain_s if child.ended.done() else self._patience.stop_s
             await asyncio.wait((child.ended, closed), timeout=wait_s)
             if not child.ended.done():
-                self._broken = self._broken or "it closed its socket and lived on"
-                child.kill()
+                self._breaks("it closed its socket and lived on")
             end = await asyncio.shield(child.ended)
         finally:
             pinging.cancel()
             closed.cancel()
             if self._lines is not None:
                 self._lines.close()
+        failure = failure_of(end, self._why, oom_kills=family.oom_kills() - self._oom_kills)
         if self._is_up():
-            self._on_ended(self._failure(end))
+            self._on_ended(failure)
         elif not self._ready.done():
-            self._ready.set_exception(StartFailed(self._failure(end).message))
-
-    def _failure(self, end: Exit) -> Failure:
-        return failure_of(
-            end,
-            hung=self._is_hung,
-            broken=self._broken,
-            said=self._said,
-            oom_kills=family.oom_kills() - self._oom_kills,
-        )
+            self._ready.set_exception(StartFailed(failure.message))
 
     async def _ping(self) -> None:
         # Counted in pings, not in time: a daemon that was stopped itself kills nobody for it.
@@ -205,7 +213,8 @@ class SessionProcess:
 
     def _hang(self) -> None:
         _log.warning("a session's process hangs and is killed", session=self._session_id)
-        self._is_hung = True
+        why = "the session's process did not answer any more and was ended"
+        self._why = Failure(code="SESSION_HUNG", message=why)
         self.kill()
 
     def _is_up(self) -> bool:
@@ -217,3 +226,9 @@ class SessionProcess:
         self.kill()
         if self._watching is not None:
             await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def get_snapshot(self) -> Json:
+        return {}
+
+    async def restore(self, snapshot: Json) -> None:
+        return

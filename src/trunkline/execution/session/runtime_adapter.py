@@ -27,16 +27,11 @@ class RuntimeAdapter(ABC):
         """Ends the running turn; nothing happens where none runs."""
 
     @abstractmethod
-    async def configure(self, patch: Json) -> None:
-        """New parameters, from the next model call on."""
-
-    @abstractmethod
-    async def answer(self, data: Json) -> None:
-        """A person's answer to a question of this session."""
-
-    @abstractmethod
-    def reply(self, message: ipc.Response | ipc.Progress) -> None:
-        """What became of a question that it asked the control plane."""
+    def send(
+        self, message: ipc.ConfigUpdate | ipc.ApprovalResponse | ipc.Response | ipc.Progress
+    ) -> None:
+        """What else a session is told: new parameters, from the next model call on; a person's
+        answer to its question; what became of what it asked the control plane."""
 
     @abstractmethod
     async def stop(self, reason: str) -> None:

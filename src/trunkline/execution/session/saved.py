@@ -8,18 +8,15 @@ once. `start.json` has no API keys: those come with the next `init`.
 from pathlib import Path
 
 import msgspec
-import structlog
 
-from trunkline.execution.files import write_atomic
+from trunkline.execution.files import load_json, save_json
 from trunkline.execution.session import ipc
-
-_log = structlog.get_logger(__name__)
+from trunkline.wire.events import TERMINAL
 
 TURNS_REMEMBERED_MAX = 50  # ended turns of a session: one that comes again is known
 
 _TURNS = "turn.json"
 _START = "start.json"
-_TERMINAL = ("execution_complete", "execution_error")
 
 
 class OpenTurn(msgspec.Struct, kw_only=True):
@@ -53,7 +50,7 @@ class SavedTurns:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _TURNS
-        self._record = _read(self._path)
+        self._record = load_json(self._path, _Record, "a session's turns") or _Record()
 
     @property
     def open(self) -> list[OpenTurn]:
@@ -90,7 +87,7 @@ class SavedTurns:
         except msgspec.MsgspecError:
             return False  # no event of ours; readers get it as it is
         named = [turn for turn in self._record.open if turn.turn_id == seen.turn_id]
-        if seen.type in _TERMINAL:
+        if seen.type in TERMINAL:
             # Without a name it is the end of the oldest: a session runs one turn at a time.
             ended = named or (self._record.open[:1] if seen.turn_id is None else [])
             for turn in ended:
@@ -104,12 +101,7 @@ class SavedTurns:
         return False
 
     def _write(self) -> None:
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomic(self._path, msgspec.json.encode(self._record))
-        except OSError as error:
-            # A full disk makes a restart forget; it must not end what runs.
-            _log.error("a session's turns cannot be written", problem=str(error))
+        save_json(self._path, self._record, "a session's turns")
 
 
 def _questions(open_: list[str], event: _Event) -> list[str]:
@@ -124,16 +116,6 @@ def _questions(open_: list[str], event: _Event) -> list[str]:
             return []
 
 
-def _read(path: Path) -> _Record:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Record)
-    except FileNotFoundError:
-        return _Record()
-    except (OSError, msgspec.MsgspecError, RecursionError) as error:
-        _log.warning("a session's turns cannot be read", file=str(path), problem=str(error))
-        return _Record()
-
-
 class _SavedStart(msgspec.Struct, kw_only=True):
     """As `start.json` has it."""
 
@@ -144,20 +126,11 @@ class _SavedStart(msgspec.Struct, kw_only=True):
 def save_start(folder: Path, start: ipc.Start) -> None:
     config = msgspec.structs.replace(start, api_keys={}, turn_id=None)
     kept = _SavedStart(runtime_type=start.runtime_type, config=config)
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomic(folder / _START, msgspec.json.encode(kept))
-    except OSError as error:
-        # A full disk makes a restart forget; it must not end what runs.
-        _log.error("a session's start cannot be written", problem=str(error))
+    save_json(folder / _START, kept, "a session's start")
 
 
 def load_start(folder: Path) -> ipc.Start | None:
-    try:
-        saved = msgspec.json.decode((folder / _START).read_bytes(), type=_SavedStart)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError, RecursionError) as error:
-        _log.warning("a session's start cannot be read", folder=str(folder), problem=str(error))
+    saved = load_json(folder / _START, _SavedStart, "a session's start")
+    if saved is None:
         return None
     return msgspec.structs.replace(saved.config, runtime_type=saved.runtime_type)

@@ -1,34 +1,15 @@
 """The SemiGraph runtime as the daemon sees it: a forked process, and files that it writes."""
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
 
 from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
-from trunkline.execution.process.child import Failure, Launch
-from trunkline.execution.process.sockets import SocketFolder
-from trunkline.execution.session import ipc
-from trunkline.execution.session.process import Patience
-from trunkline.execution.session.process_adapter import ProcessAdapter
+from trunkline.execution.session.process import SessionProcess
 
 
-class SemiGraphAdapter(ProcessAdapter):
+class SemiGraphAdapter(SessionProcess):
     """Its checkpoints and its memory, in the session's folder, are its state."""
-
-    def __init__(
-        self,
-        launch: Launch,
-        sockets: SocketFolder,
-        folder: Path,
-        patience: Patience,
-        *,
-        on_message: Callable[[ipc.Up], None],
-        on_ended: Callable[[Failure], None],
-    ) -> None:
-        super().__init__(launch, sockets, patience, on_message=on_message, on_ended=on_ended)
-        self._folder = folder
 
     async def get_snapshot(self) -> Json:
         # Megabytes, maybe: other sessions' events need not wait for them.

@@ -7,7 +7,6 @@ A session shares the fork server's memory page by page, until it writes to one.
 import gc
 import sys
 
-from trunkline.execution.llm.preload import preload
 from trunkline.execution.mcp import client as client
 from trunkline.execution.session.semigraph_warmup import code_run_by, move_together, rehearse
 
@@ -28,7 +27,7 @@ def _gaps_filled() -> list[object]:
     return [objects, floats, larger]
 
 
-preload()
+rehearse(model="claude-rehearsal")  # the SDKs load most of their parts when first used
 rehearse()  # what only the first session runs is not worth moving
 _chosen = code_run_by(rehearse)
 _kept = [_gaps_filled(), move_together(_chosen)]

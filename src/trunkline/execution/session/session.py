@@ -304,10 +304,10 @@ class Session:
             case ipc.Cancel():
                 await self.adapter.cancel(command.reason)
             case ipc.ConfigUpdate():
-                await self.adapter.configure(command.data)
+                self.adapter.send(command)
             case ipc.ApprovalResponse():
                 self._revivals = 0
-                await self.adapter.answer(command.data)
+                self.adapter.send(command)
             case None:
                 pass
 
@@ -339,7 +339,7 @@ class Session:
         self._relay(msgspec.json.encode(event).decode())
 
     def _reply(self, message: ipc.Response | ipc.Progress) -> None:
-        self.adapter.reply(message)
+        self.adapter.send(message)
 
 
 def _turn_of(command: _Command) -> set[str]:

@@ -1,6 +1,7 @@
 """`code_execution`: Python code, executed in the workspace by this interpreter.
 
-The machine is the boundary. Scripts of skills are run by `bash`.
+As a program of its own, from a private file that is gone afterwards. The machine is the boundary.
+Scripts of skills are run by `bash`.
 """
 
 import sys
@@ -38,18 +39,12 @@ class CodeExecution(Tool):
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         timeout_s = float(arguments.get("timeout_seconds", limits.COMMAND_TIMEOUT_S))
-        return await execute_python(arguments["code"], self._env, timeout_s, run)
-
-
-async def execute_python(
-    code: str, env: Mapping[str, str], timeout_s: float, run: ToolRun
-) -> ToolResult:
-    """Runs it as a program of its own, from a private file that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="code-") as folder:
-        script = _written(Path(folder), code)
-        # Unbuffered, so that output is seen while it runs; modules of the workspace are found.
-        argv = [sys.executable, "-u", "-B", str(script)]
-        return await run_shown(argv, {**env, "PYTHONPATH": str(run.workspace)}, timeout_s, run)
+        with tempfile.TemporaryDirectory(prefix="code-") as folder:
+            script = _written(Path(folder), arguments["code"])
+            # Unbuffered, so that output is seen while it runs; modules of the workspace are found.
+            argv = [sys.executable, "-u", "-B", str(script)]
+            env = {**self._env, "PYTHONPATH": str(run.workspace)}
+            return await run_shown(argv, env, timeout_s, run)
 
 
 def _written(folder: Path, code: str) -> Path:

@@ -13,7 +13,7 @@ import msgspec
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.tools.text_files import shortened
+from trunkline.execution.texts import shortened
 
 SKILL_FILES_NAMED_MAX = 8  # in one line of the index
 

@@ -26,7 +26,8 @@ from trunkline.execution.skills.index import (
     needed_variables,
 )
 from trunkline.execution.skills.packages import SkillCache, checked_files
-from trunkline.execution.tools.text_files import Excerpt, inside, read_text, shortened
+from trunkline.execution.texts import Excerpt, shortened
+from trunkline.execution.tools.text_files import inside, read_text
 
 _log = structlog.get_logger()
 
@@ -99,10 +100,6 @@ class SkillRegistry:
         except LockBusy as error:
             reason = "another session has been fetching it for too long"
             raise ToolError(f"the skill {entry.name!r} is not here: {reason}") from error
-
-    async def read(self, skill: str, path: str = "SKILL.md") -> str:
-        """A text file of a skill."""
-        return await asyncio.to_thread(read_in, await self.load(skill), path)
 
     async def _cached_or_fetched(self, entry: SkillEntry) -> Path:
         found = self._cache.find(entry.id, entry.version)

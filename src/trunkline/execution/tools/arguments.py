@@ -13,7 +13,7 @@ from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.tools.text_files import shortened
+from trunkline.execution.texts import shortened
 
 TOOL_ARGUMENTS_BYTES_MAX = 12 * limits.MIB  # of one call, as JSON
 

@@ -4,7 +4,7 @@ A question is asked before the step's tools run, like an approval, so that it su
 answer is the result, and `AskUser.run` is never reached. A delegated task's answer is its result.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from trunkline import limits
@@ -37,16 +37,6 @@ class AskUser(Tool):
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         raise ToolError("nobody was asked")
-
-
-AskAgent = Callable[[str, str, str], Awaitable[str]]
-"""(agent's id, its name, the task) → its answer."""
-
-
-class DelegatingRun(ToolRun, frozen=True, kw_only=True):
-    """A call of a tool by an agent that can reach others."""
-
-    ask_agent: AskAgent
 
 
 class Delegate(Tool):
@@ -82,8 +72,6 @@ class Delegate(Tool):
         return list(self._ids)
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
-        if not isinstance(run, DelegatingRun):
-            raise ToolError("this agent cannot give tasks to others")
         name = arguments["agent"]
         answer = await run.ask_agent(self._ids[name], name, arguments["task"])
         return ToolResult(content=answer or "(the agent gave no answer)", details={"agent": name})

@@ -1,7 +1,7 @@
 """What a tool is: a name, a schema, a danger, and a coroutine that does it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,12 +22,13 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a tool: where it happens and whom it may tell."""
 
     session_id: str
-    tool_call_id: str
     workspace: Path
     progress: Callable[[str], None]
     """Shows output of a tool that still runs (`tool_call_progress`)."""
     event: Callable[[Json], None]
     """Any other event of this call, such as `file_created`; `turn_id` and the like are added."""
+    ask_agent: Callable[[str, str, str], Awaitable[str]]
+    """Gives a sub-agent a task: its id, its name, the task. Its answer."""
 
 
 class Tool(ABC):
@@ -45,10 +46,6 @@ class Tool(ABC):
     @abstractmethod
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         """Does it. Raises ToolError for what the model can mend."""
-
-    async def close(self) -> None:
-        """Lets go of what the tool keeps for its session."""
-        return
 
 
 def object_schema(properties: Json, required: Sequence[str] = ()) -> Json:

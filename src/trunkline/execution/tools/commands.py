@@ -13,8 +13,9 @@ from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import Finished, ending, run_process
+from trunkline.execution.texts import Excerpt
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.text_files import Excerpt, Paths
+from trunkline.execution.tools.text_files import Paths
 
 COMMAND_TIMEOUT_S_MAX = 600.0
 COMMAND_CHARS_MAX = 100_000  # Linux takes 131,071 bytes in one argument

@@ -12,8 +12,9 @@ from trunkline.execution.files import locked
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import run_process
+from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.text_files import Excerpt, Paths, read_text, shortened, write_text
+from trunkline.execution.tools.text_files import Paths, read_text, write_text
 
 FILE_READ_CHARS_MAX = 100_000  # shown of a file at once
 FILE_READ_LINES = 2_000

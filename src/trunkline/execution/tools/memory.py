@@ -1,13 +1,11 @@
 """`memory_search`, `memory_write`: what is remembered over all sessions, at the control plane."""
 
-from typing import Any
-
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
+from trunkline.execution.texts import Excerpt
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.text_files import Excerpt
 
 
 class MemorySearch(Tool):
@@ -27,9 +25,7 @@ class MemorySearch(Tool):
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         top_k = arguments.get("top_k", limits.MEMORY_TOP_K_DEFAULT)
         try:
-            answer = await self._control.request(
-                "memory_search", query=arguments["query"], top_k=top_k
-            )
+            found = await memories(self._control, arguments["query"], top_k)
         except (ConnectionError, TimeoutError):
             return ToolResult(
                 content="(nothing found: the long-term memory cannot be reached at the moment)",
@@ -37,14 +33,15 @@ class MemorySearch(Tool):
             )
         except RequestFailed as error:
             raise ToolError(f"the memory could not be searched: {error.message}") from error
-        found = _memories(answer)[:top_k]
         text = Excerpt(limits.TOOL_RESULT_CHARS_MAX, head_only=True)
         text.add("\n".join(f"- {one}" for one in found) or "(nothing found)")
         return ToolResult(content=str(text), details={"results": len(found)})
 
 
-def _memories(answer: Any) -> list[str]:
-    """Older control planes answer with the bare list."""
+async def memories(control: ControlPlane, query: str, top_k: int) -> list[str]:
+    """What is remembered and fits. Older control planes answer with the bare list. Raises what
+    `request` does."""
+    answer = await control.request("memory_search", query=query, top_k=top_k)
     results = answer.get("results") if isinstance(answer, dict) else answer
     if not isinstance(results, list):
         return []
@@ -52,7 +49,7 @@ def _memories(answer: Any) -> list[str]:
         one["content"]
         for one in results
         if isinstance(one, dict) and isinstance(one.get("content"), str)
-    ]
+    ][:top_k]
 
 
 class MemoryWrite(Tool):

@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolSpec
@@ -22,7 +21,7 @@ from trunkline.execution.tools.commands import Bash
 from trunkline.execution.tools.files import EditFile, ListFiles, ReadFile, SearchFiles, WriteFile
 from trunkline.execution.tools.memory import MemorySearch, MemoryWrite
 from trunkline.execution.tools.skill_file import ReadSkillFile
-from trunkline.execution.tools.text_files import Paths, shortened
+from trunkline.execution.tools.text_files import Paths
 from trunkline.execution.tools.web_fetch import WebFetch
 from trunkline.execution.tools.web_search import WebSearch
 
@@ -44,16 +43,11 @@ class Toolbox:
     def get(self, name: str) -> Tool | None:
         return self._all().get(name)
 
-    def check(self, name: str, arguments: Any) -> str | None:
+    def check(self, tool: Tool, arguments: Any) -> str | None:
         """Why a call cannot be made with these arguments; None when it can."""
-        tools = self._all()
-        tool = tools.get(name)
-        if tool is None:
-            known = ", ".join(list(tools)[: limits.TOOL_DETAILS_NAMED_MAX])
-            return f"There is no tool {shortened(name, 100)!r}. There are: {known}."
-        check = self._checks.get(name)
+        check = self._checks.get(tool.name)
         if check is None:
-            check = self._checks[name] = ArgumentCheck(tool.parameters)
+            check = self._checks[tool.name] = ArgumentCheck(tool.parameters)
         return check.problem(arguments)
 
     async def settle(self) -> None:
@@ -62,8 +56,6 @@ class Toolbox:
 
     async def close(self) -> None:
         await self._catalog.close()
-        for tool in self._tools.values():
-            await tool.close()
 
     def _all(self) -> dict[str, Tool]:
         found = dict(self._tools)

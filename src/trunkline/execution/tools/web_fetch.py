@@ -19,8 +19,8 @@ from trunkline import limits
 from trunkline.addresses import is_public
 from trunkline.execution.errors import AddressRefused, ToolError
 from trunkline.execution.json_object import Json
+from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.text_files import Excerpt, shortened
 
 WEB_REDIRECTS_MAX = 5
 WEB_TEXT_CHARS = 20_000

@@ -12,8 +12,8 @@ import msgspec
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
+from trunkline.execution.texts import shortened
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.text_files import shortened
 
 WEB_QUERY_CHARS_MAX = 400
 WEB_RESULTS = 5

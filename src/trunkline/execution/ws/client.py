@@ -6,7 +6,6 @@ line: what can wait stays in the outbox, what cannot fails with ConnectionError.
 
 import asyncio
 import contextlib
-import json
 import random as chance
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +23,7 @@ from trunkline.execution.ws import messages
 from trunkline.execution.ws.connection import Socket, run_line, stay_connected
 from trunkline.execution.ws.handlers import Handlers
 from trunkline.execution.ws.login import Login
-from trunkline.execution.ws.messages import BadTurn, ForSession, ResumeResults, Unknown, opened
+from trunkline.execution.ws.messages import ForSession, ResumeResults, Unknown, opened
 from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.reports import Reports
 from trunkline.execution.ws.requests import PendingRequests, timeout_s
@@ -188,8 +187,6 @@ class ControlPlaneClient:
                 ids, self._resumed_ids = self._resumed_ids, []
                 for frame in self._requests.resumed(ids, message.results):
                     self._uplink.frame(frame)
-            case BadTurn():
-                self._end_turn(message)
             case Token():
                 logs.hide([message.data.token])
                 self._login.token = message.data.token
@@ -205,13 +202,6 @@ class ControlPlaneClient:
             self._uplink.outbox.open_session(session_id, acked)
         except ValueError as error:
             raise Malformed(str(error)) from error
-
-    def _end_turn(self, turn: BadTurn) -> None:
-        """Whoever wrote the message waits for its turn to end."""
-        why = f"not a message: {turn.problem}"
-        _log.warning("a message that cannot be read", session=turn.session_id, problem=why)
-        end = {"type": "execution_error", "turn_id": turn.turn_id, "code": "INVALID_MESSAGE"}
-        self.send_sse_event(turn.session_id, json.dumps({**end, "error": why}))
 
     def _complaint(self, message: Error) -> None:
         session_id = message.session_id or None

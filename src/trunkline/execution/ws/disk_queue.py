@@ -15,8 +15,11 @@ from typing import Generic, Protocol, TypeVar
 import structlog
 
 from trunkline import limits
+from trunkline.wire.errors import UNREADABLE
 
 _log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 
 class Journal:
@@ -43,6 +46,17 @@ class Journal:
         self.bytes = len(data)
         self._is_torn = bool(data) and not data.endswith(b"\n")
         return [line for line in data.split(b"\n") if line]
+
+    def entries(self, decode: Callable[[bytes], T]) -> Iterator[tuple[T, int]]:
+        """What `decode` makes of each line, and the line's size; one that it cannot read is
+        skipped."""
+        for line in self.read():
+            try:
+                entry = decode(line)
+            except UNREADABLE:
+                _log.warning("a line of the outbox is unreadable", file=self._path.name)
+            else:
+                yield entry, len(line)
 
     def append(self, line: bytes) -> None:
         """A full disk costs durability and nothing else: what is written here is in memory too."""

@@ -37,14 +37,6 @@ class ResumeResults(msgspec.Struct):
     results: dict[str, Any]
 
 
-class BadTurn(NamedTuple):
-    """A user's message that cannot be read, but whose turn can be ended."""
-
-    session_id: str
-    turn_id: str
-    problem: str
-
-
 class Unknown(NamedTuple):
     kind: str
 
@@ -52,7 +44,6 @@ class Unknown(NamedTuple):
 Message = (
     ForSession
     | ResumeResults
-    | BadTurn
     | Unknown
     | wire.InitData
     | wire.Response
@@ -104,7 +95,7 @@ def _typed(kind: str, raw: Json) -> Message:
             data = {"reason": "", **_data(raw)}
             return ForSession(kind, msgspec.convert(data, wire.StopSessionData).session_id, data)
         case "user_message":
-            return _user_message(kind, _session_id(raw, {}), _data(raw))
+            return ForSession(kind, _session_id(raw, {}), _data(raw))  # the session looks closer
         case "cancel" | "config_update" | "approval_response":
             return _loose(kind, raw)
         case _:
@@ -127,17 +118,6 @@ def _response(raw: Json) -> wire.Response:
     if "error" in raw:
         raw = {**raw, "error": msgspec.to_builtins(error_of(raw["error"]))}
     return msgspec.convert(raw, wire.Response)
-
-
-def _user_message(kind: str, session_id: str, data: Json) -> ForSession | BadTurn:
-    try:
-        msgspec.convert(data, wire.UserMessageData)
-    except msgspec.ValidationError as error:
-        turn_id = data.get("turn_id")
-        if not isinstance(turn_id, str):
-            raise
-        return BadTurn(session_id, turn_id, str(error)[:500])
-    return ForSession(kind, session_id, data)
 
 
 def _loose(kind: str, raw: Json) -> ForSession:

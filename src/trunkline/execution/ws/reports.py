@@ -52,6 +52,13 @@ _decode_report = msgspec.json.Decoder(Report).decode
 _decode_done = msgspec.json.Decoder(_Done).decode
 
 
+def _decode(line: bytes) -> Report | _Done:
+    try:
+        return _decode_report(line)
+    except msgspec.ValidationError:
+        return _decode_done(line)
+
+
 class Reports:
     """First in, first out; the first leaves when it is done with."""
 
@@ -108,15 +115,11 @@ class Reports:
 
     def _load(self) -> None:
         left: dict[str, tuple[Report, int]] = {}
-        for line in self._journal.read():
-            try:
-                report = _decode_report(line)
-                left[report.report_id] = (report, len(line))
-            except (msgspec.DecodeError, UnicodeError):
-                try:
-                    left.pop(_decode_done(line).done, None)
-                except (msgspec.DecodeError, UnicodeError):
-                    _log.warning("a report in the outbox is unreadable")
+        for line, size in self._journal.entries(_decode):
+            if isinstance(line, Report):
+                left[line.report_id] = (line, size)
+            else:
+                left.pop(line.done, None)
         for number, (report, size) in enumerate(left.values(), 1):
             self._queue.put(_Entry(number, report, size))
 

@@ -133,17 +133,12 @@ class SessionQueue:
 
     def _load(self) -> None:
         """What an earlier process left. It may have been sent, so nothing of it is changed."""
-        for raw in self._journal.read():
-            try:
-                line = _decode(raw)
-            except (msgspec.DecodeError, UnicodeError):
-                _log.warning("a line of the outbox is unreadable", session=self.session_id)
-                continue
+        for line, size in self._journal.entries(_decode):
             tail = self.queue.waiting[-1] if self.queue.waiting else None
             if line.acked:
                 self.queue.drop_until(line.acked)
             elif tail is not None and line.seq == tail.seq:
                 if tail.event.join(Event(line.data)):
-                    self._extend(tail, len(raw))
+                    self._extend(tail, size)
             elif line.seq > self.queue.last:
-                self.queue.put(_Numbered(line.seq, Event(line.data), len(raw), is_fixed=True))
+                self.queue.put(_Numbered(line.seq, Event(line.data), size, is_fixed=True))

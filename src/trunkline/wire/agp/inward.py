@@ -131,9 +131,7 @@ class Inward:
         return self._calls.get(call_id, ("", False))[1]
 
     def note(self, call_id: str, name: str, *, is_over: bool) -> None:
-        self._calls[call_id] = name, is_over
-        if len(self._calls) > self._calls_max:
-            del self._calls[next(iter(self._calls))]
+        events.keep(self._calls, call_id, (name, is_over), self._calls_max)
 
 
 def to_events(state: Inward, message: Update | PromptResponse, ts: int) -> list[str]:

@@ -19,7 +19,7 @@ from trunkline.wire.agp.messages import (
     UpdatePayload,
     blocks,
 )
-from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.events import SessionEvent, keep, text_of
 
 _ENDED_KEPT = 1000
 _CALLS_KEPT = 1000
@@ -82,12 +82,12 @@ class Outward:
         turn = self._turns.get(prompt_id)
         if turn is None:
             turn = _Turn(self.session_id, prompt_id, self.guid, self.user_id)
-            _remember(self._turns, prompt_id, turn, _TURNS_KEPT)
+            keep(self._turns, prompt_id, turn, _TURNS_KEPT)
         return turn
 
     def end(self, prompt_id: str) -> None:
         self._turns.pop(prompt_id, None)
-        _remember(self.ended, prompt_id, None, _ENDED_KEPT)
+        keep(self.ended, prompt_id, None, _ENDED_KEPT)
 
 
 def from_events(state: Outward, event_id: int, line: str) -> list[bytes]:
@@ -163,7 +163,7 @@ def _tool(turn: _Turn, event: SessionEvent, event_id: int) -> list[Payload]:
     content = text_of(event.result if is_over else event.content)
     if content:
         call.content = blocks(content)
-    _remember(turn.calls, call_id, is_over or turn.calls.get(call_id, False), _CALLS_KEPT)
+    keep(turn.calls, call_id, is_over or turn.calls.get(call_id, False), _CALLS_KEPT)
     return [_call(turn, agp.TOOL_CALL_UPDATE if is_known else agp.TOOL_CALL, call)]
 
 
@@ -216,9 +216,3 @@ def _text(turn: _Turn, text: str) -> UpdatePayload:
 
 def _call(turn: _Turn, update_type: str, call: ToolCall) -> UpdatePayload:
     return UpdatePayload(turn.session_id, turn.prompt_id, update_type, tool_call=call)
-
-
-def _remember(kept: dict[str, Any], name: str, value: object, kept_max: int) -> None:
-    kept[name] = value
-    if len(kept) > kept_max:
-        del kept[next(iter(kept))]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from trunkline.wire.events import BoundedText, SessionEvent
+from trunkline.wire.events import BoundedText, SessionEvent, keep
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink
 
@@ -61,8 +61,7 @@ class Underway:
     def begin(self, turn_id: str, ts: int | None) -> None:
         self._unasked = None
         turn = Turn(_key(turn_id), ts, self._text_chars_max)
-        self._turns[turn.id] = turn
-        _shorten(self._turns, _TURNS_MAX)
+        keep(self._turns, turn.id, turn, _TURNS_MAX)
 
     def turn(self, turn_id: str) -> Turn:
         oldest = next(iter(self._turns.values()), None)
@@ -94,8 +93,7 @@ class Underway:
         return None
 
     def ask(self, request_id: str, step_id: str) -> None:
-        self._questions[_key(request_id)] = step_id
-        _shorten(self._questions, _QUESTIONS_MAX)
+        keep(self._questions, _key(request_id), step_id, _QUESTIONS_MAX)
 
     def settle(self, request_id: str) -> str | None:
         """The step of a question that was open."""
@@ -163,8 +161,3 @@ def ms_between(start: int | None, end: Any) -> int | None:
 
 def _key(name: str) -> str:
     return name[:_KEY_CHARS_MAX]
-
-
-def _shorten(kept: dict[Any, Any], count_max: int) -> None:
-    while len(kept) > count_max:
-        del kept[next(iter(kept))]

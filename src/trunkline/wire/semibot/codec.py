@@ -23,28 +23,15 @@ class _Asked(msgspec.Struct):
 
 
 _uplink: msgspec.json.Decoder[Uplink] = msgspec.json.Decoder(Uplink)
-_downlink: msgspec.json.Decoder[Downlink] = msgspec.json.Decoder(Downlink)
 _envelope = msgspec.json.Decoder(Unknown)
 _asked = msgspec.json.Decoder(_Asked)
 _encoder = msgspec.json.Encoder()
-
-UPLINK_TYPES = frozenset(
-    ("auth", "heartbeat", "sse_event", "batch", "request", "fire_and_forget", "resume")
-)
 
 
 def decode_uplink(payload: bytes | str) -> Uplink | Unknown:
     """A message from the execution plane."""
     try:
         return _uplink.decode(payload)
-    except UNREADABLE as error:
-        return _unknown_or_raise(payload, error)
-
-
-def decode_downlink(payload: bytes | str) -> Downlink | Unknown:
-    """A message from the control plane, as an execution plane reads it."""
-    try:
-        return _downlink.decode(payload)
     except UNREADABLE as error:
         return _unknown_or_raise(payload, error)
 

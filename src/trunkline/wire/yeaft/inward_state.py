@@ -224,9 +224,7 @@ class Inward:
         return bool(text) and text == self.prompt
 
     def note_tool(self, call_id: str, name: str) -> None:
-        self._tools[call_id] = name
-        if len(self._tools) > self._tools_max:
-            del self._tools[next(iter(self._tools))]
+        events.keep(self._tools, call_id, name, self._tools_max)
 
     def tool_of(self, call_id: str) -> str | None:
         return self._tools.get(call_id)

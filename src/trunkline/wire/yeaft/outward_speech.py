@@ -5,9 +5,9 @@ One function for each session event, called by `outward`.
 
 from typing import Any
 
-from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.events import SessionEvent, keep, text_of
 from trunkline.wire.yeaft.outward_frames import envelope
-from trunkline.wire.yeaft.outward_state import Outward, fields_of, keep
+from trunkline.wire.yeaft.outward_state import OPEN_MAX, Outward, fields_of
 from trunkline.wire.yeaft.questions import YES_NO, prompt_of
 
 
@@ -29,7 +29,7 @@ def thinking(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
 def tool_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     name, given = _tool(event)
     call_id = text_of(event.tool_call_id) or f"tool_{event_id}"
-    keep(state.calls, call_id, name)
+    keep(state.calls, call_id, name, OPEN_MAX)
     state.paused(event)
     return [state.frame(event).tool_use(call_id, name, given)]
 

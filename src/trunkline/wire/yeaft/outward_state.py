@@ -1,20 +1,17 @@
 """What a session's stream to Yeaft web clients must remember between two events. Bounded."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.events import SessionEvent, keep, text_of
 from trunkline.wire.yeaft.outward_frames import Frame
 
-_OPEN_MAX = 100
+OPEN_MAX = 100
 """Turns, voices and tool calls that are remembered: a stream that forgets to end is no leak."""
 TAIL_CHARS = 400
 _COMPARED_CHARS = 200
 _PIECES_MAX = 64
-
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
 
 
 class Out(msgspec.Struct, gc=False):
@@ -84,7 +81,7 @@ class Outward:
         if found is None:
             person = event.person if isinstance(event.person, dict) else {"id": key}
             found = Frame(self.conversation_id, self.group_id, person)
-            keep(self._persons, key, found)
+            keep(self._persons, key, found, OPEN_MAX)
         return found
 
     def turn_id(self, event: SessionEvent) -> str:
@@ -98,7 +95,7 @@ class Outward:
         found = self._turns.get(key)
         if found is None:
             found = Turn()
-            keep(self._turns, key, found)
+            keep(self._turns, key, found, OPEN_MAX)
         return found
 
     def end(self, event: SessionEvent) -> Turn | None:
@@ -108,7 +105,7 @@ class Outward:
         if key in self._ended:
             return None
         if key:
-            keep(self._ended, key, None)
+            keep(self._ended, key, None, OPEN_MAX)
         return turn
 
     def forget(self, turn_id: str) -> None:
@@ -125,7 +122,7 @@ class Outward:
         pieces = self._tails.get(key)
         if pieces is None:
             pieces = []
-            keep(self._tails, key, pieces)
+            keep(self._tails, key, pieces, OPEN_MAX)
         pieces.append(text[-TAIL_CHARS:])
         if len(pieces) > _PIECES_MAX:
             pieces[:] = ["".join(pieces)[-TAIL_CHARS:]]
@@ -135,7 +132,7 @@ class Outward:
         voice = self.turn_id(event), person_of(event)
         said = self._before.get(voice, "") + "".join(self._tails.pop(voice, ()))
         if said:
-            keep(self._before, voice, said[-TAIL_CHARS:])
+            keep(self._before, voice, said[-TAIL_CHARS:], OPEN_MAX)
 
     def has_said(self, event: SessionEvent, turn_id: str, answer: str) -> bool:
         """Whether an answer was streamed already. Its end tells: a machine may put the pieces
@@ -158,13 +155,6 @@ def person_of(event: SessionEvent) -> str:
     if not isinstance(event.person, dict):
         return text_of(event.person)
     return text_of(event.person.get("id")) or text_of(event.person.get("name"))
-
-
-def keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Remembers the newest ones."""
-    kept[key] = value
-    while len(kept) > _OPEN_MAX:
-        del kept[next(iter(kept))]
 
 
 def fields_of(person: Any, group_id: str | None) -> dict[str, Any]:

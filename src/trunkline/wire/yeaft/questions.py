@@ -23,6 +23,50 @@ _QUESTIONS_MAX = 20
 _NAME_CHARS_MAX = 200
 
 
+class Waiting(msgspec.Struct):
+    """A question that waits for a person."""
+
+    deadline_ms: int
+    names: list[str]
+    """Under which the agent wants its answers; empty where it wants one."""
+
+
+class Pending:
+    """The questions of one agent that wait for a person: no after a while, because no agent gives
+    up. Too many of them: no to the oldest."""
+
+    def __init__(self, count_max: int, timeout_ms: int) -> None:
+        self._count_max = count_max
+        self._timeout_ms = timeout_ms
+        self._waiting: dict[tuple[str, str], Waiting] = {}
+
+    def note(self, session_id: str, request_id: str, names: list[str], now_ms: int) -> None:
+        """A question was asked. Asked again, it keeps its time."""
+        key = session_id, request_id
+        if key in self._waiting:
+            return
+        self._waiting[key] = Waiting(now_ms + self._timeout_ms, names)
+        if len(self._waiting) > self._count_max:
+            next(iter(self._waiting.values())).deadline_ms = now_ms
+
+    def names(self, session_id: str, request_id: str) -> list[str]:
+        found = self._waiting.get((session_id, request_id))
+        return found.names if found is not None else []
+
+    def overdue(self, now_ms: int) -> list[tuple[str, str]]:
+        """Whose time is over. Their denial takes them out; where that fails, it is due again."""
+        found = [key for key, one in self._waiting.items() if one.deadline_ms <= now_ms]
+        for key in found:
+            self._waiting[key].deadline_ms = now_ms + self._timeout_ms
+        return found
+
+    def forget(self, session_id: str, request_id: str | None = None) -> None:
+        """One of the session's, or all of them."""
+        for key in [one for one in self._waiting if one[0] == session_id]:
+            if request_id in (None, key[1]):
+                del self._waiting[key]
+
+
 class Asked(msgspec.Struct, frozen=True):
     """A question as every protocol can show it."""
 

@@ -25,26 +25,6 @@ DEPLOYED_FIRST: Final = frozenset(
 )
 """A client that says one of these speaks the deployed dialect, and is answered in it."""
 
-ADDED: Final = (
-    "agent_list",
-    "agent_selected",
-    "ask_user_answered",
-    "conversation_pinned",
-    "conversation_refresh",
-    "conversation_selected",
-    "event_position",
-    "get_agents",
-    "get_conversations",
-    "ping",
-    "pong",
-    "pong_session",
-    "refresh_conversation",
-    "select_agent",
-    "select_conversation",
-    "update_conversation_settings",
-)
-"""Names beside those of `names` that this side of the wire has; a test holds the list."""
-
 CORRELATION: Final = ("requestId", "clientMessageId")
 """What a client may give a message to know the answer by."""
 

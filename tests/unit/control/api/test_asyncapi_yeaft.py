@@ -8,12 +8,14 @@ import pytest
 
 from trunkline.control.api import asyncapi
 from trunkline.control.edges.yeaft_web.connection import HANDLERS
-from trunkline.wire.yeaft import names, web
+from trunkline.wire.yeaft import names
 
-PAGE = (Path(__file__).parents[4] / "docs/protocols/yeaft.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs/protocols/yeaft.md").read_text(encoding="utf-8")
+OF_WEB = (ROOT / "tests/wire/yeaft/released_web_names.txt").read_text(encoding="utf-8").split()
 DOCUMENT = asyncapi.describe()
 NOT_SENT = {"conversations_list"}  # reserved: the answer is called `conversation_list`
-KNOWN = {*names.RELEASED, *names.ALIASES, *web.ADDED} - NOT_SENT
+KNOWN = {*names.RELEASED, *names.ALIASES, *OF_WEB} - NOT_SENT
 
 
 def said(operation: str) -> set[str]:
@@ -73,6 +75,7 @@ def test_what_the_page_says_of_agents_is_in_the_document() -> None:
     assert {"auth_required", "registered", "error"} <= said("yeaft_agent.down")
 
 
+@pytest.mark.proves("002-13-names-never-change")
 def test_no_name_of_the_wire_is_missing() -> None:
     sides = ("yeaft_web.up", "yeaft_web.down", "yeaft_agent.up", "yeaft_agent.down")
     everything = set().union(*(said(side) for side in sides))

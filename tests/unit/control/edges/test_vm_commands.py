@@ -7,7 +7,7 @@ import pytest
 
 from tests.wire.semibot import golden
 from trunkline.control.edges.semibot.commands import to_wire
-from trunkline.control.machines.commands import (
+from trunkline.wire.commands import (
     Answer,
     Cancel,
     Command,

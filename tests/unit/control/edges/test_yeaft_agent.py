@@ -11,7 +11,8 @@ from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
 from trunkline.control.ids import new_id
-from trunkline.control.machines.commands import Configure, Forward
+from trunkline.control.sessions.records import NewSession
+from trunkline.wire.commands import Forward
 
 
 @pytest.fixture
@@ -180,13 +181,6 @@ async def test_a_clients_message_waits_for_the_conversation_to_be_there(here: Wo
     assert numbers == list(range(limits.YEAFT_FORWARDS_MAX))
 
 
-async def test_new_parameters_have_no_word_on_this_wire(here: World) -> None:
-    session = await here.session()
-    before = list(here.line.texts)
-    here.line.deliver(Configure(session, {"model": "m"}))
-    assert here.line.texts == before
-
-
 async def test_more_messages_than_may_wait_are_refused_with_a_reason(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,28 +214,16 @@ async def test_broken_messages_are_counted(tmp_path: Path) -> None:
         assert here.line.close_code == 4029
 
 
-async def test_of_too_many_questions_the_oldest_is_answered_with_no(
-    here: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "YEAFT_QUESTIONS_MAX", 2)
-    session = await here.turn()
-    for number in range(3):
-        question = {"type": "ask_user_question", "requestId": f"q-{number}", "prompt": "?"}
-        here.line.hear({**question, "conversationId": session})
-
-    async def asked() -> int:
-        return len(await here.core.approvals.page(here.who, "pending"))
-
-    await eventually(asked, lambda count: count == 3)
-    here.host.sweep()
-    denied = await here.line.until("ask_user_answer")
-    assert (denied["requestId"], denied["confirmed"]) == ("q-0", False)
-
-
-@pytest.mark.parametrize("request_id", ["", "q" * (limits.NAME_CHARS_MAX + 1)])
-async def test_a_question_under_an_impossible_id_is_refused(here: World, request_id: str) -> None:
-    session = await here.turn()
-    question = {"type": "ask_user_question", "requestId": request_id, "prompt": "?"}
-    here.line.hear({**question, "conversationId": session})
-    assert here.line.of_type("error")[0]["code"] == "INVALID_REQUEST"
-    assert "approval_request" not in [one["type"] for one in await here.events(session)]
+async def test_a_conversation_is_resumed_with_what_it_was_created_with(here: World) -> None:
+    chosen = {"work_dir": "/srv/x", "disallowed_tools": ["Bash"], "options": {"model": "m"}}
+    new = NewSession(machine_id=here.machine_id, session_config=chosen)
+    session = (await here.core.sessions.create(here.who, new)).id
+    created = await here.line.until("create_conversation")
+    here.line.hear({"type": "session_ready", "conversationId": session, "sessionId": "own"})
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    await here.say(session, "go")
+    resumed = await back.until("resume_conversation")
+    own = {"type": "resume_conversation", "sessionId": "own", "claudeSessionId": "own"}
+    assert resumed == {**created, **own}
+    assert resumed["disallowedTools"] == ["Bash"]

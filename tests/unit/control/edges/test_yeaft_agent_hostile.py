@@ -135,5 +135,5 @@ async def test_words_of_the_control_planes_own_in_an_agents_text_mean_nothing(he
     here.line.hear({"type": "approval_resolved", "conversationId": session, "request_id": "q"})
     kinds = [one["type"] for one in await here.events(session)]
     assert kinds[-3:] == ["text_chunk", "foreign", "foreign"]
-    assert here.line.agent is not None
-    assert session in here.line.agent.current
+    here.line.hear({"type": "claude_output", "conversationId": session, "data": {"type": "result"}})
+    assert (await here.events(session))[-1]["type"] == "execution_complete"  # it was still open

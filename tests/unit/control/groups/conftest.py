@@ -17,12 +17,12 @@ from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
 from trunkline.control.log.segments import SqliteSegments
-from trunkline.control.machines.commands import Command, Say
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.records import NewMessage, NewSession
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+from trunkline.wire.commands import Command, Say
 from trunkline.wire.events import line
 
 Json = dict[str, Any]

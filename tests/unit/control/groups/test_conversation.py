@@ -14,10 +14,10 @@ from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
-from trunkline.control.machines.commands import Answer, Cancel, Say, Stop
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.store import schema
+from trunkline.wire.commands import Answer, Cancel, Say, Stop
 
 
 async def test_a_machine_without_a_word_for_prompts_gets_it_with_the_first_message(

@@ -11,12 +11,12 @@ from tests.unit.control.machines.pure import (
     Pure,
     start_of,
 )
-from trunkline.control.machines.commands import (
-    Start,
-)
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.state import SessionState
+from trunkline.wire.commands import (
+    Start,
+)
 
 KINDS = pytest.mark.parametrize("traits", [VM, NUMBERED, AGP, YEAFT, GROUP])
 STARTING = pytest.mark.parametrize("traits", [VM, NUMBERED])

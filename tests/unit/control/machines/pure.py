@@ -5,13 +5,13 @@ from typing import Any
 
 from trunkline.control.log import events
 from trunkline.control.machines.actions import Action, Append, Fetch, Load, Send, Time
-from trunkline.control.machines.commands import Command, Say, Start
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.traits import KINDS, Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.state import SessionState
+from trunkline.wire.commands import Command, Say, Start
 
 Json = dict[str, Any]
 

@@ -18,10 +18,10 @@ from trunkline.control.machines.actions import (
     Load,
     Status,
 )
-from trunkline.control.machines.commands import Cancel, Forward
 from trunkline.control.machines.telling import Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
+from trunkline.wire.commands import Cancel, Forward
 
 
 @STARTING
@@ -133,6 +133,8 @@ def test_a_refusal_ends_what_was_told_and_the_next_message_tries_again(code: str
     pure.actions()
     pure.hears("execution_error", error="no room", code=code)
     assert pure.ends() == [("t1", code), ("t2", code)]
+    pure.passes(1_000)
+    assert pure.ends() == []  # it is not waited for
     pure.say("t3")
     assert pure.asked() == [Fetch("s")]
 

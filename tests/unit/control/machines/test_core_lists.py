@@ -18,11 +18,11 @@ from trunkline.control.machines.actions import (
     Look,
     Send,
 )
-from trunkline.control.machines.commands import (
+from trunkline.control.sessions import notes
+from trunkline.wire.commands import (
     MOVED,
     Stop,
 )
-from trunkline.control.sessions import notes
 
 
 def test_messages_wait_for_the_list_of_a_machine_that_numbers_its_events() -> None:

@@ -18,13 +18,13 @@ from trunkline.control.machines.actions import (
     Load,
     Send,
 )
-from trunkline.control.machines.commands import (
+from trunkline.control.machines.traits import Traits
+from trunkline.control.sessions import notes
+from trunkline.wire.commands import (
     Answer,
     Cancel,
     Configure,
 )
-from trunkline.control.machines.traits import Traits
-from trunkline.control.sessions import notes
 
 
 def test_a_cancel_goes_out_and_what_waits_ends_at_once() -> None:
@@ -150,6 +150,21 @@ def test_a_question_does_not_outlive_its_turn() -> None:
     pure.hears("execution_error", error="x")
     assert pure.state().questions["q"].state == "denied"
     assert not pure.core.answer("s", "q", True, None, "ann", {})
+
+
+@pytest.mark.parametrize("name", ["t", None])
+def test_a_question_of_a_turn_that_was_ended_here_is_denied_at_once(name: str | None) -> None:
+    """Nobody can answer it any more, and its machine waits."""
+    pure = up(AGP)
+    pure.say("t")
+    pure.core.line_down()
+    pure.core.cancel("s", "user_cancelled")
+    pure.returns()
+    pure.actions()
+    pure.hears("approval_request", request_id="q", **({"turn_id": name} if name else {}))
+    assert pure.sent() == [Answer("s", "q", False)]
+    assert pure.state().questions["q"].state == "denied"
+    assert pure.reborn().state().questions["q"].state == "denied"
 
 
 @pytest.mark.parametrize("traits", [AGP, YEAFT])

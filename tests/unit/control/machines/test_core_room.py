@@ -21,13 +21,13 @@ from trunkline.control.machines.actions import (
     Send,
     Status,
 )
-from trunkline.control.machines.commands import (
+from trunkline.control.machines.core import MachineCore
+from trunkline.control.sessions import notes
+from trunkline.wire.commands import (
     MOVED,
     Forward,
     Stop,
 )
-from trunkline.control.machines.core import MachineCore
-from trunkline.control.sessions import notes
 
 
 def test_what_waits_takes_a_bounded_amount_of_memory() -> None:

@@ -13,7 +13,6 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.core import Core
 from trunkline.control.log.segments import SqliteSegments
-from trunkline.control.machines.commands import Command
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.machines.vm_records import VmRecords
@@ -21,6 +20,7 @@ from trunkline.control.sessions.records import NewMessage, NewSession
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.wire.commands import Command
 
 
 class QuietLine:

@@ -12,7 +12,6 @@ from trunkline.control.errors import Unavailable
 from trunkline.control.log import events
 from trunkline.control.log.log import Batch, Log
 from trunkline.control.machines.actions import Load, Time
-from trunkline.control.machines.commands import Cancel, Command, Forward, Say, Start, Stop
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
@@ -21,6 +20,7 @@ from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Saved, Step
 from trunkline.control.sessions.state import SessionState, TurnEnded, TurnOpened, TurnTold
 from trunkline.control.tasks import Tasks
+from trunkline.wire.commands import Cancel, Command, Forward, Say, Start, Stop
 
 
 class KeptRows:

@@ -68,6 +68,9 @@ def test_a_message_without_a_turn_of_its_own_opens_none(line: str) -> None:
         (event("execution_complete", turn_id="t1", cancelled=True), "cancelled", None),
         (event("execution_error", turn_id="t1", error="no", code="X"), "failed", None),
         (event("execution_error", turn_id="t1", cancelled=True), "cancelled", None),
+        (event("execution_complete", turn_id="t1", request_id=7), "completed", None),
+        (event("execution_complete", turn_id="t1", final_response={"a": 1}), "completed", None),
+        ('{"type":"execution_complete","turn_id":"t1","cancelled":null}', "completed", None),
     ],
 )
 def test_a_terminal_event_ends_its_turn(line: str, outcome: str, answer: str | None) -> None:
@@ -81,9 +84,9 @@ def test_an_end_is_that_of_the_turn_it_names() -> None:
     assert list(folded.turns) == ["t1"]
 
 
-@pytest.mark.parametrize("name", [None, "an id of its own"])
+@pytest.mark.parametrize("name", [None, 7, "an id of its own"])
 def test_an_end_without_a_name_of_ours_is_that_of_the_oldest_turn_that_was_told(
-    name: str | None,
+    name: Any,
 ) -> None:
     folded = after(said("waits"), *OPEN)
     line = event("execution_complete", turn_id=name)

@@ -12,7 +12,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from tests.unit.execution.checkpoint.savers import opened, place, put
+from tests.unit.execution.checkpoint.savers import done, opened, place, put
 from trunkline.execution.checkpoint.files import latest
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 
@@ -26,7 +26,7 @@ def write_for_ever(session_dir: Path, start: int, told: int) -> None:
     for number in itertools.count(start):
         one = f"{number:06}"
         put(saver, one, state(number), version=number)
-        saver.put_writes(place(one), [("number", number), ("text", "x" * 5_000)], "task")
+        done(saver.aput_writes(place(one), [("number", number), ("text", "x" * 5_000)], "task"))
         os.write(told, one.encode())
 
 

@@ -1,9 +1,9 @@
 """Small checkpoints for tests, and how to put and find them."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -15,6 +15,16 @@ from langgraph.checkpoint.base import (
 
 SESSION = "session-1"
 Saver = BaseCheckpointSaver[str]
+T = TypeVar("T")
+
+
+def done(work: Coroutine[Any, Any, T]) -> T:
+    """What a saver's method gives. Those of files and of memory do not wait for anything."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        return cast(T, ended.value)
+    raise AssertionError("it waits")
 
 
 def place(
@@ -51,18 +61,25 @@ def put(
     made = checkpoint(checkpoint_id, values or {}, version)
     described = cast(CheckpointMetadata, {"source": "loop", "step": 0, "parents": {}} | metadata)
     where = place(parent, thread=thread, ns=ns)
-    return saver.put(where, made, described, made["channel_versions"])
+    return done(saver.aput(where, made, described, made["channel_versions"]))
 
 
 def opened(saver: Saver, config: RunnableConfig | None = None) -> CheckpointTuple:
     """The checkpoint of that place, which must be there."""
-    found = saver.get_tuple(config or place())
+    found = done(saver.aget_tuple(config or place()))
     assert found is not None
     return found
 
 
+def listed(saver: Saver, config: RunnableConfig | None, **options: Any) -> list[CheckpointTuple]:
+    async def all_of(found: AsyncIterator[CheckpointTuple]) -> list[CheckpointTuple]:
+        return [one async for one in found]
+
+    return done(all_of(saver.alist(config, **options)))
+
+
 def ids(saver: Saver, config: RunnableConfig | None = None, **options: Any) -> list[str]:
-    found = saver.list(config or place(), **options)
+    found = listed(saver, config or place(), **options)
     return [one.config["configurable"]["checkpoint_id"] for one in found]
 
 

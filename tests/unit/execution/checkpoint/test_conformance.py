@@ -11,7 +11,7 @@ from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 conformance: Any = pytest.importorskip("langgraph.checkpoint.conformance")
 
 
-async def test_langgraphs_own_suite_finds_nothing_missing(tmp_path: Path) -> None:
+async def test_langgraphs_own_suite_passes(tmp_path: Path) -> None:
     @conformance.checkpointer_test(name="LocalCheckpointer")  # type: ignore[untyped-decorator]
     async def ours() -> AsyncIterator[LocalCheckpointer]:
         yield LocalCheckpointer(tmp_path / "session-1")
@@ -19,5 +19,6 @@ async def test_langgraphs_own_suite_finds_nothing_missing(tmp_path: Path) -> Non
     report = await conformance.validate(ours)
     failures = {name: result.failures for name, result in report.results.items()}
     assert not any(failures.values()), failures
+    assert report.passed_all_base()
     assert report.passed_all()
-    assert sum(result.tests_passed for result in report.results.values()) > 75
+    assert sum(result.tests_passed for result in report.results.values()) >= 58

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.unit.execution.checkpoint.savers import SESSION, ids, names_in, opened, place, put
+from tests.unit.execution.checkpoint.savers import (
+    SESSION,
+    done,
+    ids,
+    listed,
+    names_in,
+    opened,
+    place,
+    put,
+)
 from trunkline import limits
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.errors import CheckpointError
@@ -28,7 +37,7 @@ def two_checkpoints(session_dir: Path) -> None:
     saver = LocalCheckpointer(session_dir)
     put(saver, "a", {"n": 1})
     put(saver, "b", {"n": 2}, parent="a")
-    saver.put_writes(place("b"), [("n", 3)], "task")
+    done(saver.aput_writes(place("b"), [("n", 3)], "task"))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
@@ -86,7 +95,7 @@ def test_a_file_that_vanishes_or_breaks_while_we_run_is_skipped(session_dir: Pat
     with capture_logs() as logs:
         assert ids(saver) == ["b", "a"]
         assert opened(saver).checkpoint["id"] == "b"
-        assert saver.get_tuple(place("d")) is None
+        assert done(saver.aget_tuple(place("d"))) is None
     assert [log["event"] for log in logs] == ["checkpoint_skipped"] * 2
 
 
@@ -94,7 +103,7 @@ def test_a_torn_line_of_writes_harms_no_other(session_dir: Path) -> None:
     file = session_dir / "checkpoints/b.writes.jsonl"
     file.write_bytes(file.read_bytes() + file.read_bytes()[:30])
     saver = LocalCheckpointer(session_dir)
-    saver.put_writes(place("b"), [("n", 4)], "task-2")
+    done(saver.aput_writes(place("b"), [("n", 4)], "task-2"))
     with capture_logs() as logs:
         assert opened(saver).pending_writes == [("task", "n", 3), ("task-2", "n", 4)]
     assert [log["event"] for log in logs] == ["checkpoint_writes_skipped"]
@@ -127,10 +136,10 @@ def test_an_id_that_is_no_plain_name_is_refused(
     where = place("x")
     where["configurable"]["checkpoint_id"] = checkpoint_id
     with pytest.raises(CheckpointError):
-        local.put_writes(where, [("n", 1)], "task")
+        done(local.aput_writes(where, [("n", 1)], "task"))
     if checkpoint_id:
-        assert local.get_tuple(where) is None
-        assert list(local.list(where)) == []
+        assert done(local.aget_tuple(where)) is None
+        assert listed(local, where) == []
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -161,9 +170,9 @@ def test_a_state_that_is_too_large_says_so_and_leaves_the_last_one(
         put(local, "c", {"n": "x" * 10_000})
     assert caught.value.code == "CHECKPOINT_TOO_LARGE"
     for number in range(5):
-        local.put_writes(place("b"), [("n", "x" * 1_500)], f"task-{number}")
+        done(local.aput_writes(place("b"), [("n", "x" * 1_500)], f"task-{number}"))
     with pytest.raises(CheckpointError, match="cannot be saved"):
-        local.put_writes(place("b"), [("n", "x" * 2_000)], "task-6")
+        done(local.aput_writes(place("b"), [("n", "x" * 2_000)], "task-6"))
     assert names_in(session_dir) == before
     assert opened(local).checkpoint["id"] == "b"
     assert len(opened(local).pending_writes or []) == 6

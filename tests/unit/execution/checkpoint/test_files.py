@@ -12,7 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from structlog.testing import capture_logs
 
-from tests.unit.execution.checkpoint.savers import SESSION, ids, names_in, opened, place, put
+from tests.unit.execution.checkpoint.savers import SESSION, done, ids, names_in, opened, place, put
 from trunkline import limits
 from trunkline.execution.checkpoint.files import CHECKPOINT_SNAPSHOT_BYTES_MAX, latest, restore
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
@@ -43,7 +43,7 @@ def test_the_newest_checkpoint_moves_with_its_writes(
 ) -> None:
     for number, one in enumerate("abc"):
         put(local, one, {"n": number, "packed": {number}})
-        local.put_writes(place(one), [("n", number + 1), ("x", b"\x00")], "task", "~path")
+        done(local.aput_writes(place(one), [("n", number + 1), ("x", b"\x00")], "task", "~path"))
     put(local, "d", thread="somebody else's")
     document = sent(latest(session_dir))
     assert document["checkpoint_id"] == "c"
@@ -93,24 +93,6 @@ def test_a_state_that_no_frame_can_carry_is_not_sent(
     with capture_logs() as logs:
         assert latest(session_dir) is None
     assert [log["event"] for log in logs] == ["checkpoint_too_large_for_a_snapshot"]
-
-
-def test_deltas_take_along_what_they_are_made_of(
-    local: LocalCheckpointer, session_dir: Path, elsewhere: Path
-) -> None:
-    counters = {"log": (1, 1)}
-    put(local, "a", {"log": ["older"]})
-    put(local, "b", {"log": ["start"]}, parent="a")
-    local.put_writes(place("b"), [("log", "one")], "task")
-    put(local, "c", parent="b", counters_since_delta_snapshot=counters)
-    local.put_writes(place("c"), [("log", "two")], "task")
-    put(local, "d", parent="c", counters_since_delta_snapshot=counters)
-    restore(elsewhere, sent(latest(session_dir)))
-    there = LocalCheckpointer(elsewhere)
-    assert ids(there) == ["d", "c", "b"]
-    history = there.get_delta_channel_history(config=place(), channels=["log"])["log"]
-    assert history["seed"] == ["start"]
-    assert [write[2] for write in history["writes"]] == ["one", "two"]
 
 
 class State(TypedDict, total=False):
@@ -196,7 +178,7 @@ def test_a_document_of_values_that_nobody_can_open_is_skipped_when_it_is_opened(
     put(local, "a", {"n": 1})
     restore(elsewhere, changed(sent(latest(session_dir)), metadata=17))
     with capture_logs() as logs:
-        assert LocalCheckpointer(elsewhere).get_tuple(place()) is None
+        assert done(LocalCheckpointer(elsewhere).aget_tuple(place())) is None
     assert [log["event"] for log in logs] == ["checkpoint_skipped"]
     assert names_in(elsewhere) == ["a.json", "a.writes.jsonl"]
 

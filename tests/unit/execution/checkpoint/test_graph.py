@@ -1,17 +1,13 @@
 """A real LangGraph graph on our files: it stops, the process ends, it goes on."""
 
 import operator
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.channels import DeltaChannel
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, Send, interrupt
-from structlog.testing import capture_logs
+from langgraph.types import Command, interrupt
 
 from tests.unit.execution.checkpoint.savers import SESSION, Saver
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
@@ -69,30 +65,6 @@ async def test_many_turns_go_on_over_many_restarts(session_dir: Path) -> None:
     assert len(list((session_dir / "checkpoints").glob("*.json"))) == 10
 
 
-def test_a_graph_that_is_called_synchronously_saves_from_several_threads(
-    session_dir: Path,
-) -> None:
-    class Sums(TypedDict, total=False):
-        found: Annotated[list[int], operator.add]
-
-    def fan(state: Sums) -> list[Send]:
-        return [Send("square", {"n": n}) for n in range(20)]
-
-    def square(arguments: Any) -> Sums:
-        return {"found": [arguments["n"] ** 2]}
-
-    builder = StateGraph(Sums)
-    builder.add_node("square", cast(Any, square))
-    builder.add_conditional_edges(START, fan, ["square"])
-    builder.add_edge("square", END)
-    graph = builder.compile(checkpointer=LocalCheckpointer(session_dir))
-    assert sorted(graph.invoke({}, CONFIG)["found"]) == [n**2 for n in range(20)]
-    with capture_logs() as logs:
-        saved = builder.compile(checkpointer=LocalCheckpointer(session_dir)).get_state(CONFIG)
-    assert saved.values["found"] == [n**2 for n in range(20)]
-    assert logs == []
-
-
 async def test_a_question_inside_a_subgraph_is_answered_after_a_restart(
     session_dir: Path,
 ) -> None:
@@ -148,32 +120,3 @@ async def test_going_back_in_time_and_on_from_there(saver: Saver) -> None:
     assert result["said"] == ["hi", "plan 1", "answer yes"]
     changed = await graph.aupdate_state(CONFIG, {"said": ["by hand"]})
     assert (await graph.aget_state(changed)).values["said"][-1] == "by hand"
-
-
-def joined(state: list[str], writes: Sequence[list[str]]) -> list[str]:
-    return state + [one for write in writes for one in write]
-
-
-class Log(TypedDict, total=False):
-    log: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=7)]
-
-
-def logging_graph(saver: Saver) -> Any:
-    builder = StateGraph(Log)
-    builder.add_node("step", lambda state: {"log": [f"step {len(state['log'])}"]})
-    builder.add_edge(START, "step")
-    builder.add_edge("step", END)
-    return builder.compile(checkpointer=saver)
-
-
-async def test_a_channel_of_deltas_is_whole_after_more_steps_than_are_kept(
-    session_dir: Path,
-) -> None:
-    reference = logging_graph(InMemorySaver())
-    for turn in range(12):
-        message = {"log": [f"turn {turn}"]}
-        expected = await reference.ainvoke(message, CONFIG)
-        graph = logging_graph(LocalCheckpointer(session_dir, keep=2))
-        assert await graph.ainvoke(message, CONFIG) == expected
-    files = len(list((session_dir / "checkpoints").glob("*.json")))
-    assert 2 <= files < 20

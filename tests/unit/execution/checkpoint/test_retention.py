@@ -10,7 +10,9 @@ from langgraph.checkpoint.serde.types import INTERRUPT as LANGGRAPHS_INTERRUPT
 
 from tests.unit.execution.checkpoint.savers import (
     SESSION,
+    done,
     ids,
+    listed,
     names_in,
     numbered,
     opened,
@@ -27,7 +29,7 @@ def put_chain(saver: LocalCheckpointer, count: int, **options: Any) -> list[str]
     for one in numbered(count):
         put(saver, one, {"n": one}, parent=parent, **options)
         where = {key: options[key] for key in ("thread", "ns") if key in options}
-        saver.put_writes(place(one, **where), [("n", one)], "task")
+        done(saver.aput_writes(place(one, **where), [("n", one)], "task"))
         parent = one
     return list(numbered(count))
 
@@ -50,7 +52,7 @@ def test_the_place_of_the_oldest_is_taken_by_the_newest(
     for number in range(10, 30):
         # Shorter than what was there: nothing of the old file may be left behind it.
         put(local, f"id-{number:03}", {"n": number})
-        local.put_writes(place(f"id-{number:03}"), [("n", number)], "t")
+        done(local.aput_writes(place(f"id-{number:03}"), [("n", number)], "t"))
     assert {path.stat().st_ino for path in folder.iterdir()} == before
     again = LocalCheckpointer(session_dir)
     for number in range(20, 30):
@@ -73,7 +75,7 @@ def test_names_of_files_that_come_and_go_are_not_put_into_pythons_table_of_names
     try:
         put_chain(local, 15)
         opened(local)
-        local.delete_thread(SESSION)
+        done(local.adelete_thread(SESSION))
     finally:
         sys.setprofile(None)
     assert interned == 0
@@ -91,10 +93,10 @@ def test_a_checkpoint_is_there_after_it_was_put_even_with_an_old_id(
 def test_writes_to_a_checkpoint_that_is_gone_harm_no_other(local: LocalCheckpointer) -> None:
     put_chain(local, 10)
     put(local, "id-010")
-    local.put_writes(place("id-000"), [("n", "late")], "task")
-    local.put_writes(place("id-010"), [("n", "new")], "task")
+    done(local.aput_writes(place("id-000"), [("n", "late")], "task"))
+    done(local.aput_writes(place("id-010"), [("n", "new")], "task"))
     assert opened(local).pending_writes == [("task", "n", "new")]
-    assert local.get_tuple(place("id-000")) is None
+    assert done(local.aget_tuple(place("id-000"))) is None
 
 
 def test_of_a_deleted_thread_nothing_is_left_on_disk(
@@ -102,7 +104,7 @@ def test_of_a_deleted_thread_nothing_is_left_on_disk(
 ) -> None:
     put_chain(local, 12)
     put(local, "id-012")
-    local.delete_thread(SESSION)
+    done(local.adelete_thread(SESSION))
     assert names_in(session_dir) == []
 
 
@@ -129,9 +131,9 @@ def test_the_name_of_a_question_is_langgraphs() -> None:
 def test_a_checkpoint_that_waits_for_a_person_stays(session_dir: Path, restarted: bool) -> None:
     saver = LocalCheckpointer(session_dir, keep=3)
     put(saver, "asked")
-    saver.put_writes(place("asked"), [(INTERRUPT, "May I?")], "task")
+    done(saver.aput_writes(place("asked"), [(INTERRUPT, "May I?")], "task"))
     put(saver, "answered")
-    saver.put_writes(place("answered"), [(INTERRUPT, "May I?")], "task")
+    done(saver.aput_writes(place("answered"), [(INTERRUPT, "May I?")], "task"))
     if restarted:
         saver = LocalCheckpointer(session_dir, keep=3)
     put(saver, "b-after", parent="answered")
@@ -144,39 +146,11 @@ def test_a_checkpoint_that_waits_for_a_person_stays(session_dir: Path, restarted
 def test_no_more_than_ten_that_wait_stay(local: LocalCheckpointer) -> None:
     for one in numbered(40):
         put(local, one)
-        local.put_writes(place(one), [(INTERRUPT, "?")], "task")
+        done(local.aput_writes(place(one), [(INTERRUPT, "?")], "task"))
     assert len(ids(local)) <= limits.CHECKPOINTS_KEPT + 1
     for one in numbered(15):
         put(local, f"later-{one}")
     assert len(ids(local)) == 2 * limits.CHECKPOINTS_KEPT
-
-
-def test_a_value_in_deltas_keeps_the_checkpoints_it_is_made_of(session_dir: Path) -> None:
-    saver = LocalCheckpointer(session_dir, keep=2)
-    # `log` is whole in id-002 and lives in writes after it; `n` is always whole.
-    parent = None
-    for number, one in enumerate(numbered(9)):
-        counters = {} if number <= 2 else {"log": (number - 2, number - 2)}
-        values = {"n": number} | ({"log": ["start"]} if number == 2 else {})
-        put(saver, one, values, parent=parent, counters_since_delta_snapshot=counters)
-        saver.put_writes(place(one), [("log", number)], "task")
-        parent = one
-    for one_saver in (saver, LocalCheckpointer(session_dir, keep=2)):
-        assert ids(one_saver) == [f"id-00{number}" for number in range(8, 1, -1)]
-        history = one_saver.get_delta_channel_history(config=place(), channels=["log"])["log"]
-        assert history["seed"] == ["start"]
-        assert [write[2] for write in history["writes"]] == [2, 3, 4, 5, 6, 7]
-    put(saver, "id-009", {"log": ["whole"]}, parent="id-008")
-    put(saver, "id-010", {"log": ["whole"]}, parent="id-009")
-    assert ids(saver) == ["id-010", "id-009"]
-
-
-def test_a_parent_that_is_its_own_child_ends_the_search(session_dir: Path) -> None:
-    saver = LocalCheckpointer(session_dir, keep=1)
-    counters = {"log": (1, 1)}
-    put(saver, "a", parent="b", counters_since_delta_snapshot=counters)
-    put(saver, "b", parent="a", counters_since_delta_snapshot=counters)
-    assert ids(saver) == ["b", "a"]
 
 
 def test_the_oldest_namespaces_of_a_thread_go(local: LocalCheckpointer, session_dir: Path) -> None:
@@ -185,8 +159,8 @@ def test_the_oldest_namespaces_of_a_thread_go(local: LocalCheckpointer, session_
     count = CHECKPOINT_NAMESPACES_MAX + 7
     for number in range(count):
         put(local, f"b-{number:03}", ns=f"inner:{number}")
-        local.put_writes(place(f"b-{number:03}", ns=f"inner:{number}"), [("x", 1)], "task")
-    found = {one.config["configurable"]["checkpoint_ns"] for one in local.list(place_of_thread())}
+        done(local.aput_writes(place(f"b-{number:03}", ns=f"inner:{number}"), [("x", 1)], "task"))
+    found = namespaces(local)
     assert found == {"", *(f"inner:{number}" for number in range(7, count))}
     assert opened(local, place(ns="kept:0", thread="other"))
     assert len(names_in(session_dir)) == 2 + 2 * CHECKPOINT_NAMESPACES_MAX
@@ -194,9 +168,9 @@ def test_the_oldest_namespaces_of_a_thread_go(local: LocalCheckpointer, session_
 
 def test_a_namespace_that_waits_for_a_person_stays(local: LocalCheckpointer) -> None:
     put(local, "a", ns="asked")
-    local.put_writes(place("a", ns="asked"), [(INTERRUPT, "May I?")], "task")
+    done(local.aput_writes(place("a", ns="asked"), [(INTERRUPT, "May I?")], "task"))
     put(local, "a", ns="answered")
-    local.put_writes(place("a", ns="answered"), [(INTERRUPT, "May I?")], "task")
+    done(local.aput_writes(place("a", ns="answered"), [(INTERRUPT, "May I?")], "task"))
     put(local, "b", ns="answered", parent="a")
     for number in range(CHECKPOINT_NAMESPACES_MAX + 1):
         put(local, f"c-{number:03}", ns=f"inner:{number}")
@@ -210,66 +184,23 @@ def test_namespaces_whose_questions_nobody_waits_for_any_more_have_a_bound(
     most = CHECKPOINT_NAMESPACES_MAX
     for number in range(3 * most):
         put(local, f"b-{number:03}", ns=f"inner:{number}")
-        local.put_writes(place(f"b-{number:03}", ns=f"inner:{number}"), [(INTERRUPT, "?")], "task")
-    found = {one.config["configurable"]["checkpoint_ns"] for one in local.list(place_of_thread())}
+        where = place(f"b-{number:03}", ns=f"inner:{number}")
+        done(local.aput_writes(where, [(INTERRUPT, "?")], "task"))
+    found = namespaces(local)
     assert found == {f"inner:{number}" for number in range(most, 3 * most)}
 
 
-def place_of_thread() -> Any:
-    return {"configurable": {"thread_id": SESSION}}
+def namespaces(saver: LocalCheckpointer) -> set[str]:
+    found = listed(saver, {"configurable": {"thread_id": SESSION}})
+    return {one.config["configurable"]["checkpoint_ns"] for one in found}
 
 
 def test_writes_whose_checkpoint_never_came_go_with_the_old_ones(session_dir: Path) -> None:
     saver = LocalCheckpointer(session_dir, keep=2)
-    saver.put_writes(place("id-000x"), [("n", 1)], "task")
-    saver.put_writes(place("later"), [("n", 1)], "task")
+    done(saver.aput_writes(place("id-000x"), [("n", 1)], "task"))
+    done(saver.aput_writes(place("later"), [("n", 1)], "task"))
     put_chain(saver, 4)
     assert not (session_dir / "checkpoints/id-000x.writes.jsonl").exists()
     assert (session_dir / "checkpoints/later.writes.jsonl").exists()
     LocalCheckpointer(session_dir)
     assert not (session_dir / "checkpoints/later.writes.jsonl").exists()
-
-
-def test_pruning_keeps_the_newest_of_each_namespace(local: LocalCheckpointer) -> None:
-    put_chain(local, 3)
-    put_chain(local, 2, ns="inner")
-    put_chain(local, 2, thread="other")
-    local.prune([SESSION])
-    assert ids(local) == ["id-002"]
-    assert ids(local, place(ns="inner")) == ["id-001"]
-    assert len(ids(local, place(thread="other"))) == 2
-    local.prune(["other", "nobody"], strategy="delete")
-    assert ids(local, place(thread="other")) == []
-    with pytest.raises(ValueError, match="strategy"):
-        local.prune([SESSION], strategy="everything")
-
-
-def test_checkpoints_of_a_run_can_be_deleted(local: LocalCheckpointer) -> None:
-    for one, run in (("a", "1"), ("b", "2"), ("c", "1")):
-        put(local, one, run_id=run)
-    put(local, "d", ns="inner", run_id="1")
-    local.delete_for_runs(["1", "3"])
-    assert [one.checkpoint["id"] for one in local.list(None)] == ["b"]
-
-
-def test_a_thread_is_copied_with_namespaces_and_writes(local: LocalCheckpointer) -> None:
-    put_chain(local, 3)
-    put_chain(local, 1, ns="inner")
-    local.copy_thread(SESSION, "copy")
-    local.copy_thread(SESSION, SESSION)
-    local.delete_thread(SESSION)
-    assert ids(local, place(thread="copy")) == ["id-002", "id-001", "id-000"]
-    found = opened(local, place(thread="copy"))
-    assert found.parent_config == place("id-001", thread="copy")
-    assert found.checkpoint["channel_values"] == {"n": "id-002"}
-    assert found.pending_writes == [("task", "n", "id-002")]
-    assert opened(local, place(thread="copy", ns="inner")).checkpoint["id"] == "id-000"
-
-
-async def test_removing_and_copying_also_work_in_a_loop(local: LocalCheckpointer) -> None:
-    put_chain(local, 2, run_id="1")
-    await local.acopy_thread(SESSION, "copy")
-    await local.aprune([SESSION])
-    assert ids(local) == ["id-001"]
-    await local.adelete_for_runs(["1"])
-    assert list(local.list(None)) == []

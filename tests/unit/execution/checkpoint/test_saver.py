@@ -6,7 +6,7 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, SCHEDULED
 
-from tests.unit.execution.checkpoint.savers import Saver, ids, opened, place, put
+from tests.unit.execution.checkpoint.savers import Saver, done, ids, listed, opened, place, put
 
 
 def pending(saver: Saver, checkpoint_id: str, **where: str) -> list[tuple[str, str, Any]]:
@@ -42,9 +42,9 @@ def test_without_an_id_the_newest_is_found(saver: Saver) -> None:
 @pytest.mark.proves("004-3.3-latest")
 def test_what_is_not_there_is_none(saver: Saver) -> None:
     put(saver, "a")
-    assert saver.get_tuple(place("b")) is None
-    assert saver.get_tuple(place(thread="other")) is None
-    assert saver.get_tuple(place("a", ns="inner")) is None
+    assert done(saver.aget_tuple(place("b"))) is None
+    assert done(saver.aget_tuple(place(thread="other"))) is None
+    assert done(saver.aget_tuple(place("a", ns="inner"))) is None
 
 
 def test_a_checkpoint_knows_its_parent(saver: Saver) -> None:
@@ -56,7 +56,7 @@ def test_a_checkpoint_knows_its_parent(saver: Saver) -> None:
 
 def test_a_checkpoint_that_is_put_again_is_replaced_and_keeps_its_writes(saver: Saver) -> None:
     put(saver, "a", {"n": 1})
-    saver.put_writes(place("a"), [("n", 5)], "task")
+    done(saver.aput_writes(place("a"), [("n", 5)], "task"))
     put(saver, "a", {"n": 2}, version=2)
     found = opened(saver, place("a"))
     assert found.checkpoint["channel_values"] == {"n": 2}
@@ -90,7 +90,7 @@ def test_a_list_is_newest_first_and_can_be_narrowed(saver: Saver) -> None:
     assert ids(saver, filter={"source": "input"}, limit=1, before=place("d")) == ["b"]
     assert ids(saver, filter={"source": "input", "step": 7}) == []
     assert ids(saver, place("b")) == ["b"]
-    every = [one.config["configurable"]["checkpoint_id"] for one in saver.list(None)]
+    every = [one.config["configurable"]["checkpoint_id"] for one in listed(saver, None)]
     assert sorted(every) == ["a", "b", "c", "d", "e", "f"]
     whole_thread: RunnableConfig = {"configurable": {"thread_id": "session-1"}}
     assert sorted(ids(saver, whole_thread)) == ["a", "b", "c", "d", "f"]
@@ -98,9 +98,9 @@ def test_a_list_is_newest_first_and_can_be_narrowed(saver: Saver) -> None:
 
 def test_writes_come_in_the_order_of_their_tasks(saver: Saver) -> None:
     put(saver, "a")
-    saver.put_writes(place("a"), [("x", 1), ("y", 2)], "task-1", "~b")
-    saver.put_writes(place("a"), [("x", 3)], "task-2", "~a")
-    saver.put_writes(place("a"), [("x", 4)], "task-0")
+    done(saver.aput_writes(place("a"), [("x", 1), ("y", 2)], "task-1", "~b"))
+    done(saver.aput_writes(place("a"), [("x", 3)], "task-2", "~a"))
+    done(saver.aput_writes(place("a"), [("x", 4)], "task-0"))
     assert pending(saver, "a") == [
         ("task-0", "x", 4),
         ("task-2", "x", 3),
@@ -110,16 +110,16 @@ def test_writes_come_in_the_order_of_their_tasks(saver: Saver) -> None:
 
 
 def test_writes_may_come_before_their_checkpoint(saver: Saver) -> None:
-    saver.put_writes(place("a"), [("x", 1)], "task")
-    assert saver.get_tuple(place()) is None
+    done(saver.aput_writes(place("a"), [("x", 1)], "task"))
+    assert done(saver.aget_tuple(place())) is None
     put(saver, "a")
     assert pending(saver, "a") == [("task", "x", 1)]
 
 
 def test_a_task_that_runs_again_does_not_write_twice(saver: Saver) -> None:
     put(saver, "a")
-    saver.put_writes(place("a"), [("x", "first"), ("y", "first")], "task")
-    saver.put_writes(place("a"), [("x", "second"), ("y", "second"), ("z", "new")], "task")
+    done(saver.aput_writes(place("a"), [("x", "first"), ("y", "first")], "task"))
+    done(saver.aput_writes(place("a"), [("x", "second"), ("y", "second"), ("z", "new")], "task"))
     assert pending(saver, "a") == [
         ("task", "x", "first"),
         ("task", "y", "first"),
@@ -130,15 +130,15 @@ def test_a_task_that_runs_again_does_not_write_twice(saver: Saver) -> None:
 @pytest.mark.parametrize("channel", [ERROR, SCHEDULED, INTERRUPT, RESUME])
 def test_questions_answers_and_errors_are_replaced(saver: Saver, channel: str) -> None:
     put(saver, "a")
-    saver.put_writes(place("a"), [("x", 1), (channel, "first")], "task")
-    saver.put_writes(place("a"), [(channel, "second")], "task")
+    done(saver.aput_writes(place("a"), [("x", 1), (channel, "first")], "task"))
+    done(saver.aput_writes(place("a"), [(channel, "second")], "task"))
     assert sorted(pending(saver, "a")) == sorted([("task", "x", 1), ("task", channel, "second")])
 
 
 def test_writes_of_namespaces_are_apart(saver: Saver) -> None:
     for ns in ("", "inner"):
         put(saver, "a", ns=ns)
-        saver.put_writes(place("a", ns=ns), [("x", ns)], "task")
+        done(saver.aput_writes(place("a", ns=ns), [("x", ns)], "task"))
     assert pending(saver, "a") == [("task", "x", "")]
     assert pending(saver, "a", ns="inner") == [("task", "x", "inner")]
 
@@ -147,9 +147,9 @@ def test_a_deleted_thread_is_gone_with_its_namespaces_and_writes(saver: Saver) -
     for thread in ("session-1", "other"):
         for ns in ("", "inner"):
             put(saver, "a", thread=thread, ns=ns)
-            saver.put_writes(place("a", thread=thread, ns=ns), [("x", 1)], "task")
-    saver.delete_thread("session-1")
-    assert [one.config["configurable"]["thread_id"] for one in saver.list(None)] == ["other"] * 2
+            done(saver.aput_writes(place("a", thread=thread, ns=ns), [("x", 1)], "task"))
+    done(saver.adelete_thread("session-1"))
+    assert [one.config["configurable"]["thread_id"] for one in listed(saver, None)] == ["other"] * 2
     put(saver, "a")
     assert pending(saver, "a") == []
 
@@ -169,7 +169,7 @@ def test_a_channel_that_did_not_change_keeps_its_value(saver: Saver) -> None:
     again = found.checkpoint | {"id": "b"}
     again["channel_values"] = {"big": ["x"], "n": 2}
     again["channel_versions"] = found.checkpoint["channel_versions"] | {"n": f"{2:032}.0"}
-    saver.put(place("a"), again, {}, {"n": f"{2:032}.0"})
+    done(saver.aput(place("a"), again, {}, {"n": f"{2:032}.0"}))
     for one, n in (("a", 1), ("b", 2)):
         found = opened(saver, place(one))
         assert found.checkpoint["channel_values"] == {"big": ["x"], "n": n}
@@ -179,22 +179,7 @@ def test_a_branch_from_an_older_checkpoint_has_the_older_values(saver: Saver) ->
     put(saver, "a", {"n": "old"}, version=1)
     put(saver, "b", {"n": "new"}, version=2, parent="a")
     branch = opened(saver, place("a")).checkpoint | {"id": "c"}
-    saver.put(place("a"), branch, {"source": "fork"}, {})
+    done(saver.aput(place("a"), branch, {"source": "fork"}, {}))
     assert opened(saver, place("c")).checkpoint["channel_values"] == {"n": "old"}
     put(saver, "d", {"n": "newest"}, version=1, parent="c")
     assert opened(saver, place("d")).checkpoint["channel_values"] == {"n": "newest"}
-
-
-async def test_the_asynchronous_methods_do_the_same(saver: Saver) -> None:
-    made = opened(saver, put(saver, "a", {"n": 1})).checkpoint
-    stored = await saver.aput(place("a"), made | {"id": "b"}, {"source": "fork"}, {})
-    await saver.aput_writes(stored, [("n", 7)], "task", "~path")
-    found = await saver.aget_tuple(place())
-    assert found
-    assert found.config == place("b")
-    assert found.pending_writes == [("task", "n", 7)]
-    assert await saver.aget(place("a")) == made
-    listed = [one.checkpoint["id"] async for one in saver.alist(place(), filter={"source": "fork"})]
-    assert listed == ["b"]
-    await saver.adelete_thread("session-1")
-    assert await saver.aget_tuple(place()) is None

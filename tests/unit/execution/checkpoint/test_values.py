@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from tests.unit.execution.checkpoint.kinds import any_value, json_plain, messages
-from tests.unit.execution.checkpoint.savers import opened, place, put
+from tests.unit.execution.checkpoint.savers import done, opened, place, put
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.checkpoint.values import CHECKPOINT_READABLE_BYTES_MAX, decode, encode
 
@@ -65,7 +65,7 @@ def test_values_and_writes_come_back_from_the_disk(value: Any) -> None:
         session_dir = Path(folder) / "session-1"
         saver = LocalCheckpointer(session_dir, serde=SERDE)
         put(saver, "a", {"value": value}, mine=value)
-        saver.put_writes(place("a"), [("value", value)], "task")
+        done(saver.aput_writes(place("a"), [("value", value)], "task"))
         found = opened(LocalCheckpointer(session_dir, serde=SERDE))
     expected = repr(as_langgraph_keeps_it(value))
     assert repr(found.checkpoint["channel_values"]["value"]) == expected

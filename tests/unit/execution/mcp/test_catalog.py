@@ -47,8 +47,8 @@ async def test_local_and_remote_tools_are_offered_and_work(home: Home) -> None:
     ]
     tool = box.get("mcp__time__get_current_time")
     assert tool is not None
-    assert box.check(tool.name, {}) is not None
-    assert box.check(tool.name, {"timezone": "UTC"}) is None
+    assert box.check(tool, {}) is not None
+    assert box.check(tool, {"timezone": "UTC"}) is None
     assert "UTC" in (await Call(home).run(tool, timezone="UTC")).content
     await box.close()
 

@@ -12,7 +12,6 @@ from structlog.testing import capture_logs
 from trunkline.execution.errors import MemoryFileError
 from trunkline.execution.memory.local_memory import (
     CONTEXT_BYTES_MAX,
-    CONTEXT_KEY_CHARS_MAX,
     CONVERSATION_MESSAGE_CHARS_MAX,
     CONVERSATION_READ_BYTES_MAX,
     SCRATCHPAD_CHARS_MAX,
@@ -140,14 +139,9 @@ def nested(depth: int) -> Any:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: float("nan"),
-        lambda: float("inf"),
-        lambda: {1: "a"},
-        lambda: b"bytes",
         lambda: object(),
-        lambda: 10**30,
         lambda: nested(100_000),
-        lambda: {"deep": {"inside": {1, 2}}},
+        lambda: "\ud800",
     ],
 )
 async def test_what_json_cannot_hold_is_refused_and_nothing_is_lost(
@@ -158,13 +152,6 @@ async def test_what_json_cannot_hold_is_refused_and_nothing_is_lost(
         await memory.save_context("b", make())
     assert caught.value.code == "MEMORY_VALUE_INVALID"
     assert await memory.get_context() == {"a": 1}
-
-
-@pytest.mark.parametrize("key", ["", "k" * (CONTEXT_KEY_CHARS_MAX + 1)])
-async def test_a_key_has_a_length(memory: LocalShortTermMemory, key: str) -> None:
-    with pytest.raises(MemoryFileError) as caught:
-        await memory.save_context(key, 1)
-    assert caught.value.code == "MEMORY_KEY_INVALID"
 
 
 async def test_a_full_context_says_so_and_stays_as_it_was(memory: LocalShortTermMemory) -> None:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.history import (
-    cut,
     from_wire,
     newest_results,
     trimmed,
@@ -99,11 +98,3 @@ def test_whatever_is_cut_calls_and_results_stay_together(
 def test_history_of_another_shape_is_passed_over(entry: object) -> None:
     good = {"role": "user", "content": "hi"}
     assert from_wire([entry, good]) == [user("hi")]
-
-
-def test_a_long_text_keeps_both_ends() -> None:
-    assert cut("abc", 3) == "abc"
-    short = cut("a" * 100 + "b" * 100, 20)
-    assert short.startswith("aaaaaaaaaa\n")
-    assert short.endswith("\nbbbbbbbbbb")
-    assert "180" in short

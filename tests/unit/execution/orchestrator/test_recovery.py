@@ -17,10 +17,10 @@ SECOND = TurnUsage(worked_s=2.5, usage={"gpt": {"calls": 2, "tokens_in": 9}}, ca
 
 
 @pytest.fixture
-def waiting(tmp_path: Path) -> RunnableConfig:
+async def waiting(tmp_path: Path) -> RunnableConfig:
     """Where the graph stopped."""
     start = RunnableConfig(configurable={"thread_id": "s1", "checkpoint_ns": ""})
-    return LocalCheckpointer(tmp_path).put(start, empty_checkpoint(), {}, {})
+    return await LocalCheckpointer(tmp_path).aput(start, empty_checkpoint(), {}, {})
 
 
 async def test_the_newest_tally_of_a_checkpoint_is_found_by_another_process(
@@ -55,5 +55,5 @@ async def test_a_tally_of_another_shape_is_passed_over(
     checkpointer = LocalCheckpointer(tmp_path)
     tallies = SavedUsage(checkpointer, CONFIG)
     await tallies.keep(FIRST)
-    checkpointer.put_writes(waiting, [("tally", value)], "another")
+    await checkpointer.aput_writes(waiting, [("tally", value)], "another")
     assert await tallies.newest() == FIRST

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,10 @@ import pytest
 
 from tests.support.recording_line import RecordingLine
 from trunkline.execution.home import Home
-from trunkline.execution.process.child import Failure
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
-from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process import Patience
-from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
 PATIENCE = Patience(ping_s=0.05, pings_max=40)
@@ -43,12 +41,7 @@ async def make_manager(
     """Managers of the same home, one after the other: a daemon that is restarted."""
     made: list[SessionManager] = []
 
-    def semigraph(
-        folder: Path, on_message: Callable[[ipc.Up], None], on_ended: Callable[[Failure], None]
-    ) -> RuntimeAdapter:
-        return SemiGraphAdapter(
-            spawner.spawn, sockets, folder, PATIENCE, on_message=on_message, on_ended=on_ended
-        )
+    semigraph = partial(SemiGraphAdapter, spawner.spawn, sockets, PATIENCE)
 
     def make(
         sessions_max: int = 20, clock: Callable[[], float] = time.time, **more: Any

@@ -223,12 +223,16 @@ async def test_a_message_whose_end_was_lost_does_not_run_again_but_ends(
     assert (event["turn_id"], event["code"]) == ("t-1", "MACHINE_RESTARTED")
 
 
+@pytest.mark.parametrize(
+    "data", [{}, {"message": None}, {"message": ["hi"]}, {"message": "hi", "history": "none"}]
+)
 async def test_a_message_that_is_none_ends_its_turn_with_an_error(
-    manager: SessionManager, line: RecordingLine
+    manager: SessionManager, line: RecordingLine, data: dict[str, Any]
 ) -> None:
     await manager.start_session(start("s-1"))
-    line.tell("s-1", "user_message", message=None, turn_id="t-1")
-    assert (await line.end_of("s-1"))["code"] == "INVALID_MESSAGE"
+    line.tell("s-1", "user_message", **data, turn_id="t-1")
+    end = await line.end_of("s-1")
+    assert (end["turn_id"], end["code"]) == ("t-1", "INVALID_MESSAGE")
 
 
 async def test_a_config_update_reaches_its_session_or_all_of_them(

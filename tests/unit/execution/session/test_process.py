@@ -17,7 +17,7 @@ from tests.support.eventually import eventually
 from tests.unit.execution.session.conftest import PATIENCE
 from trunkline import limits
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.process.child import Failure
+from trunkline.execution.process.child import Failure, Launch
 from trunkline.execution.process.fork_client import ForkedChild, Spawner
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
@@ -29,14 +29,11 @@ BOUND_S = 30
 class Watched(SessionProcess):
     """A process with everything that it said."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, launch: Launch, sockets: SocketFolder, patience: Patience) -> None:
         self.said: list[ipc.Up] = []
         self.failures: list[Failure] = []
         super().__init__(
-            *arguments,
-            on_message=self.said.append,
-            on_ended=self.failures.append,
-            **options,
+            launch, sockets, patience, sockets.path, self.said.append, self.failures.append
         )
 
     def do(self, command: str) -> None:
@@ -60,7 +57,7 @@ async def make(spawner: Spawner, sockets: SocketFolder) -> AsyncIterator[Make]:
 
     def process(**patience: Any) -> Watched:
         given = Patience(**patience) if patience else PATIENCE
-        made.append(Watched(spawner.spawn, sockets, patience=given))
+        made.append(Watched(spawner.spawn, sockets, given))
         return made[-1]
 
     yield process
@@ -247,7 +244,7 @@ async def test_the_socket_is_private_and_gone_once_it_is_used(
         seen.append(stat.S_IMODE(Path(path).parent.stat().st_mode))
         return await spawner.spawn(path)
 
-    process = Watched(launch, sockets, patience=PATIENCE)
+    process = Watched(launch, sockets, PATIENCE)
     await process.start(config())
     assert seen == [0o600, 0o700]
     assert list(sockets.path.iterdir()) == []
@@ -269,7 +266,7 @@ async def test_a_stranger_on_the_socket_learns_nothing_and_changes_nothing(
         strangers.append(stranger)
         return await spawner.spawn(path)
 
-    process = Watched(launch, sockets, patience=PATIENCE)
+    process = Watched(launch, sockets, PATIENCE)
     assert await process.start(config()) == ipc.Ready()
     [stranger] = strangers
     with stranger:

@@ -9,6 +9,7 @@ from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import start
 from trunkline.execution.home import Home
 from trunkline.execution.session.manager import SessionManager
+from trunkline.execution.session.process import SessionProcess
 from trunkline.execution.session.session import PROCESS_REVIVALS_MAX, Session
 
 
@@ -139,7 +140,8 @@ async def killed(session: Session) -> None:
 
     await eventually(alive)
     adapter = session.adapter
-    adapter._process.kill()  # type: ignore[attr-defined]
+    assert isinstance(adapter, SessionProcess)
+    adapter.kill()
 
     async def gone() -> bool:
         return not adapter.alive

@@ -52,13 +52,7 @@ class SlowEnd(RuntimeAdapter):
     async def cancel(self, reason: str) -> None:
         self.messages.append(f"cancel {reason}")
 
-    async def configure(self, patch: Json) -> None:
-        raise NotImplementedError
-
-    async def answer(self, data: Json) -> None:
-        raise NotImplementedError
-
-    def reply(self, message: ipc.Response | ipc.Progress) -> None:
+    def send(self, message: ipc.Down) -> None:
         raise NotImplementedError
 
     async def stop(self, reason: str) -> None:

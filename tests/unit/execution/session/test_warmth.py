@@ -25,9 +25,10 @@ async def test_the_real_program_is_loaded_without_threads_and_starts_sessions(
     process = SessionProcess(
         spawner.spawn,
         sockets,
+        Patience(ready_s=BOUND_S),
+        home.session("s-1"),
         on_message=lambda _message: None,
         on_ended=lambda _failure: None,
-        patience=Patience(ready_s=BOUND_S),
     )
     try:
         async with asyncio.timeout(BOUND_S):

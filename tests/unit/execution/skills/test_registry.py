@@ -12,7 +12,7 @@ from tests.unit.execution.tools.support import Control
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
 from trunkline.execution.skills.packages import SKILL_VERSIONS_KEPT
-from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.registry import SkillRegistry, read_in
 
 
 def package(version: str, text: str = "guide") -> dict[str, Any]:
@@ -30,6 +30,10 @@ def answering(**params: Any) -> Any:
 def registry(home: Home, control: Control, version: str | None = None) -> SkillRegistry:
     entry = {"id": "pdf", "name": "PDF tools", "description": "d"}
     return SkillRegistry([{**entry, "version": version} if version else entry], home, control, {})
+
+
+async def read(skills: SkillRegistry, skill: str, path: str = "SKILL.md") -> str:
+    return read_in(await skills.load(skill), path)
 
 
 @pytest.fixture
@@ -50,9 +54,11 @@ async def test_a_skill_is_fetched_once_and_then_read_without_the_line(
     home: Home, control: Control
 ) -> None:
     skills = registry(home, control, "1")
-    assert await skills.read("PDF tools") == "guide 1"
+    assert await read(skills, "PDF tools") == "guide 1"
     control.online = False
-    assert await registry(home, control, "1").read("pdf", "scripts/run.sh") == "#!/bin/sh\necho ran"
+    assert (
+        await read(registry(home, control, "1"), "pdf", "scripts/run.sh") == "#!/bin/sh\necho ran"
+    )
     assert control.asked == [("get_skill_package", {"skill_id": "pdf", "version": "1"})]
 
 
@@ -83,13 +89,13 @@ async def test_another_version_takes_the_place_of_the_one_that_is_there(
     assert (home.skills / "pdf" / "SKILL.md").read_text() == "guide 2"
     assert (old / "SKILL.md").read_text() == "guide 1"
     assert (new / "SKILL.md").read_text() == "guide 2"
-    assert await registry(home, control, "1").read("pdf") == "guide 1"
+    assert await read(registry(home, control, "1"), "pdf") == "guide 1"
     assert len(control.asked) == 2
 
 
 async def test_the_latest_is_whatever_version_is_here(home: Home, control: Control) -> None:
     await registry(home, control, "1").load("pdf")
-    assert await registry(home, control).read("pdf") == "guide 1"
+    assert await read(registry(home, control), "pdf") == "guide 1"
     assert len(control.asked) == 1
 
 
@@ -107,7 +113,7 @@ async def test_a_hostile_version_is_only_a_label(
 ) -> None:
     folder = await registry(home, control, version).load("pdf")
     assert folder.parent == (home.skills / ".packages" / "pdf").resolve()
-    assert await registry(home, control, version).read("pdf") == f"guide {version}"
+    assert await read(registry(home, control, version), "pdf") == f"guide {version}"
     assert len(control.asked) == 1
 
 
@@ -117,7 +123,7 @@ async def test_a_folder_that_a_person_made_is_used_and_never_replaced(
 ) -> None:
     (home.skills / "pdf").mkdir()
     (home.skills / "pdf" / "SKILL.md").write_text("by hand")
-    assert await registry(home, control, "2").read("pdf") == "by hand"
+    assert await read(registry(home, control, "2"), "pdf") == "by hand"
     assert control.asked == []
 
 
@@ -126,7 +132,7 @@ async def test_a_folder_without_a_guide_is_no_skill_and_makes_way(
     home: Home, control: Control
 ) -> None:
     (home.skills / "pdf" / "scripts").mkdir(parents=True)
-    assert await registry(home, control).read("pdf") == "guide 9"
+    assert await read(registry(home, control), "pdf") == "guide 9"
     assert (home.skills / "pdf" / "SKILL.md").is_file()
 
 
@@ -160,7 +166,7 @@ async def test_a_link_that_leads_out_of_the_cache_is_not_followed(
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "SKILL.md").write_text("not yours")
     (home.skills / "pdf").symlink_to(tmp_path / "elsewhere")
-    assert await registry(home, control).read("pdf") == "guide 9"
+    assert await read(registry(home, control), "pdf") == "guide 9"
 
 
 @pytest.mark.parametrize("error", [ConnectionError("down"), TimeoutError()])

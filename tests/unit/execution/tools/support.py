@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from trunkline.execution.errors import RequestFailed
+from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun
@@ -20,15 +20,19 @@ class Call:
     async def run(self, tool: Tool, /, **arguments: Any) -> ToolResult:
         run = ToolRun(
             session_id="session-1",
-            tool_call_id="call-1",
             workspace=self.home.workspace,
             progress=self.shown.append,
             event=self.events.append,
+            ask_agent=_nobody,
         )
         return await tool.run(arguments, run)
 
     def file(self, name: str) -> Path:
         return self.home.workspace / name
+
+
+async def _nobody(_agent_id: str, name: str, _task: str) -> str:
+    raise ToolError(f"there is no {name}")
 
 
 class Control:

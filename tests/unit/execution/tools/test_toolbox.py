@@ -24,14 +24,8 @@ class Extra(Tool):
     description = "from elsewhere"
     parameters = object_schema({})
 
-    def __init__(self) -> None:
-        self.closed = False
-
     async def run(self, arguments: Any, run: Any) -> ToolResult:
         return ToolResult(content="done")
-
-    async def close(self) -> None:
-        self.closed = True
 
 
 async def toolbox(home: Home, problems: list[str], **start: Any) -> Toolbox:
@@ -84,7 +78,7 @@ async def test_the_secret_of_a_skill_is_for_its_scripts_and_not_for_mcp_servers(
     await box.close()
 
 
-async def test_tools_from_elsewhere_are_taken_in_and_closed(home: Home) -> None:
+async def test_tools_from_elsewhere_are_taken_in(home: Home) -> None:
     extra = Extra()
     control = Control()
     box = await open_toolbox(
@@ -98,27 +92,19 @@ async def test_tools_from_elsewhere_are_taken_in_and_closed(home: Home) -> None:
     )
     assert box.get("delegate") is extra
     await box.close()
-    assert extra.closed
 
 
 async def test_a_call_is_checked_by_the_tools_schema(home: Home) -> None:
     box = await toolbox(home, [])
-    assert box.check("bash", {"command": "ls"}) is None
-    assert "'command' is a required property" in (box.check("bash", {}) or "")
-    assert "not valid JSON" in (box.check("bash", {"_malformed": "{"}) or "")
-    for timeout in (0, -1, 601, "10", float("nan")):
-        problem = box.check("bash", {"command": "ls", "timeout_seconds": timeout})
-        assert problem is not None, timeout
-    await box.close()
-
-
-async def test_an_unknown_tool_is_named_with_those_that_there_are(home: Home) -> None:
-    box = await toolbox(home, [])
-    problem = box.check("x" * 10_000, {}) or ""
-    assert "There is no tool" in problem
-    assert "bash" in problem
-    assert len(problem) < 1000
+    bash = box.get("bash")
+    assert bash is not None
     assert box.get("missing") is None
+    assert box.check(bash, {"command": "ls"}) is None
+    assert "'command' is a required property" in (box.check(bash, {}) or "")
+    assert "not valid JSON" in (box.check(bash, {"_malformed": "{"}) or "")
+    for timeout in (0, -1, 601, "10", float("nan")):
+        problem = box.check(bash, {"command": "ls", "timeout_seconds": timeout})
+        assert problem is not None, timeout
     await box.close()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -185,15 +184,3 @@ async def test_a_session_that_the_control_plane_does_not_know_is_owed_nothing(
         line = await server.connected(2)
         await line.until(lambda: bool(line.events()))
         assert [one["session_id"] for one in line.events()] == ["s-2"]
-
-
-async def test_the_turn_of_a_message_that_cannot_be_read_is_ended(
-    server: ScriptedControl, tmp_path: Path
-) -> None:
-    async with connected(make_client(server.url, tmp_path)):
-        data = {"message": None, "turn_id": "t-1"}
-        await server.last.send({"type": "user_message", "session_id": "s-1", "data": data})
-        told = await server.last.expect("sse_event")
-        end = json.loads(told["data"])
-        assert (told["session_id"], end["turn_id"]) == ("s-1", "t-1")
-        assert (end["type"], end["code"]) == ("execution_error", "INVALID_MESSAGE")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.ws.messages import BadTurn, ForSession, ResumeResults, Unknown, read
+from trunkline.execution.ws.messages import ForSession, ResumeResults, Unknown, read
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.messages import Ack, Error, ErrorBody, InitData, Response, Token
 
@@ -153,18 +153,6 @@ def test_an_answer_with_an_odd_error_is_still_an_answer(
     )
 
 
-@pytest.mark.parametrize(
-    "data", [{"message": None}, {"message": ["hi"]}, {"message": "hi", "history": "none"}]
-)
-def test_a_message_that_cannot_be_read_names_its_turn_if_that_can(data: Any) -> None:
-    bad = of(type="user_message", session_id="s", data={**data, "turn_id": "t"})
-    assert isinstance(bad, BadTurn)
-    assert (bad.session_id, bad.turn_id) == ("s", "t")
-    for turn_id in (None, 7):
-        with pytest.raises(Malformed):
-            of(type="user_message", session_id="s", data={**data, "turn_id": turn_id})
-
-
 def test_an_unknown_type_is_no_fault() -> None:
     assert of(type="weather", sunny=True) == Unknown("weather")
 
@@ -192,7 +180,6 @@ def test_an_unknown_type_is_no_fault() -> None:
         '{"type": "start_session", "data": {"session_id": "s", "agent_config": []}}',
         '{"type": "start_session", "data": {"session_id": "s", "acked": "x"}}',
         '{"type": "stop_session"}',
-        '{"type": "user_message", "session_id": "s", "data": {}}',
         '{"type": "user_message", "data": {"message": "hi"}}',
         '{"type": "user_message", "session_id": ["s"], "data": {"message": "hi"}}',
         '{"type": "cancel"}',

@@ -14,11 +14,11 @@ from picows import WSCloseCode
 from trunkline import limits
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
-from trunkline.control.machines.commands import Command
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import Downlink, Ping, Pong, PromptResponse, Update, Uplink
+from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
 
 if TYPE_CHECKING:
@@ -98,12 +98,12 @@ class AgpLine(Socket):
         if isinstance(message, PromptResponse):
             self.device.answer(message)
         elif isinstance(message, Ping):
-            known = self.device.known
+            device = self.device.state
             named = message.msg_id
             is_named = isinstance(named, str) and len(named) <= _PING_ID_CHARS_MAX
             payload = {"msg_id": named} if is_named else {}
             pong = Pong(
-                msg_id=str(uuid4()), guid=known.guid, user_id=known.user_id, payload=payload
+                msg_id=str(uuid4()), guid=device.guid, user_id=device.user_id, payload=payload
             )
             self.tell(pong)
         elif isinstance(message, Unknown):

@@ -87,7 +87,7 @@ class AgpHost:
         # Nothing waits from here until the line is attached. Meanwhile another connection may have
         # loaded the device too, or the sweep may have let go of it.
         device = self._devices.setdefault(machine.id, device)
-        device.known, device.apps = known, apps
+        device.known_as(known, apps)
         return device
 
     async def _known(self, asked: Asked) -> Known:
@@ -108,7 +108,7 @@ class AgpHost:
     async def _load(self, machine: Machine, known: Known) -> AgpDevice:
         """A device that is seen for the first time since the start, or after a long while."""
         device = AgpDevice(self._core, machine, known, partial(self._refusals.foreign, machine))
-        await self._records.fill(device)
+        await self._records.fill(machine, device.state)
         return device
 
     def attach(self, line: AgpLine) -> None:
@@ -119,17 +119,13 @@ class AgpHost:
         self.lines.add(line)
         device.line = line
         machines.attach(machine, line, fresh=False)
-        device.resumed()
-        with machine.input() as core:
-            # What it has not spoken of goes out again: it has the same id then.
-            core.resumed(device.known_turns())
+        device.line_up()
         self.metrics.reconnections += is_back
-        _log.info("device is here", machine=machine.id, guid=device.known.guid)
+        _log.info("device is here", machine=machine.id, guid=device.state.guid)
 
     def detach(self, line: AgpLine) -> None:
         self.lines.discard(line)
-        if line.device.line is line:
-            line.device.line = None
+        line.device.line_down(line)
         self._core.machines.detach(line.device.machine, line)
 
     def say_goodbye(self) -> None:
@@ -155,4 +151,4 @@ class AgpHost:
         """It would be loaded again from the records as it is."""
         away_ms = self.clock() - device.machine.core.last_seen_ms
         is_away = device.line is None and away_ms > limits.AGP_FORGOTTEN_S * 1000
-        return is_away and device.is_idle
+        return is_away and device.state.is_idle

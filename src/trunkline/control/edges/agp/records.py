@@ -9,11 +9,11 @@ from sqlalchemy import or_, select
 
 from trunkline import limits
 from trunkline.control.core import Core
-from trunkline.control.edges.agp.commands import agent_app_of
-from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.store.schema import sessions
+from trunkline.wire.agp.commands import agent_app_of
+from trunkline.wire.agp.device import Device
 from trunkline.wire.agp.inward import read_logged
 
 _APP = (
@@ -27,9 +27,8 @@ class AgpRecords:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    async def fill(self, device: AgpDevice) -> None:
-        """Tells a device that is new in memory what it was at."""
-        machine = device.machine
+    async def fill(self, machine: Machine, device: Device) -> None:
+        """Tells a device that is new in memory which turns it had."""
         states = {one: hosted.session.state for one, hosted in machine.core.sessions.items()}
         apps = await self.apps(machine)
         busy = []
@@ -43,7 +42,7 @@ class AgpRecords:
                 device.restore_late(session_id, turn_id, apps.get(session_id))
         # Only there a repeat could do harm: what is said of a turn that has ended is not taken.
         for session_id in busy[: limits.AGP_LOADED_SESSIONS_MAX]:
-            await self._recall(device, session_id)
+            await self._recall(machine, device, session_id)
 
     async def apps(self, machine: Machine) -> dict[str, str]:
         """The apps that its sessions' agents ask for, where they ask for one."""
@@ -55,20 +54,20 @@ class AgpRecords:
             rows = (await connection.execute(query)).all()
         return {row.id: app for row in rows if (app := _app_of(row)) is not None}
 
-    async def _recall(self, device: AgpDevice, session_id: str) -> None:
+    async def _recall(self, machine: Machine, device: Device, session_id: str) -> None:
         """The newest of what the device said in a session."""
-        log = device.machine.logs.get(session_id)
+        log = machine.logs.get(session_id)
         if log is None:
             return
         after = max(0, log.last_id - limits.AGP_LOADED_EVENTS_MAX)
         if after == 0:
-            device.recall_whole(session_id)
+            device.at_work.recall_whole(session_id)
         async for page in self._core.log.pages(log, after, log.last_id):
             for _, line in page:
                 if (event := read_logged(line)) is not None:
                     device.recall(session_id, event)
                 elif (said := events.look(line)) is not None and said.type == "user_message":
-                    device.recall_whole(session_id, said.turn)
+                    device.at_work.recall_whole(session_id, said.turn)
 
 
 def _app_of(row: Any) -> str | None:
@@ -76,4 +75,5 @@ def _app_of(row: Any) -> str | None:
         {"agent_app": row.agent_app},
         row.runtime_type,
         is_openclaw=row.openclaw_config is not None,
+        chars_max=limits.AGENT_APP_CHARS_MAX,
     )

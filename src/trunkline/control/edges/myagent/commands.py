@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 _approvals = schema.approvals
 
+_QUESTIONS_LOOKED_AT = 1_000  # of a session, or of all: for the one that a step id names
 _TEXTS = ("text", "message", "content", "question")
 
 
@@ -235,7 +236,7 @@ async def _name_of(core: Core, asked: str, *which: ColumnElement[bool]) -> str |
         select(_approvals.c.session_id, _approvals.c.request_id)
         .where(*which)
         .order_by(_approvals.c.id.desc())
-        .limit(limits.MYAGENT_QUESTIONS_LOOKED_AT)
+        .limit(_QUESTIONS_LOOKED_AT)
     )
     rows = await core.store.all(query)
     return next((name for session_id, name in rows if confirm_id(session_id, name) == asked), None)

@@ -29,6 +29,7 @@ _log = structlog.get_logger(__name__)
 
 _PURGE_EVERY_SWEEPS = 60
 _BEARER = "bearer."
+_TEXT_CHARS_MAX = 1_000_000  # of a turn's answer, put together from its pieces
 
 
 class MyAgentHost:
@@ -149,7 +150,7 @@ class MyAgentHost:
             typed=typed,
             llm_messages=self.core.settings.send_llm_message,
             confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
-            text_chars_max=limits.MYAGENT_TEXT_CHARS_MAX,
+            text_chars_max=_TEXT_CHARS_MAX,
         )
 
         def translate(first_id: int, lines: list[str]) -> list[Message]:

@@ -16,6 +16,7 @@ from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import encode, numbered, timestamp
 from trunkline.wire.myagent.messages import Downlink, Json
 
+_UNSAVED_PAGES_MAX = 200  # of a connection, until they are saved
 _SESSION_END = b'{"event":"%b"' % names.SESSION_END.encode()
 
 
@@ -94,5 +95,5 @@ class Outbound(Following):
         self._check_saved()
 
     def _check_saved(self) -> None:
-        if self.track.unsaved > limits.MYAGENT_UNSAVED_PAGES_MAX:
+        if self.track.unsaved > _UNSAVED_PAGES_MAX:
             self._socket.close(CloseCode.TRY_AGAIN_LATER, "what was sent cannot be written down")

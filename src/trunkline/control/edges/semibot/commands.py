@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from trunkline.control.machines.commands import (
+from trunkline.wire.commands import (
     Answer,
     Cancel,
     Command,

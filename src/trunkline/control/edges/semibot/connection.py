@@ -17,9 +17,9 @@ from trunkline.control.edges.semibot.commands import to_wire
 from trunkline.control.edges.socket import Socket
 from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
-from trunkline.control.machines.commands import Command
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import Traits
+from trunkline.wire.commands import Command
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink, encode

@@ -12,30 +12,23 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.edges.socket import Socket
-from trunkline.control.edges.yeaft_agent import questions
+from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.outside import Outside, is_answer, may_be_ours
-from trunkline.control.edges.yeaft_agent.state import Agent, Conversation, Phase
-from trunkline.control.edges.yeaft_agent.talk import AgentTalk
 from trunkline.control.ids import new_id
-from trunkline.control.log.log import SessionLog
-from trunkline.control.machines.commands import Command, Say
 from trunkline.control.machines.traits import KINDS
+from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, names, plain
 from trunkline.wire.yeaft.agent import Handshake, Visitor, capabilities_of
 from trunkline.wire.yeaft.close_codes import CloseCode
-from trunkline.wire.yeaft.inward import to_events
 from trunkline.wire.yeaft.inward_state import READY
 from trunkline.wire.yeaft.messages import (
     AgentStatus,
     ConversationList,
     Envelope,
     ErrorMessage,
-    Question,
-    Ready,
     Registered,
 )
-from trunkline.wire.yeaft.questions import asked
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
@@ -75,21 +68,13 @@ class YeaftAgentLine(Socket):
         )
         self.visitor = visitor
         self.agent: Agent | None = None
-        self.processing: set[str] = set()
-        """Conversations that the agent says it is busy with."""
         self._host = host
         self._core = host.core
         self._handshake = Handshake(new_id())
         self._early: list[str] = []
         self._deadline: asyncio.TimerHandle | None = None
-        self._talk: AgentTalk
         self._outside: Outside
         self._refused: dict[str, None] = {}
-        self._is_synced = False
-        self.has_listed = False
-        """Whether the agent has said which conversations it has."""
-        self.begun: list[Say] = []
-        """Turns that it had begun on an earlier line, until it says what it is at."""
 
     def opened(self) -> None:
         self._host.lines.add(self)
@@ -122,7 +107,8 @@ class YeaftAgentLine(Socket):
         if self.agent is None:
             super().take_all(texts)
             return
-        logs, by_head, append = self.agent.machine.logs, self.agent.by_head, self._core.log.append
+        logs, by_head = self.agent.machine.logs, self.agent.talk.by_head
+        append = self._core.log.append
         head, to_line = plain.HEAD, plain.to_line
         count = 0
         for text in texts:
@@ -152,10 +138,8 @@ class YeaftAgentLine(Socket):
         piece = plain.read(text)
         if piece is None:
             return False
-        state, log = (
-            agent.stream(piece.conversation_id),
-            agent.machine.logs.get(piece.conversation_id),
-        )
+        state = agent.talk.stream(piece.conversation_id)
+        log = agent.machine.logs.get(piece.conversation_id)
         if state is None or state.is_watched or log is None:
             return False
         self._core.log.append(log, plain.to_whole_line(state, piece, text))
@@ -165,7 +149,7 @@ class YeaftAgentLine(Socket):
         """The machine is attached to this line already."""
         self.agent = agent
         self.known()
-        self._talk = AgentTalk(self._core, agent, self.visitor.work_dir, self.send)
+        agent.line_up(self, self.visitor.work_dir)
         self._outside = Outside(self._core, agent.machine, lambda name: self._refuse(agent, name))
         self._core.machines.heartbeat(agent.machine, None, self._about())
         self._await(limits.RESUME_GRACE_S, self._synced)  # not every agent says when it is
@@ -188,12 +172,9 @@ class YeaftAgentLine(Socket):
 
     def _synced(self) -> None:
         """The agent has said what it had to say first."""
-        if self._is_synced or not self.is_open or self.agent is None:
-            return
-        self._is_synced = True
         self._stop_waiting()
-        self._host.synced(self, self.agent)
-        self._talk.create_missing()
+        if self.is_open and self.agent is not None:
+            self.agent.synced()
 
     def _take(self, agent: Agent, text: str) -> None:
         try:
@@ -220,62 +201,7 @@ class YeaftAgentLine(Socket):
         if is_answer(name, text):
             self._outside.pass_on(text)
             return
-        conversation = agent.conversation(log.session_id)
-        turn_id = conversation.inward.turn_id
-        self._log_lines(agent, conversation, log, envelope, text)
-        if name not in names.OUTPUT:
-            self._of_conversation(agent, conversation, name, text)
-        if conversation.inward.turn_id != turn_id and turn_id is not None:
-            self._talk.turn_ended(log.session_id, turn_id)
-        if conversation.inward.remote_id != conversation.saved.get("session_id", ""):
-            self._host.remember(agent, conversation)
-
-    def _log_lines(
-        self,
-        agent: Agent,
-        conversation: Conversation,
-        log: SessionLog,
-        envelope: Envelope,
-        text: str,
-    ) -> None:
-        if envelope.type == "ask_user_question":
-            self._question(agent, conversation, text)
-        lines = to_events(conversation.inward, envelope, text, self._core.clock())
-        self._core.metrics.events_received += len(lines)
-        for line in lines:
-            self._core.machines.write(agent.machine, log, line)
-
-    def _question(self, agent: Agent, conversation: Conversation, text: str) -> None:
-        if len(text) > limits.YEAFT_QUESTION_CHARS_MAX:
-            raise Malformed(f"a question may have {limits.YEAFT_QUESTION_CHARS_MAX} characters")
-        message = codec.read(text, Question)
-        if not 0 < len(message.request_id) <= limits.NAME_CHARS_MAX:
-            raise Malformed(f"requestId must have 1 to {limits.NAME_CHARS_MAX} characters")
-        wanted = asked(message).questions
-        now_ms = self._core.clock()
-        questions.note(agent, conversation.session_id, message.request_id, wanted, now_ms)
-
-    def _of_conversation(
-        self, agent: Agent, conversation: Conversation, name: str, text: str
-    ) -> None:
-        """What a message means for how the talk goes on; it is in the log already."""
-        if name in READY:
-            message = codec.read(text, Ready)
-            if isinstance(message.work_dir, str):
-                conversation.work_dir = message.work_dir[: limits.FILE_PATH_CHARS_MAX]
-            if isinstance(message.provider, str):
-                conversation.provider = message.provider[: limits.NAME_CHARS_MAX]
-            self._host.remember(agent, conversation)
-            self._talk.ready(conversation)
-        elif name == "error" and conversation.phase is Phase.STARTING:
-            why = conversation.inward.problem or "the agent refused the conversation"
-            self._talk.start_failed(conversation, why, "SESSION_START_FAILED")
-        elif name == "error" and conversation.phase is Phase.RESUMING:
-            self._talk.create_instead(conversation)
-        elif name in ("conversation_closed", "conversation_deleted"):
-            if conversation.phase is Phase.READY:
-                conversation.phase = Phase.RESTING  # its next message takes it up again
-            self._talk.stopped(conversation.session_id)
+        agent.heard(log.session_id, envelope, text)
 
     def _of_agent(self, agent: Agent, name: str, text: str) -> None:
         match name:
@@ -300,17 +226,11 @@ class YeaftAgentLine(Socket):
         """What runs there. Sent often; what should not run any more is stopped once a line."""
         listed = codec.read(text, ConversationList).conversations
         ids = {one.id: one.processing for one in listed if isinstance(one.id, str)}
-        self.processing = {one for one, busy in ids.items() if busy is True}
         strays = {one for one in ids if one not in agent.machine.logs and may_be_ours(one)}
-        if strays and not self.has_listed:
+        if strays and not agent.talk.has_listed:
             with agent.machine.input() as core:
                 core.strays(strays)
-        for session_id in ids:
-            if session_id in agent.machine.logs:
-                agent.conversation(session_id).is_there()
-        if not self.has_listed and self._is_synced:
-            self._host.end_lost(self, agent)
-        self.has_listed = True
+        agent.listed({one: is_busy is True for one, is_busy in ids.items()})
 
     def _refuse(self, agent: Agent, session_id: str) -> None:
         """Said once for each id: a buffer that an agent kept may hold thousands of them."""
@@ -330,14 +250,11 @@ class YeaftAgentLine(Socket):
         self.send(codec.encode(error))
 
     def deliver(self, command: Command) -> None:
-        self._talk.deliver(command)
+        if self.agent is not None:
+            self.agent.deliver(command)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         """The wire has no numbers."""
-
-    def sweep(self) -> None:
-        if self.agent is not None:
-            self._talk.sweep(self.processing)
 
     def failed(self, error: Exception) -> None:
         if not isinstance(error, Malformed):
@@ -351,7 +268,7 @@ class YeaftAgentLine(Socket):
     def ended(self) -> None:
         self._stop_waiting()
         if self.agent is not None:
-            self._talk.end()
+            self.agent.line_down(self)
         self._host.ended(self)
 
     def _await(self, delay_s: float, call: Callable[..., None], *arguments: object) -> None:

@@ -13,19 +13,18 @@ from trunkline.control.core import Core
 from trunkline.control.door.head import YEAFT_AGENT, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_agent import questions
+from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
-from trunkline.control.edges.yeaft_agent.state import Agent, Conversation
 from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Unauthorized
-from trunkline.control.machines.commands import Say
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.sessions.state import Turn
 from trunkline.control.store import schema
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
+from trunkline.wire.commands import Say
 from trunkline.wire.yeaft.agent import visitor_of
 from trunkline.wire.yeaft.close_codes import CloseCode
-from trunkline.wire.yeaft.inward_state import Doubt
 
 _log = structlog.get_logger(__name__)
 
@@ -65,7 +64,7 @@ class YeaftAgentHost:
             machine = await self.core.machines.get(known.machine_id)
             agent = self._agents.get(machine.id)
             if agent is None:
-                agent = await self._load(Agent(machine))
+                agent = await self._load(Agent(self.core, machine, self._saving))
                 agent = self._agents.setdefault(machine.id, agent)  # another line may be faster
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
@@ -104,10 +103,8 @@ class YeaftAgentHost:
                 line.last_seen = now  # it is we who do not listen
             if now - line.last_seen > limits.YEAFT_SILENCE_S:
                 line.close(CloseCode.SILENT, "no sign of life")
-            else:
-                line.sweep()
         for agent in list(self._agents.values()):
-            agent.tidy()
+            agent.tick()
             questions.sweep(self.core, agent)
             if agent.machine.line is None and agent.machine.core.state in ENDED:
                 del self._agents[agent.machine.id]
@@ -131,8 +128,8 @@ class YeaftAgentHost:
                     select(sessions.c.id, sessions.c.remote).where(sessions.c.id.in_(some))
                 )
                 for row in rows:
-                    agent.conversation(row.id).recall(machine.id, row.remote)
-        agent.username = name or ""
+                    agent.talk.conversation(row.id).recall(row.remote)
+        agent.talk.username = name or ""
         await questions.load(self.core, agent)
         for session_id, hosted in list(machine.core.sessions.items()):
             for turn in hosted.session.state.told[:1]:
@@ -143,14 +140,9 @@ class YeaftAgentHost:
         return agent
 
     async def _recall(self, agent: Agent, say: Say, turn: Turn, *, is_late: bool) -> None:
-        """What the agent was at when we went down, if it ever got it: what it says next is of
-        that turn. `is_late`: or of one that was ended here."""
-        agent.current[say.session_id] = say
-        inward = agent.conversation(say.session_id).inward
-        inward.begin(turn.id, say.message)
-        inward.is_cancelling = turn.cancel is not None
-        if is_late:
-            inward.expect_late(Doubt.WORDS)
+        """What the agent was at when we went down."""
+        is_cancelling = turn.cancel is not None
+        inward = agent.talk.recall(say, is_cancelling=is_cancelling, is_late=is_late)
         log = agent.machine.logs[say.session_id]
         first = max(0, log.last_id - _RECALLED_EVENTS)
         async for page in self.core.log.pages(log, first, log.last_id):
@@ -158,57 +150,6 @@ class YeaftAgentHost:
                 event = events.read(line)
                 if event is not None and event.turn_id == turn.id:
                     inward.recall(event)
-
-    def synced(self, line: YeaftAgentLine, agent: Agent) -> None:
-        """The agent has sent what it had kept: what it knows nothing of goes out again."""
-        for say in agent.current.values():
-            inward = agent.conversation(say.session_id).inward
-            inward.came_back()
-            is_busy = say.session_id in line.processing
-            if inward.turn_id == say.turn_id and (
-                is_busy or inward.has_spoken or inward.is_cancelling
-            ):
-                line.begun.append(say)
-        heard = [say.turn_id for say in line.begun]
-        if line.has_listed:
-            self.end_lost(line, agent)
-        with agent.machine.input() as core:
-            core.resumed(heard)
-
-    def end_lost(self, line: YeaftAgentLine, agent: Agent) -> None:
-        """What the agent had begun and is not at any more was lost with its program. It is at what
-        it speaks of on this line, whether its list says so or not. (Deployed agents may say what
-        they are at only after they have said that they are done with what they had to say first.)
-        """
-        begun, line.begun = line.begun, []
-        for say in begun:
-            inward = agent.conversation(say.session_id).inward
-            is_silent = inward.turn_id == say.turn_id and inward.is_silent
-            if is_silent and say.session_id not in line.processing:
-                self._lost(agent, say, is_cancelled=inward.is_cancelling)
-
-    def _lost(self, agent: Agent, say: Say, *, is_cancelled: bool) -> None:
-        """The agent had begun it, has said what it had kept, and is not at it any more."""
-        with agent.machine.input() as core:
-            if is_cancelled:
-                core.finish(say.session_id, say.turn_id, "execution_complete", cancelled=True)
-            else:
-                why = "the agent was restarted in the middle of this turn"
-                core.finish(
-                    say.session_id,
-                    say.turn_id,
-                    "execution_error",
-                    error=why,
-                    code="MACHINE_RESTARTED",
-                )
-
-    def remember(self, agent: Agent, conversation: Conversation) -> None:
-        """How the agent calls a conversation, and how it speaks: for the time after a restart."""
-        remote = conversation.remote(agent.machine.id)
-        if remote != conversation.saved:
-            conversation.saved = remote
-            work = self.core.session_records.update(conversation.session_id, remote=remote)
-            self._saving.add(work, "yeaft conversation record")
 
     def refused(self, agent: Agent, session_id: str) -> None:
         self.core.tasks.spawn(self._refused(agent, session_id), "yeaft refusal")

@@ -18,8 +18,8 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.store import schema
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
+from trunkline.wire.yeaft.agent_talk import PROTOCOL
 
-PROTOCOL = "yeaft"
 _MARKED = re.compile(r'"(requestId|_requestClientId)"')
 
 

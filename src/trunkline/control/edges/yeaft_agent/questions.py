@@ -8,21 +8,9 @@ import structlog
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.core import Core
-from trunkline.control.edges.yeaft_agent.state import Agent, Question
+from trunkline.control.edges.yeaft_agent.agent import Agent
 
 _log = structlog.get_logger(__name__)
-
-_TIMEOUT_MS = int(limits.CONFIRM_TIMEOUT_S * 1000)
-
-
-def note(agent: Agent, session_id: str, request_id: str, questions: list[str], now_ms: int) -> None:
-    """A question was asked. Asked again, it keeps its time."""
-    key = session_id, request_id
-    if key in agent.questions:
-        return
-    agent.questions[key] = Question(now_ms + _TIMEOUT_MS, questions)
-    if len(agent.questions) > limits.YEAFT_QUESTIONS_MAX:
-        next(iter(agent.questions.values())).deadline_ms = now_ms
 
 
 async def load(core: Core, agent: Agent) -> None:
@@ -31,17 +19,11 @@ async def load(core: Core, agent: Agent) -> None:
     cursor: str | None = None
     while True:
         page = await core.approvals.page(who, "pending", limits.PAGE_MAX, cursor)
-        for approval in page:
-            if approval.session_id in agent.machine.logs:
-                names = approval.request.get("questions")
-                questions = [str(one) for one in names] if isinstance(names, list) else []
-                note(
-                    agent,
-                    approval.session_id,
-                    approval.request_id,
-                    questions,
-                    approval.created_at,
-                )
+        for one in page:
+            if one.session_id in agent.machine.logs:
+                given = one.request.get("questions")
+                names = [str(name) for name in given] if isinstance(given, list) else []
+                agent.talk.questions.note(one.session_id, one.request_id, names, one.created_at)
         if len(page) < limits.PAGE_MAX:
             return
         cursor = page[-1].id
@@ -49,23 +31,15 @@ async def load(core: Core, agent: Agent) -> None:
 
 def sweep(core: Core, agent: Agent) -> None:
     """Once a second: whose time is over."""
-    now_ms = core.clock()
-    for (session_id, request_id), pending in list(agent.questions.items()):
-        if pending.deadline_ms <= now_ms:
-            # Far away: the denial takes it out, and one that fails is tried again.
-            pending.deadline_ms = now_ms + _TIMEOUT_MS
-            _deny(agent, session_id, request_id)
-
-
-def _deny(agent: Agent, session_id: str, request_id: str) -> None:
-    is_open = session_id in agent.machine.logs
-    with agent.machine.input() as core:
-        if is_open and core.answer(
-            session_id, request_id, False, None, None, {"reason": "timeout"}
-        ):
-            _log.info("question timed out", session=session_id, machine=agent.machine.id)
-        else:
-            agent.questions.pop((session_id, request_id), None)  # it has its answer
+    for session_id, request_id in agent.talk.questions.overdue(core.clock()):
+        is_open = session_id in agent.machine.logs
+        with agent.machine.input() as inputs:
+            if is_open and inputs.answer(
+                session_id, request_id, False, None, None, {"reason": "timeout"}
+            ):
+                _log.info("question timed out", session=session_id, machine=agent.machine.id)
+            else:
+                agent.talk.questions.forget(session_id, request_id)  # it has its answer
 
 
 def owner_of(agent: Agent) -> Principal:

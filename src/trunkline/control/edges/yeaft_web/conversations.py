@@ -17,6 +17,9 @@ from trunkline.wire.yeaft.outward_frames import encode, session_ready
 from trunkline.wire.yeaft.outward_state import Outward
 from trunkline.wire.yeaft.web import Request
 
+_HISTORY_BYTES_MAX = 2 * limits.MIB
+_HISTORY_EVENTS = 2_000  # the newest that a web client is shown when it comes back
+
 Json = dict[str, Any]
 
 CHOSEN = ("provider", "workDir", "options", "providerOptions", "disallowedTools")
@@ -157,12 +160,12 @@ async def _history(
     before_row: float | None = None,
 ) -> History:
     """The messages of the newest events up to `last`; between those rows, if they are given."""
-    after = max(0, last - limits.YEAFT_HISTORY_EVENTS)
+    after = max(0, last - _HISTORY_EVENTS)
     if after_row is not None:
         after = max(after, int(after_row) - 1)  # that row's event may have more of them
     history = History(
         log.session_id,
-        limits.YEAFT_HISTORY_BYTES_MAX,
+        _HISTORY_BYTES_MAX,
         relays=machine is not None and machine.kind == WIRE,
         after=after_row,
         before=before_row,
@@ -204,7 +207,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
     last = log.last_id if not before else min(math.ceil(before) - 1, log.last_id)
     if after is not None:
         after = after if after < log.last_id + 1 else log.last_id
-        after = max(after, last - limits.YEAFT_HISTORY_EVENTS)
+        after = max(after, last - _HISTORY_EVENTS)
     machine = await visit.machine_of(session)
     history = await _history(visit, log, machine, last, after, before or None)
     if request.fields.get("turns") is not None:

@@ -9,9 +9,9 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
 from trunkline.control.ids import is_id
-from trunkline.control.machines.commands import Forward
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import Session
+from trunkline.wire.commands import Forward
 from trunkline.wire.yeaft.outward_frames import encode, envelope
 from trunkline.wire.yeaft.web import Request
 

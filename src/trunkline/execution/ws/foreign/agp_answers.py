@@ -5,12 +5,9 @@ Open prompts stay until they are answered; how many there may be is their queue'
 """
 
 import msgspec
-import structlog
 
 from trunkline import limits
 from trunkline.execution.ws.disk_queue import Journal
-
-_log = structlog.get_logger(__name__)
 
 WIRE_ANSWERS_MAX = 4_096  # of prompts that may come again, also after a restart
 WIRE_ANSWERS_BYTES_MAX = 8 * limits.MIB
@@ -99,12 +96,7 @@ class Answers:
         self._tidy_bytes = self._journal.bytes
 
     def _load(self) -> None:
-        for text in self._journal.read():
-            try:
-                line = _decode(text)
-            except (msgspec.DecodeError, UnicodeError, RecursionError):
-                _log.warning("a line of the answers is unreadable")
-                continue
+        for line, _ in self._journal.entries(_decode):
             key = (line.session_id, line.prompt_id)
             if line.answer:
                 self._remember(key, bytes(line.answer))

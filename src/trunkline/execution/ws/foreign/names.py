@@ -10,12 +10,7 @@ import binascii
 import re
 from pathlib import Path
 
-import msgspec
-import structlog
-
-from trunkline.execution.files import write_atomic
-
-_log = structlog.get_logger(__name__)
+from trunkline.execution.files import load_json, save_json
 
 WIRE_BOUND_NAMES_MAX = 10_000  # conversations that go on in a session of another name
 
@@ -30,7 +25,7 @@ class Names:
     def __init__(self, path: Path, bound_max: int = WIRE_BOUND_NAMES_MAX) -> None:
         self._path = path
         self._bound_max = bound_max
-        self._local = _read(path)
+        self._local = load_json(path, dict[str, str], "names of conversations") or {}
         """Conversations that were bound, to the session in which they go on."""
         self._foreign = {local: foreign for foreign, local in self._local.items()}
 
@@ -50,21 +45,15 @@ class Names:
         self._local[foreign] = local
         while len(self._local) > self._bound_max:
             del self._local[next(iter(self._local))]
-        self._foreign = {local: foreign for foreign, local in self._local.items()}
-        self._write()
+        self._changed()
 
     def forget(self, foreign: str) -> None:
-        local = self._local.pop(foreign, None)
-        if local is not None:
-            self._foreign = {local: foreign for foreign, local in self._local.items()}
-            self._write()
+        if self._local.pop(foreign, None) is not None:
+            self._changed()
 
-    def _write(self) -> None:
-        try:
-            write_atomic(self._path, msgspec.json.encode(self._local))
-        except OSError as error:
-            # A full disk makes a restart forget; it must not end what runs.
-            _log.error("names of conversations cannot be written", problem=str(error))
+    def _changed(self) -> None:
+        self._foreign = {local: foreign for foreign, local in self._local.items()}
+        save_json(self._path, self._local, "names of conversations")
 
 
 def coded(foreign: str) -> str:
@@ -89,13 +78,3 @@ def decoded(local: str) -> str:
         return foreign if coded(foreign) == local else local
     except (binascii.Error, ValueError):
         return local
-
-
-def _read(path: Path) -> dict[str, str]:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.MsgspecError, RecursionError) as error:
-        _log.warning("names of conversations cannot be read", problem=str(error))
-        return {}

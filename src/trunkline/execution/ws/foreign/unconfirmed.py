@@ -129,12 +129,7 @@ class Unconfirmed:
         self._ends.difference_update(message.ends for message in messages)
 
     def _load(self) -> None:
-        for line in self._journal.read():
-            try:
-                message = _decode(line)
-            except (msgspec.DecodeError, UnicodeError, RecursionError):
-                _log.warning("a line of the unconfirmed messages is unreadable")
-                continue
+        for message, _ in self._journal.entries(_decode):
             if message.body:
                 self._put(message)
             else:

@@ -1,34 +1,29 @@
-"""The turn at work in each session of an AGP device, and what came of it so far.
+"""The active turn of each session of an AGP device, and what came of it so far. Pure.
 
-`AgpDevice` begins and drops them. A piece of text finds its turn by the part that all pieces of
+`Device` begins and drops them. A piece of text finds its turn by the part that all pieces of
 that turn have in common, without being decoded.
 """
 
 from collections.abc import Container
 
-from trunkline import limits
-from trunkline.control.machines.secrets import Known
 from trunkline.wire.agp import plain
 from trunkline.wire.agp.inward import CallBounds, Inward, Logged
 
-_CALL_BOUNDS = CallBounds(
-    title_chars=limits.AGP_TOOL_TITLE_CHARS_MAX,
-    word_chars=limits.AGP_TOOL_WORD_CHARS_MAX,
-    path_chars=limits.AGP_TOOL_PATH_CHARS_MAX,
-    locations=limits.AGP_TOOL_LOCATIONS_MAX,
-)
 _ANY_ID = "0" * 36  # ids of sessions and turns all have this length
 
 
 class AtWork:
     """One turn for each session that has one."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(
+        self, guid: str, user_id: str, *, chars_max: int, calls_max: int, call_bounds: CallBounds
+    ) -> None:
         self.by_session: dict[str, Inward] = {}
         self.by_part: dict[str, tuple[str, Inward, Container[str]]] = {}
         """The same with their sessions and what turns are open there, by what their pieces of text
         have in common."""
-        self._guid, self._user_id = known.guid, known.user_id
+        self._guid, self._user_id = guid, user_id
+        self._chars_max, self._calls_max, self._call_bounds = chars_max, calls_max, call_bounds
         self.place = plain.place_of(self._part(_ANY_ID, _ANY_ID))
         """Where that part stands in a message; the text follows."""
 
@@ -39,9 +34,9 @@ class AtWork:
             self.drop(session_id)
             work = self.by_session[session_id] = Inward(
                 turn_id,
-                chars_max=limits.AGP_STREAMED_CHARS_MAX,
-                calls_max=limits.AGP_TOOL_CALLS_KEPT,
-                call_bounds=_CALL_BOUNDS,
+                chars_max=self._chars_max,
+                calls_max=self._calls_max,
+                call_bounds=self._call_bounds,
             )
             self.by_part[self._part(session_id, turn_id)] = session_id, work, open_turns
         return work

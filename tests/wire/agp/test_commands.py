@@ -5,43 +5,49 @@ from uuid import UUID
 
 import pytest
 
-from trunkline.control.edges.agp.commands import (
+from trunkline.wire.agp.commands import (
     agent_app_of,
     cancel_of,
     checked_app,
     prompt_of,
 )
-from trunkline.control.machines.commands import Say
-from trunkline.control.machines.secrets import Known
-
-KNOWN = Known("machine", "user_123", "device_001", [])
+from trunkline.wire.agp.messages import Cancel, Prompt
+from trunkline.wire.commands import Say
 
 
 def _say(turn_id: str = "turn", **metadata: Any) -> Say:
     return Say("session", turn_id, "do it", [{"role": "user", "content": "before"}], metadata)
 
 
+def prompt(say: Say) -> Prompt:
+    return prompt_of(say, "device_001", "user_123", "openclaw", attachments_max=20)
+
+
+def cancel(turn_id: str) -> Cancel:
+    return cancel_of("session", turn_id, "device_001", "user_123", "openclaw")
+
+
 @pytest.mark.proves("003-3-msg-id-is-a-uuid")
 def test_the_same_prompt_has_the_same_id_and_every_other_message_another() -> None:
-    once, again = prompt_of(_say(), KNOWN, "openclaw"), prompt_of(_say(), KNOWN, "openclaw")
+    once, again = prompt(_say()), prompt(_say())
     assert once.msg_id == again.msg_id == str(UUID(once.msg_id))
     others = {
-        prompt_of(_say("other"), KNOWN, "openclaw").msg_id,
-        cancel_of("session", "turn", KNOWN, "openclaw").msg_id,
-        cancel_of("session", "other", KNOWN, "openclaw").msg_id,
+        prompt(_say("other")).msg_id,
+        cancel("turn").msg_id,
+        cancel("other").msg_id,
     }
     assert len(others - {once.msg_id}) == 3
 
 
 @pytest.mark.parametrize("attachments", [None, 7, "x", {}, [], [7, None, "x"]])
 def test_what_is_no_attachment_is_not_named(attachments: Any) -> None:
-    prompt = prompt_of(_say(attachments=attachments), KNOWN, "openclaw")
-    assert [block.text for block in prompt.payload.content] == ["do it"]
+    content = prompt(_say(attachments=attachments)).payload.content
+    assert [block.text for block in content] == ["do it"]
 
 
 def test_hostile_attachments_are_named_within_bounds() -> None:
     wild = [{"name": "x\n" * 10_000, "mime": 7}] * 1000
-    notes = prompt_of(_say(attachments=wild), KNOWN, "openclaw").payload.content[1:]
+    notes = prompt(_say(attachments=wild)).payload.content[1:]
     assert len(notes) == 20
     assert all("\n" not in (note.text or "") and len(note.text or "") < 700 for note in notes)
 
@@ -61,9 +67,9 @@ def test_hostile_attachments_are_named_within_bounds() -> None:
 def test_an_agent_names_its_app_or_its_runtime_does(
     config: dict[str, Any], runtime: str, is_openclaw: bool, app: str | None
 ) -> None:
-    assert agent_app_of(config, runtime, is_openclaw=is_openclaw) == app
+    assert agent_app_of(config, runtime, is_openclaw=is_openclaw, chars_max=60) == app
 
 
 @pytest.mark.parametrize("name", ["", "x" * 61, "a\x00b", "a\nb", 1, None, {}, []])
 def test_what_cannot_be_an_app_s_name_is_none(name: Any) -> None:
-    assert checked_app(name) is None
+    assert checked_app(name, 60) is None

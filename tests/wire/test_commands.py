@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.control.machines.commands import Command, Configure, Forward, Say, Start, size_of
+from trunkline.wire.commands import Command, Configure, Forward, Say, Start, size_of
 
 KIB = 1024
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from trunkline.control.edges.yeaft_agent.commands import create, opening, resume, say
-from trunkline.control.machines.commands import Say, Start
+from trunkline.wire.commands import Say, Start
 from trunkline.wire.yeaft.agent import Talk
 from trunkline.wire.yeaft.codec import encode
+from trunkline.wire.yeaft.commands import create, opening, resume, say
 
 
 def start_of(runtime_type: str = "semigraph", **configs: dict[str, Any]) -> Start:

@@ -7,6 +7,9 @@ import msgspec
 
 Json = dict[str, Any]
 
+DEFAULT_RUNTIME = "semigraph"
+"""Our own: what runs a session where nobody chose anything else."""
+
 
 class Start(msgspec.Struct, frozen=True):
     """Start this session. `data` holds what every runtime needs to know of it."""

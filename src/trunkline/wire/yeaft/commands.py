@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from trunkline.control.machines.commands import Say, Start
-from trunkline.control.services.config import DEFAULT_RUNTIME
+from trunkline.wire.commands import DEFAULT_RUNTIME, Say, Start
 from trunkline.wire.yeaft.agent import Talk, message_of
 from trunkline.wire.yeaft.codec import encode
 from trunkline.wire.yeaft.messages import CreateConversation, ResumeConversation

@@ -1,0 +1,112 @@
+"""Runs one Yeaft agent: hands what happens to the pure `AgentTalk`, and does what that wants done.
+
+Outlives the agent's lines. Kept by the host.
+"""
+
+import asyncio
+from typing import Protocol
+
+from trunkline import limits
+from trunkline.control.core import Core
+from trunkline.control.edges.runner import Runner
+from trunkline.control.machines.machine import Machine
+from trunkline.control.tasks import Serial
+from trunkline.wire import actions
+from trunkline.wire.actions import Action
+from trunkline.wire.commands import Command
+from trunkline.wire.yeaft.agent_talk import AgentTalk
+from trunkline.wire.yeaft.conversation import Bounds
+from trunkline.wire.yeaft.messages import Envelope
+
+
+class Sender(Protocol):
+    """The agent's line, as far as it is spoken into here."""
+
+    def send(self, *messages: bytes) -> None: ...
+
+
+class Agent:
+    """One machine of kind `yeaft`."""
+
+    def __init__(self, core: Core, machine: Machine, saving: Serial) -> None:
+        self.machine = machine
+        self.talk = AgentTalk(machine.id, machine.user_id, machine.core, _bounds())
+        self._core = core
+        self._saving = saving
+        self._line: Sender | None = None
+        self._loop = asyncio.get_running_loop()
+        self._runner = Runner(core.machines, core.log, core.clock, machine, self.talk.out, self._do)
+
+    def line_up(self, line: Sender, work_dir: str) -> None:
+        """The core knows of it already."""
+        self._line = line
+        self.talk.line_up(work_dir)
+
+    def line_down(self, line: Sender) -> None:
+        """Not that of another line which has taken over."""
+        if self._line is line:
+            self._line = None
+            self.talk.line_down()
+
+    def synced(self) -> None:
+        """The agent has said what it had to say first."""
+        self.talk.synced(self._loop.time())
+        self._runner.run()
+
+    def listed(self, conversations: dict[str, bool]) -> None:
+        self.talk.listed(conversations)
+        self._runner.run()
+
+    def heard(self, session_id: str, envelope: Envelope, text: str) -> None:
+        """A message of one of its sessions."""
+        now_s, ts, log = self._loop.time(), self._core.clock(), self.machine.logs[session_id]
+        lines = self.talk.heard(session_id, envelope, text, now_s, ts)
+        self._core.metrics.events_received += len(lines)
+        for line in lines:
+            self._core.machines.write(self.machine, log, line)
+        self._runner.run()
+
+    def deliver(self, command: Command) -> None:
+        self.talk.deliver(command, self._loop.time())
+        self._runner.run()
+
+    def tick(self) -> None:
+        """Once a second, and when the talk asks for it."""
+        self.talk.tick(self._loop.time(), self._core.clock())
+        self._runner.run()
+
+    def _do(self, action: Action) -> None:
+        match action:
+            case actions.Send() if self._line is not None:
+                self._line.send(action.message)
+            case actions.Wake():
+                self._loop.call_at(action.at_s, self.tick)
+            case actions.Fetch():
+                self._core.tasks.spawn(self._fetch(action), "yeaft conversation")
+            case actions.Remember():
+                work = self._core.session_records.update(action.session_id, remote=action.remote)
+                self._saving.add(work, "yeaft conversation record")
+
+    async def _fetch(self, wanted: actions.Fetch) -> None:
+        start = await self._core.starting.build(wanted.session_id)
+        self.talk.fetched(wanted.session_id, wanted.number, start, self._loop.time())
+        self._runner.run()
+
+
+def _bounds() -> Bounds:
+    return Bounds(
+        answer_chars_max=limits.YEAFT_ANSWER_CHARS_MAX,
+        tools_max=limits.YEAFT_TOOLS_MAX,
+        persons_max=limits.GROUP_PERSONS_MAX,
+        questions_max=limits.YEAFT_QUESTIONS_MAX,
+        question_chars_max=limits.YEAFT_QUESTION_CHARS_MAX,
+        question_timeout_s=limits.CONFIRM_TIMEOUT_S,
+        name_chars_max=limits.NAME_CHARS_MAX,
+        path_chars_max=limits.FILE_PATH_CHARS_MAX,
+        forwards_max=limits.YEAFT_FORWARDS_MAX,
+        forwards_chars_max=limits.YEAFT_FORWARDS_CHARS_MAX,
+        start_timeout_s=limits.SESSION_START_TIMEOUT_S,
+        resume_wait_s=limits.YEAFT_RESUME_WAIT_S,
+        cancel_grace_s=limits.MACHINE_CANCEL_GRACE_S,
+        quiet_s=limits.YEAFT_QUIET_S,
+    )

@@ -1,0 +1,300 @@
+"""One Yeaft agent: which turn each conversation is at, what waits, and which end is whose. Pure.
+
+Outlives the agent's lines (docs/protocols/yeaft.md). Inputs are methods; what they want done is
+left in `out`, and `Telling` says what goes out next.
+"""
+
+from collections.abc import Mapping
+
+from trunkline.wire import actions
+from trunkline.wire.commands import Answer, Cancel, Command, Forward, Say, Start, Stop
+from trunkline.wire.errors import Malformed
+from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft import commands as words
+from trunkline.wire.yeaft.codec import encode
+from trunkline.wire.yeaft.conversation import Conversation, Phase
+from trunkline.wire.yeaft.inward import settle, to_events
+from trunkline.wire.yeaft.inward_state import READY, Doubt, Inward
+from trunkline.wire.yeaft.messages import (
+    CancelExecution,
+    DeleteConversation,
+    Envelope,
+    Question,
+    Ready,
+)
+from trunkline.wire.yeaft.questions import answer_message, asked
+from trunkline.wire.yeaft.telling import Telling
+
+PROTOCOL = "yeaft"
+
+
+class AgentTalk(Telling):
+    """One agent, whether its line is up or not."""
+
+    # Inputs: what the records say, after a restart
+
+    def recall(self, say: Say, *, is_cancelling: bool, is_late: bool) -> Inward:
+        """What the agent was at when we went down, if it ever got it: what it says next is of
+        that turn. `is_late`: or of one that was ended here."""
+        self._current[say.session_id] = say
+        inward = self.conversation(say.session_id).inward
+        inward.begin(say.turn_id, say.message)
+        inward.is_cancelling = is_cancelling
+        if is_late:
+            inward.expect_late(Doubt.WORDS)
+        return inward
+
+    # Inputs: its line
+
+    def line_up(self, work_dir: str) -> None:
+        """`work_dir`: where the agent says that it works."""
+        self._work_dir = work_dir
+        self._is_up, self._is_synced, self.has_listed = True, False, False
+        self._busy, self._begun = set(), []
+
+    def line_down(self) -> None:
+        self._is_up = False
+        self._timed.clear()
+        for session_id, say in list(self._current.items()):
+            if not self._is_sent(say):
+                del self._current[session_id]
+        for conversation in self._conversations.values():
+            conversation.line_down()
+
+    def synced(self, now_s: float) -> None:
+        """The agent has sent what it had kept: what it knows nothing of goes out again."""
+        if self._is_synced or not self._is_up:
+            return
+        self._now_s, self._is_synced = now_s, True
+        for say in self._current.values():
+            inward = self.conversation(say.session_id).inward
+            inward.came_back()
+            is_busy = say.session_id in self._busy
+            if inward.turn_id == say.turn_id and (
+                is_busy or inward.has_spoken or inward.is_cancelling
+            ):
+                self._begun.append(say)
+        begun = [say.turn_id for say in self._begun]
+        if self.has_listed:
+            self._end_lost()
+        self.out.append(actions.Resumed(begun))
+        for session_id in self._turns.open_sessions():  # made while it was away
+            conversation = self.conversation(session_id)
+            if conversation.phase is Phase.NEW:
+                self._go_on(conversation)
+
+    def listed(self, conversations: Mapping[str, bool]) -> None:
+        """What runs there, and which of it is busy. Sent often."""
+        self._busy = {one for one, is_busy in conversations.items() if is_busy}
+        for session_id in conversations:
+            if self._turns.open_turns(session_id) is not None:
+                self.conversation(session_id).is_there()
+        if not self.has_listed and self._is_synced:
+            self._end_lost()
+        self.has_listed = True
+
+    def _end_lost(self) -> None:
+        """What the agent had begun and is not at any more was lost with its program. It is at what
+        it speaks of on this line, whether its list says so or not. (Deployed agents may say what
+        they are at only after they have said that they are done with what they had to say first.)
+        """
+        begun, self._begun = self._begun, []
+        for say in begun:
+            inward = self.conversation(say.session_id).inward
+            is_silent = inward.turn_id == say.turn_id and inward.is_silent
+            if not is_silent or say.session_id in self._busy:
+                continue
+            if inward.is_cancelling:
+                self._finish(say, "execution_complete", cancelled=True)
+            else:
+                why = "the agent was restarted in the middle of this turn"
+                self._finish(say, "execution_error", error=why, code="MACHINE_RESTARTED")
+
+    # Inputs: what it says of a conversation. Plain pieces of text go past this: see `plain`.
+
+    def heard(
+        self, session_id: str, envelope: Envelope, text: str, now_s: float, ts: int
+    ) -> list[str]:
+        """The message as lines of the log. What it means for the talk is left in `out`, to be done
+        when the lines are there."""
+        self._now_s = now_s
+        conversation, name = self.conversation(session_id), envelope.type
+        inward = conversation.inward
+        turn_id = inward.turn_id
+        ready = codec.read(text, Ready) if name in READY else None
+        if name == "ask_user_question":
+            self._note_question(session_id, text, ts)
+        lines = to_events(inward, envelope, text, ts)
+        if ready is not None:
+            conversation.note_ready(ready)
+            self._remember(conversation)
+            self._ready(conversation)
+        elif name == "error" and conversation.phase is Phase.STARTING:
+            why = inward.problem or "the agent refused the conversation"
+            self._start_failed(conversation, why, "SESSION_START_FAILED")
+        elif name == "error" and conversation.phase is Phase.RESUMING:
+            inward.remote_id = ""  # it has forgotten it, and begins it anew
+            self._fetch(conversation, Phase.STARTING)
+        elif name in ("conversation_closed", "conversation_deleted"):
+            if conversation.phase is Phase.READY:
+                conversation.enter(Phase.RESTING)  # its next message takes it up again
+            self._stopped(session_id)
+        if turn_id is not None and inward.turn_id != turn_id:
+            self._turn_ended(session_id, turn_id)
+        if inward.remote_id != conversation.saved.get("session_id", ""):
+            self._remember(conversation)
+        return lines
+
+    def _note_question(self, session_id: str, text: str, ts: int) -> None:
+        if len(text) > self._bounds.question_chars_max:
+            raise Malformed(f"a question may have {self._bounds.question_chars_max} characters")
+        message = codec.read(text, Question)
+        if not 0 < len(message.request_id) <= self._bounds.name_chars_max:
+            raise Malformed(f"requestId must have 1 to {self._bounds.name_chars_max} characters")
+        self.questions.note(session_id, message.request_id, asked(message).questions, ts)
+
+    # Inputs: what it is to be told
+
+    def deliver(self, command: Command, now_s: float) -> None:
+        """Of new parameters (`Configure`) the wire has no word: the next start has them."""
+        self._now_s = now_s
+        match command:
+            case Start():
+                conversation = self.conversation(command.session_id)
+                if conversation.phase is not Phase.STARTING or conversation.fetch:
+                    self._create(conversation, command)
+            case Say():
+                self._say(command)
+            case Cancel():
+                self._cancel(command.session_id)
+            case Answer():
+                self._answer(command)
+            case Forward():
+                self._forward(command)
+            case Stop():
+                self._stop(command.session_id)
+
+    def _say(self, say: Say) -> None:
+        conversation = self.conversation(say.session_id)
+        before = self._current.get(say.session_id)
+        if before is not None and before.turn_id != say.turn_id:
+            self.questions.forget(say.session_id)  # it was ended here
+        self._current[say.session_id] = say
+        conversation.inward.end()  # if it was said before, it was lost with its line
+        self._hold(conversation, say)
+        self._go_on(conversation)
+
+    def _cancel(self, session_id: str) -> None:
+        """The wire has no answer to it. A turn that does not end in time is ended here."""
+        say = self._current.get(session_id)
+        if say is None:
+            return
+        if not self._is_sent(say):
+            del self._current[session_id]
+            self._finish(say, "execution_complete", cancelled=True)
+            return
+        self.conversation(session_id).inward.is_cancelling = True
+        self._send(encode(CancelExecution(conversation_id=session_id)))
+        known = self._grace.get(session_id)
+        if known is None or known[0].turn_id != say.turn_id:
+            self._grace[session_id] = say, self._wake(self._bounds.cancel_grace_s)
+
+    def _answer(self, command: Answer) -> None:
+        names = self.questions.names(command.session_id, command.request_id)
+        message = answer_message(
+            command.session_id, command.request_id, command.confirmed, command.answer, names
+        )
+        self._send(encode(message))
+
+    def _forward(self, command: Forward) -> None:
+        if command.protocol != PROTOCOL:
+            return
+        if command.session_id:
+            conversation = self.conversation(command.session_id)
+            say = self._next(command.session_id)
+            waits = say is not None and not self._is_sent(say)
+            if conversation.phase is Phase.READY:
+                self._go_on(conversation)  # what waits goes first
+            elif conversation.phase is not Phase.RESTING or waits:
+                if not self._hold(conversation, command):
+                    self._not_passed_on(conversation, "too much waits for the agent")
+                self._go_on(conversation)
+                return
+        self._send(command.text.encode())
+
+    def _stop(self, session_id: str) -> None:
+        self.drop(session_id)
+        self._send(encode(DeleteConversation(conversation_id=session_id)))
+        self._stopping[session_id] = self._wake(self._bounds.cancel_grace_s)
+
+    def _stopped(self, session_id: str) -> None:
+        """The agent has deleted it, or had the time to: its last words are in the log."""
+        self._stopping.pop(session_id, None)
+        self.out.append(actions.Stopped(session_id))
+
+    def fetched(self, session_id: str, number: int, start: Start | None, now_s: float) -> None:
+        """None: there is nothing to start any more."""
+        self._now_s = now_s
+        conversation = self._conversations.get(session_id)
+        if conversation is None or conversation.fetch != number:
+            return
+        conversation.fetch = 0
+        if start is not None and conversation.phase is Phase.STARTING:
+            self._create(conversation, start)
+        elif start is not None:
+            created = self._created(start, conversation)
+            self._send(words.opening(start, words.resume(created, conversation.talk)))
+
+    # Inputs: time
+
+    def tick(self, now_s: float, ts: int) -> None:
+        """Once a second, and when `Wake` says so."""
+        self._now_s = now_s
+        for session_id, (say, at_s) in list(self._grace.items()):
+            if now_s >= at_s:
+                del self._grace[session_id]
+                self._cancel_overdue(say)
+        for session_id, at_s in list(self._stopping.items()):
+            if now_s >= at_s:
+                self._stopped(session_id)
+        for session_id in list(self._timed):
+            self._overdue(self.conversation(session_id))
+        for session_id in list(self._conversations):
+            if self._turns.open_turns(session_id) is None:
+                self.drop(session_id)  # it was closed or moved away
+        if self._is_up:
+            for say in list(self._current.values()):
+                if self._has_ended(say):
+                    self._turn_ended(say.session_id, say.turn_id)
+                else:
+                    self._settle(say, ts)
+
+    def _cancel_overdue(self, say: Say) -> None:
+        if not self._has_ended(say):
+            if self._is_sent(say):
+                self.conversation(say.session_id).inward.expect_late(Doubt.WORDS)
+            self._finish(say, "execution_complete", is_late=True, cancelled=True)
+
+    def _overdue(self, conversation: Conversation) -> None:
+        if conversation.deadline_s is None:
+            self._timed.discard(conversation.session_id)
+        elif self._now_s >= conversation.deadline_s:
+            if conversation.phase is Phase.RESUMING:
+                self._ready(conversation)
+            else:
+                why = f"the session did not start within {self._bounds.start_timeout_s:.0f} s"
+                self._start_failed(conversation, why, "SESSION_START_TIMEOUT")
+
+    def _settle(self, say: Say, ts: int) -> None:
+        """A turn that may have its end, if the agent says nothing more."""
+        conversation, now_s = self.conversation(say.session_id), self._now_s
+        pending, is_busy = conversation.inward.doubtful_end, say.session_id in self._busy
+        if pending is None:
+            conversation.doubt = None
+        elif is_busy or conversation.doubt is None or conversation.doubt[0] is not pending:
+            conversation.doubt = pending, now_s
+        elif now_s - conversation.doubt[1] >= self._bounds.quiet_s:
+            lines = settle(conversation.inward, ts)
+            self.out += [actions.Write(say.session_id, line) for line in lines]
+            if not self._is_sent(say):
+                self._turn_ended(say.session_id, say.turn_id)

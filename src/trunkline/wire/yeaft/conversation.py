@@ -1,0 +1,132 @@
+"""One conversation with a Yeaft agent: how far the talk has come, on whichever line. Pure.
+
+`AgentTalk` keeps one for each session that its agent has.
+"""
+
+from enum import Enum, auto
+from typing import Any
+
+import msgspec
+
+from trunkline.wire.commands import Forward, Say
+from trunkline.wire.yeaft.agent import Talk
+from trunkline.wire.yeaft.inward_state import DoubtfulEnd, Inward
+from trunkline.wire.yeaft.messages import Ready
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent and a conversation may take, in room and in time."""
+
+    answer_chars_max: int
+    tools_max: int
+    persons_max: int
+    questions_max: int
+    question_chars_max: int
+    question_timeout_s: float
+    name_chars_max: int
+    path_chars_max: int
+    forwards_max: int
+    """Of one conversation, that wait for its agent."""
+    forwards_chars_max: int
+    """Of all conversations together."""
+    start_timeout_s: float
+    resume_wait_s: float
+    """For an answer to `resume_conversation`, which some agents do not give."""
+    cancel_grace_s: float
+    quiet_s: float
+    """An agent that says no more for so long has ended its turn, if it may have."""
+
+
+class Phase(Enum):
+    NEW = auto()  # the agent does not know of it
+    STARTING = auto()  # told to create it; nothing else is said before it answers
+    RESTING = auto()  # it was there on an earlier line, and is taken up again by its next message
+    RESUMING = auto()  # told to take it up; not every agent answers that
+    READY = auto()
+
+
+class Conversation:
+    """One session on one agent."""
+
+    def __init__(self, machine_id: str, session_id: str, bounds: Bounds) -> None:
+        self.session_id = session_id
+        self.phase = Phase.NEW
+        self.inward = Inward(
+            session_id,
+            machine_id,
+            text_chars_max=bounds.answer_chars_max,
+            tools_max=bounds.tools_max,
+            persons_max=bounds.persons_max,
+            question_timeout_s=bounds.question_timeout_s,
+        )
+        self.work_dir = ""
+        self.provider = ""
+        self.held: list[Say | Forward] = []
+        """What came while the agent is asked to create it or to take it up, in its order."""
+        self.doubt: tuple[DoubtfulEnd, float] | None = None
+        """What may be the turn's end, and since when the agent has said nothing more."""
+        self.fetch = 0
+        """The number of the `Fetch` whose `Start` it waits for; 0: of none."""
+        self.deadline_s: float | None = None
+        """Until when the agent may take to create it, or to take it up."""
+        self.saved: dict[str, Any] = {}
+        """What its record holds of it."""
+        self._machine_id = machine_id
+        self._bounds = bounds
+
+    @property
+    def talk(self) -> Talk:
+        return Talk(
+            conversation_id=self.session_id,
+            dialect=self.inward.dialect,
+            remote_id=self.inward.remote_id,
+            work_dir=self.work_dir,
+            provider=self.provider,
+        )
+
+    @property
+    def remote(self) -> dict[str, Any]:
+        """What is to be kept of it over restarts."""
+        return {
+            "machine_id": self._machine_id,
+            "session_id": self.inward.remote_id,
+            "dialect": self.inward.dialect,
+            "work_dir": self.work_dir,
+            "provider": self.provider,
+        }
+
+    def recall(self, remote: Any) -> None:
+        """Its record. What another agent called it means nothing to this one."""
+        if not isinstance(remote, dict) or remote.get("machine_id") != self._machine_id:
+            return
+        self.saved = remote
+        self.phase = Phase.RESTING
+        self.inward.remote_id = str(remote.get("session_id") or "")
+        self.inward.dialect = str(remote.get("dialect") or "")
+        self.work_dir = str(remote.get("work_dir") or "")
+        self.provider = str(remote.get("provider") or "")
+
+    def note_ready(self, message: Ready) -> None:
+        """What the agent says of a conversation that it has created or taken up."""
+        if isinstance(message.work_dir, str):
+            self.work_dir = message.work_dir[: self._bounds.path_chars_max]
+        if isinstance(message.provider, str):
+            self.provider = message.provider[: self._bounds.name_chars_max]
+
+    def is_there(self) -> None:
+        """The agent says that it has it: then it need not be taken up again, which would end
+        what runs in it."""
+        if self.phase is Phase.RESTING:
+            self.phase = Phase.READY
+
+    def enter(self, phase: Phase) -> None:
+        self.phase, self.deadline_s, self.fetch = phase, None, 0
+
+    def line_down(self) -> None:
+        """What the next line has to say again, before anything else. Messages that wait here are
+        told again by the core."""
+        self.held = [one for one in self.held if isinstance(one, Forward)]
+        if self.phase in (Phase.NEW, Phase.STARTING):
+            self.enter(Phase.NEW)
+        else:
+            self.enter(Phase.RESTING)

@@ -1,0 +1,217 @@
+"""What a Yeaft agent is told next: it follows from how far each conversation has come. Pure.
+
+One turn at a time; nothing but `create_conversation` before the agent has answered it; and what
+was there before this line is taken up by `resume_conversation` first. `AgentTalk` has the inputs.
+"""
+
+from trunkline.wire import actions
+from trunkline.wire.actions import Action, Turns
+from trunkline.wire.commands import Forward, Say, Start
+from trunkline.wire.yeaft import commands as words
+from trunkline.wire.yeaft.conversation import Bounds, Conversation, Phase
+from trunkline.wire.yeaft.inward_state import Inward
+from trunkline.wire.yeaft.messages import CreateConversation
+from trunkline.wire.yeaft.questions import Pending
+
+
+class Telling:
+    """The talk's state, and what follows from it."""
+
+    def __init__(self, machine_id: str, user_id: str, turns: Turns, bounds: Bounds) -> None:
+        self.out: list[Action] = []
+        self.username = ""
+        self.questions = Pending(bounds.questions_max, int(bounds.question_timeout_s * 1000))
+        self.by_head: dict[str, Inward] = {}
+        """The streams of its conversations, by how each one's plain pieces of text begin."""
+        self._machine_id = machine_id
+        self._user_id = user_id
+        self._turns = turns
+        self._bounds = bounds
+        self._conversations: dict[str, Conversation] = {}
+        self._current: dict[str, Say] = {}
+        """The message that each conversation is at, or comes to as soon as it can be talked to."""
+        self._grace: dict[str, tuple[Say, float]] = {}
+        """By session: what a person has stopped, and until when the agent may take to end it."""
+        self._stopping: dict[str, float] = {}
+        """Sessions that it was told to delete, and how long it has for that."""
+        self._timed: set[str] = set()
+        """The conversations with a deadline."""
+        self._fetches = 0
+        self._now_s = 0.0
+        self._is_up = False
+        self._is_synced = False
+        self.has_listed = False
+        """Whether the agent has said on this line which conversations it has."""
+        self._work_dir = ""
+        self._busy: set[str] = set()
+        """Conversations that the agent says it is busy with."""
+        self._begun: list[Say] = []
+        """Turns that it had begun on an earlier line, until it says what it is at."""
+
+    def conversation(self, session_id: str) -> Conversation:
+        """Of a session that is this machine's."""
+        found = self._conversations.get(session_id)
+        if found is None:
+            found = Conversation(self._machine_id, session_id, self._bounds)
+            self._conversations[session_id] = found
+            self.by_head[found.inward.plain_head] = found.inward
+        return found
+
+    def stream(self, session_id: str) -> Inward | None:
+        """What is remembered of it while the agent streams, if the two have talked of it."""
+        found = self._conversations.get(session_id)
+        return found.inward if found is not None else None
+
+    def drop(self, session_id: str) -> None:
+        """The session is this machine's no more."""
+        self._current.pop(session_id, None)
+        self._timed.discard(session_id)
+        self.questions.forget(session_id)
+        conversation = self._conversations.pop(session_id, None)
+        if conversation is not None:
+            del self.by_head[conversation.inward.plain_head]
+
+    def _not_passed_on(self, conversation: Conversation, why: str) -> None:
+        """No turn ends with it, so readers are told in words."""
+        problem = f"a message was not passed on: {why}"
+        self.out.append(actions.Warn(conversation.session_id, problem))
+
+    def _hold(self, conversation: Conversation, one: Say | Forward) -> bool:
+        """Keeps the place of what came while its conversation cannot be talked to; False if there
+        is no room. Messages that open turns are kept in `_current`."""
+        chars = len(one.text) if isinstance(one, Forward) else 0
+        has_room = self._held_chars() + chars <= self._bounds.forwards_chars_max
+        if has_room and len(conversation.held) < self._bounds.forwards_max:
+            conversation.held.append(one)
+            return True
+        return False
+
+    def _held_chars(self) -> int:
+        held = (one for known in self._conversations.values() for one in known.held)
+        return sum(len(one.text) for one in held if isinstance(one, Forward))
+
+    # From one step of a conversation to the next
+
+    def _go_on(self, conversation: Conversation) -> None:
+        """Does the next thing for a conversation that has something to say."""
+        if not self._is_up:
+            return
+        say = self._next(conversation.session_id)
+        match conversation.phase:
+            case Phase.NEW:
+                self._fetch(conversation, Phase.STARTING)
+            case Phase.RESTING if say is not None and not self._is_sent(say):
+                self._fetch(conversation, Phase.RESUMING)
+                self._wait(conversation, self._bounds.resume_wait_s)
+            case Phase.READY:
+                self._say_held(conversation)
+
+    def _say_held(self, conversation: Conversation) -> None:
+        """What waited, in its order. A message behind the active turn waits for its own."""
+        held, conversation.held = conversation.held, []
+        for one in held:
+            if isinstance(one, Forward):
+                self._send(one.text.encode())
+            else:
+                self._say_next(conversation)
+        self._say_next(conversation)
+
+    def _say_next(self, conversation: Conversation) -> None:
+        say = self._next(conversation.session_id)
+        if say is not None and not self._is_sent(say):
+            conversation.inward.begin(say.turn_id, say.message)
+            self._send(words.say(conversation.talk, say))
+
+    def _is_sent(self, say: Say) -> bool:
+        return self.conversation(say.session_id).inward.turn_id == say.turn_id
+
+    def _has_ended(self, say: Say) -> bool:
+        return self._turns.has_ended(say.session_id, say.turn_id)
+
+    def _next(self, session_id: str) -> Say | None:
+        """What the session is at, or comes to now: a turn that was ended here is left out."""
+        say = self._current.get(session_id)
+        if say is not None and self._has_ended(say):
+            del self._current[session_id]
+            return None
+        return say
+
+    def _fetch(self, conversation: Conversation, phase: Phase) -> None:
+        """Its opening is made of the session's `Start`, which the records have."""
+        conversation.enter(phase)
+        self._fetches += 1
+        conversation.fetch = self._fetches
+        self.out.append(actions.Fetch(conversation.session_id, self._fetches))
+
+    def _created(self, start: Start, conversation: Conversation) -> CreateConversation:
+        return words.create(
+            start,
+            user_id=self._user_id,
+            username=self.username,
+            work_dir=conversation.work_dir or self._work_dir,
+        )
+
+    def _create(self, conversation: Conversation, start: Start) -> None:
+        message = self._created(start, conversation)
+        conversation.enter(Phase.STARTING)
+        conversation.provider = str(message.provider)
+        conversation.work_dir = message.work_dir if isinstance(message.work_dir, str) else ""
+        remote_id = words.resumed(start)
+        if remote_id and not conversation.inward.dialect:
+            conversation.inward.remote_id = remote_id
+            self._send(words.opening(start, words.resume(message, conversation.talk)))
+        else:
+            self._send(words.opening(start, message))
+        self._wait(conversation, self._bounds.start_timeout_s)
+
+    def _start_failed(self, conversation: Conversation, why: str, code: str) -> None:
+        """Its messages are in vain; the next one tries again."""
+        session_id = conversation.session_id
+        conversation.enter(Phase.NEW)
+        if any(isinstance(one, Forward) for one in conversation.held):
+            self._not_passed_on(conversation, why)
+        conversation.held.clear()
+        self._current.pop(session_id, None)
+        self.out.append(actions.NotStarted(session_id, why, code))
+
+    def _ready(self, conversation: Conversation) -> None:
+        """The agent has answered, or does not answer such things: what waited goes out."""
+        conversation.enter(Phase.READY)
+        self._go_on(conversation)
+
+    def _turn_ended(self, session_id: str, turn_id: str) -> None:
+        """From whomever. The next one goes out."""
+        conversation = self.conversation(session_id)
+        if conversation.inward.turn_id == turn_id:
+            conversation.inward.end()
+        self.questions.forget(session_id)
+        say = self._current.get(session_id)
+        if say is not None and say.turn_id == turn_id:
+            del self._current[session_id]
+        if self._next(session_id) is not None:
+            self._go_on(conversation)
+
+    def _remember(self, conversation: Conversation) -> None:
+        """How the agent calls a conversation, and how it speaks."""
+        remote = conversation.remote
+        if remote != conversation.saved:
+            conversation.saved = remote
+            self.out.append(actions.Remember(conversation.session_id, remote))
+
+    # Actions
+
+    def _send(self, message: bytes) -> None:
+        if self._is_up:
+            self.out.append(actions.Send(message))
+
+    def _finish(self, say: Say, kind: str, *, is_late: bool = False, **fields: object) -> None:
+        self.out.append(actions.Finish(say.session_id, say.turn_id, kind, fields, is_late=is_late))
+
+    def _wait(self, conversation: Conversation, delay_s: float) -> None:
+        conversation.deadline_s = self._wake(delay_s)
+        self._timed.add(conversation.session_id)
+
+    def _wake(self, delay_s: float) -> float:
+        at_s = self._now_s + delay_s
+        self.out.append(actions.Wake(at_s))
+        return at_s
