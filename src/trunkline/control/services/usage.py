@@ -64,18 +64,11 @@ class Usage:
         latency_ms = report.latency_ms
         if latency_ms is not None and not 0 <= latency_ms <= _DAY_MS:
             raise InvalidRequest("latency_ms must be between 0 and a day")
-        row = {
-            "id": new_id(),
-            "org_id": org_id,
-            "user_id": user_id,
-            "session_id": session_id,
-            "model": checked_text(report.model, "model", limits.NAME_CHARS_MAX),
-            "tokens_in": report.tokens_in,
-            "tokens_out": report.tokens_out,
-            "latency_ms": latency_ms,
-            "details": checked_object(report.details, "details", limits.METADATA_BYTES_MAX),
-            "created_at": self._clock(),
-        }
+        checked_text(report.model, "model", limits.NAME_CHARS_MAX)
+        checked_object(report.details, "details", limits.METADATA_BYTES_MAX)
+        owner = {"org_id": org_id, "user_id": user_id, "session_id": session_id}
+        about = {"id": new_id(), "created_at": self._clock()}
+        row = {**msgspec.structs.asdict(report), **owner, **about}
         async with self._store.write() as connection:
             await once(connection)
             await connection.execute(insert(usage).values(row))
