@@ -164,10 +164,7 @@ async def remove_user(core: Core, who: Principal, user_id: str) -> None:
 
 @tokens.post("/users/{user_id}/token", status=201)
 async def issue_token(
-    core: Core,
-    who: Principal,
-    user_id: str,
-    body: NewToken = NewToken(),  # noqa: B008
+    core: Core, who: Principal, user_id: str, body: NewToken = NewToken()
 ) -> IssuedToken:
     """Issue a bearer token for a user.
 
