@@ -31,7 +31,6 @@ class Page:
 
     __slots__ = (
         "acked",
-        "is_written",
         "place",
         "runs",
         "seq",
@@ -48,7 +47,6 @@ class Page:
         self.acked = track.acked
         self.runs: list[Run] = []
         self.updated_at = 0
-        self.is_written = False
 
     @property
     def is_full(self) -> bool:
