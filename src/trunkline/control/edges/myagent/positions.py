@@ -72,7 +72,7 @@ class Positions:
             await self.save()
 
     def _open(self, track: Track, session_id: str, seq: int, place: Place, *, begins: bool) -> Page:
-        page = Page(track, session_id, seq, place)
+        page = Page(track, session_id, seq, place, track.acked)
         dropped = track.book(session_id).open(page, begins=begins)
         if dropped is not None:
             self._dropped.append(_key_of({**page.row(), "seq": dropped}))

@@ -65,6 +65,11 @@ class Visit:
             return None
         return await self.core.machines.get(session.machine_id)
 
+    async def is_busy(self, session: Session) -> bool:
+        """Whether its machine is at a turn of it."""
+        machine = await self.machine_of(session)
+        return machine is not None and machine.core.is_busy(session.id)
+
     async def target_of(self, request: Request) -> tuple[Machine | None, Session | None]:
         """Where a request goes that names an agent: the pin of its conversation wins."""
         session_id = request.get("conversationId")
