@@ -4,7 +4,7 @@ Members see their own, org admins their org's, admins all.
 """
 
 import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 from sqlalchemy import ColumnElement, func, insert, select
@@ -81,9 +81,14 @@ class Usage:
         until: int | None = None,
     ) -> list[UsageSum]:
         """Sums of what was reported in `since <= time < until` (Unix ms), largest first."""
-        if group_by not in get_args(GroupBy):
-            raise InvalidRequest(f"group_by must be one of {', '.join(get_args(GroupBy))}")
-        key = _key(group_by).label("key")
+        keys: dict[GroupBy, ColumnElement[Any]] = {
+            "model": usage.c.model,
+            "user": usage.c.user_id,
+            "session": usage.c.session_id,
+            "day": usage.c.created_at - usage.c.created_at % _DAY_MS,
+            "agent": sessions.c.agent_id,
+        }
+        key = keys[group_by].label("key")
         total = func.sum(usage.c.tokens_in + usage.c.tokens_out)
         query = (
             select(
@@ -110,17 +115,6 @@ class Usage:
             UsageSum(_shown(group_by, group), calls, int(tokens_in), int(tokens_out), latency_ms)
             for group, calls, tokens_in, tokens_out, latency_ms in rows
         ]
-
-
-def _key(group_by: GroupBy) -> ColumnElement[Any]:
-    keys: dict[str, ColumnElement[Any]] = {
-        "model": usage.c.model,
-        "user": usage.c.user_id,
-        "session": usage.c.session_id,
-        "day": usage.c.created_at - usage.c.created_at % _DAY_MS,
-        "agent": sessions.c.agent_id,
-    }
-    return keys[group_by]
 
 
 def _shown(group_by: GroupBy, group: Any) -> str | None:
