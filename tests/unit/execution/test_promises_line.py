@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.scripted_control import ScriptedControl, scripted_control
 from trunkline.execution.ws.client import ControlPlaneClient
@@ -36,10 +36,7 @@ def said(session_id: str, message: str) -> Json:
 
 
 async def until_heard(heard: Heard, count: int) -> Heard:
-    async def look() -> Heard:
-        return heard
-
-    return await eventually(look, lambda seen: len(seen) >= count)
+    return await until(lambda: heard, lambda seen: len(seen) >= count)
 
 
 @pytest.mark.proves("004-3.1-user-message-to-its-session", "004-3.1-cancel-to-its-session")

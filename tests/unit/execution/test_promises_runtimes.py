@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session import conftest as processes
 from trunkline.execution.home import Home
@@ -83,10 +83,7 @@ class Runtimes:
         return make
 
     async def told(self, count: int) -> list[str]:
-        async def look() -> list[str]:
-            return self.started[-1].told
-
-        return await eventually(look, lambda told: len(told) >= count)
+        return await until(lambda: self.started[-1].told, lambda told: len(told) >= count)
 
 
 @pytest.fixture
@@ -191,9 +188,7 @@ async def test_a_cancelled_turn_is_followed_by_a_snapshot(
     await line.until("s-1", "thinking")
     line.tell("s-1", "cancel", reason="user_cancelled")
     assert (await line.end_of("s-1"))["cancelled"] is True
-
-    async def saved() -> list[Json]:
-        return [params for _, method, params in line.reports if method == "snapshot_sync"]
-
-    [snapshot] = await eventually(saved)
+    [snapshot] = await until(
+        lambda: [params for _, method, params in line.reports if method == "snapshot_sync"]
+    )
     assert snapshot["short_term_memory"]["scratchpad"] == "half done"

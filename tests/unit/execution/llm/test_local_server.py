@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.models import Control, Session, news_of, reply_of, text_of
 from trunkline.execution.errors import LocalModelError
 from trunkline.execution.llm.local_server import LocalModelServer, find_model
@@ -43,10 +43,7 @@ def is_running(pid: int) -> bool:
 
 
 async def gone(pid: int) -> None:
-    async def running() -> bool:
-        return is_running(pid)
-
-    await eventually(running, lambda alive: not alive)
+    await until(lambda: is_running(pid), lambda alive: not alive)
 
 
 @pytest.fixture
@@ -91,11 +88,7 @@ async def test_a_child_that_died_is_replaced(small: LocalModelServer) -> None:
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     await gone(pid)
-
-    async def noticed() -> int | None:
-        return small.pid
-
-    await eventually(noticed, lambda now: now is None)
+    await until(lambda: small.pid, lambda now: now is None)
     await small.ensure(lambda text: None)
     assert small.pid not in (None, pid)
 
