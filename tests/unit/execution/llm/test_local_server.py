@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.eventually import eventually, until
 from tests.support.models import Control, Session, news_of, reply_of, text_of
-from trunkline.execution.errors import LocalModelError
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.llm.local_server import LocalModelServer, find_model
 
 pytestmark = pytest.mark.slow
@@ -116,7 +116,7 @@ async def test_it_is_stopped_when_nobody_wants_it_any_more(weights: Path) -> Non
 )
 async def test_a_child_that_fails_says_why(weights: Path, script: str, words: str) -> None:
     server = LocalModelServer(find=lambda: weights, program=child(script))
-    with pytest.raises(LocalModelError, match=words):
+    with pytest.raises(RequestFailed, match=words):
         await server.ensure(lambda text: None)
     assert server.pid is None
 
@@ -124,7 +124,7 @@ async def test_a_child_that_fails_says_why(weights: Path, script: str, words: st
 async def test_a_child_that_never_gets_ready_is_given_up(weights: Path) -> None:
     hanging = child("import sys; sys.stdin.read()")
     server = LocalModelServer(find=lambda: weights, program=hanging, start_s=0.05)
-    with pytest.raises(LocalModelError, match="not ready within"):
+    with pytest.raises(RequestFailed, match="not ready within"):
         await server.ensure(lambda text: None)
     assert server.pid is None
 
@@ -154,7 +154,7 @@ def test_a_missing_part_is_named_with_what_to_install(
         "find_spec",
         lambda name: None if name == absent else found("json"),
     )
-    with pytest.raises(LocalModelError, match=words):
+    with pytest.raises(RequestFailed, match=words):
         find_model()
 
 

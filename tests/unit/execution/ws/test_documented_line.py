@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +9,11 @@ import pytest
 
 from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, make_client
-from tests.unit.execution.ws.scripted_control import ScriptedControl, scripted_control
+from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline.execution.ws.client import ControlPlaneClient
 
 Json = dict[str, Any]
 Heard = list[tuple[str, str]]
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[ScriptedControl]:
-    async with scripted_control() as started:
-        yield started
 
 
 def ears(session_id: str, heard: Heard) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
-from tests.unit.execution.session import conftest as processes
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
@@ -17,11 +16,6 @@ from trunkline.execution.process.child import Failure
 from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
-
-home = processes.home
-line = processes.line
-make_manager = processes.make_manager
-manager = processes.manager
 
 
 class Noted(RuntimeAdapter):
