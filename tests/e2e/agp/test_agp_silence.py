@@ -71,64 +71,6 @@ async def test_a_turn_of_which_a_connected_device_says_nothing_more_ends_and_the
             assert (await reader.until_type("execution_complete"))["content"] == "new"
 
 
-@pytest.mark.parametrize("sign", ["text", "tool", "return"])
-async def test_a_word_of_the_turn_or_a_reconnect_starts_the_wait_afresh(
-    server: Server, user: TestUser, sign: str
-) -> None:
-    device = await new_device(user)
-    watch = _Watch(server)
-    session_id, _ = await _at_work(user, device)
-    prompt = await device.prompt("work")
-    watch.passes(0)
-    watch.passes(599)
-    if sign == "text":
-        await device.text(prompt, "more")
-    elif sign == "tool":
-        await device.tool(prompt, "t", "in_progress")
-    else:
-        await device.leave()
-        device = await device.again().connect()
-    await device.round_trip()
-    watch.passes(2)
-    watch.passes(599)
-    await device.respond(prompt, "done")
-    async with user.reader(session_id) as reader, device:
-        assert (await reader.until_type("execution_complete"))["content"] == "done"
-
-
-async def test_how_long_a_device_is_away_is_not_its_silence(server: Server, user: TestUser) -> None:
-    device = await new_device(user)
-    watch = _Watch(server)
-    session_id, _ = await _at_work(user, device)
-    watch.passes(0)
-    await device.leave()
-    await server._core.machines.wait_offline(watch.device.machine.id)
-    watch.passes(601)
-    watch.passes(601)
-    async with device.again() as back, user.reader(session_id) as reader:
-        await back.respond(await device.prompt("work"), "done meanwhile")
-        assert (await reader.until_type("execution_complete"))["content"] == "done meanwhile"
-
-
-async def test_while_the_disk_stalls_no_turn_is_taken_for_lost(
-    server: Server, user: TestUser
-) -> None:
-    async with await new_device(user) as device:
-        watch = _Watch(server)
-        session_id, _ = await _at_work(user, device)
-        watch.passes(0)
-        watch.passes(599)
-        server._core.log._stall(True)  # machines are not read now
-        watch.passes(601)
-        server._core.log._stall(False)
-        watch.passes(0)
-        watch.passes(599)
-        await device.respond(await device.prompt("work"), "done")
-        async with user.reader(session_id) as reader:
-            await reader.until(lambda one: any("execution_" in event.data for event in one.events))
-            assert "DEVICE_SILENT" not in reader.events[-1].data
-
-
 async def test_a_device_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
     server: Server, user: TestUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
