@@ -228,16 +228,6 @@ async def test_the_session_s_agent_says_which_app_a_prompt_is_for(
         assert (await device.cancel_of(prompt))["payload"]["agent_app"] == wanted
 
 
-async def test_the_app_may_be_changed_and_the_next_prompt_goes_there(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id, prompt = await _asked(user, device)
-    await device.respond(prompt, "done")
-    await user.ok("PATCH", f"/sessions/{session_id}/config", {"agent_app": "hermes"})
-    await user.say(session_id, "more")
-    assert (await device.prompt("more"))["payload"]["agent_app"] == "hermes"
-
-
 async def test_attachments_are_named_because_the_wire_carries_text_only(
     user: TestUser, device: ScriptedDevice
 ) -> None:

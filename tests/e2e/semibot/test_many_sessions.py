@@ -103,13 +103,3 @@ async def test_cancelling_a_finished_turn_changes_nothing(user: TestUser) -> Non
         async with user.reader(session) as reader:
             await reader.until_type("execution_complete")
             assert len(reader.ids) == 2  # the message and its one end
-
-
-async def test_a_line_of_another_user_sees_none_of_them(user: TestUser) -> None:
-    stranger = await user.control.user("eve")
-    async with await user.vm(), await stranger.vm() as their_vm:
-        mine, theirs = await user.session(), await stranger.session()
-        answer = await their_vm.request(theirs, "get_session", session_id=mine)
-        assert answer["error"]["code"] == "SESSION_NOT_FOUND"
-        started = [message["data"]["session_id"] for message in their_vm.of_type("start_session")]
-        assert started == [theirs]

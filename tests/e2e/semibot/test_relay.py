@@ -159,19 +159,6 @@ async def test_a_reader_that_does_not_read_is_cut_and_slows_nobody(
         await slow.leave()
 
 
-async def test_line_breaks_inside_an_event_do_not_break_the_stream(control: Control) -> None:
-    user = await control.user()
-    async with await user.vm() as vm:
-        session = await user.session()
-        data = '{"type":"text_chunk",\r\n"content":"a"}\n\nid: 77\ndata: {"forged":true}'
-        await vm.send({"type": "sse_event", "session_id": session, "data": data})
-        await vm.text(session, "b")
-        async with user.reader(session) as reader:
-            await reader.until(lambda one: len(one.events) == 2)
-            assert reader.ids == [1, 2]
-            assert "forged" in reader.events[0].data
-
-
 async def test_an_event_given_as_an_object_is_delivered_as_its_json(control: Control) -> None:
     user = await control.user()
     async with await user.vm() as vm:

@@ -92,16 +92,6 @@ async def test_what_comes_right_behind_auth_waits_for_the_verdict_and_is_then_ha
             assert [event.json["n"] for event in reader.events] == list(range(len(events)))
 
 
-async def test_too_much_behind_auth_is_refused_with_4001(user: TestUser) -> None:
-    vm = await user.schedule()
-    auth = encode_frame(TEXT, json.dumps({"type": "auth", "token": vm["token"]}).encode())
-    beats = encode_frame(TEXT, b'{"type": "heartbeat"}') * (limits.AUTH_QUEUE_MAX + 1)
-    async with await RawWs(again_url(user)).connect() as line:
-        await line.raw(auth + beats)
-        assert await line.closed() == 4001
-        assert line.messages == []
-
-
 async def test_a_second_auth_changes_nothing_and_the_line_lives_on(user: TestUser) -> None:
     async with await user.vm() as vm:
         for token in (vm.token, "forged"):

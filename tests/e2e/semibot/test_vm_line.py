@@ -144,30 +144,6 @@ async def test_the_thousand_and_first_message_in_a_minute_is_closed_with_4029(
             await other.pong(b"each line has its own count")
 
 
-async def test_a_batch_counts_as_one_message(tmp_path: Path) -> None:
-    async with running(tmp_path / "data", rate_limit_per_minute=5) as limited:
-        user = await limited.user()
-        async with await raw_line(user, "batch") as line:
-            session_id = await user.session()
-            event = {"session_id": session_id, "data": '{"type":"text_chunk","content":"x"}'}
-            for _ in range(3):
-                await line.send({"type": "batch", "events": [event] * 500})
-            await line.event(session_id, "the fifth message")
-            async with user.reader(session_id, last_event_id=1500) as reader:
-                await reader.until_text("the fifth message")
-            await line.send({"type": "heartbeat"})
-            assert await line.closed() == 4029
-
-
-async def test_a_rate_limit_of_zero_is_none(user: TestUser) -> None:
-    async with await raw_line(user) as line:
-        session_id = await user.session()
-        await line.raw(BEAT * 3000)
-        await line.event(session_id, "after the flood")
-        async with user.reader(session_id) as reader:
-            await reader.until_text("after the flood")
-
-
 async def test_a_batch_needs_the_capability_and_has_a_bound(
     user: TestUser,
 ) -> None:

@@ -189,6 +189,7 @@ class Conversation:
         self._go_on()
 
     def heard(self, seat: Seat, round_: Round, ask: Ask, event_id: int, event: Json) -> None:
+        """A person does something for an ask. Neither raises nor waits."""
         source = seat.session_id, event_id, ask.number
         if event["type"] not in copying.ENDS:
             copy = copying.copied(event, *source)
@@ -201,6 +202,7 @@ class Conversation:
         self._finish(seat, round_, ask, end)
 
     def settled(self, seat: Seat, event_id: int, event: Json) -> None:
+        """A question of a person has its answer."""
         self._questions.settled(seat, event_id, event)
 
     def _finish(self, seat: Seat, round_: Round, ask: Ask, end: Json) -> None:

@@ -8,7 +8,7 @@ from trunkline.control.groups.seat import Seats
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.vms import Vms
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.turns import Turns

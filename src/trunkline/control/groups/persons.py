@@ -19,7 +19,7 @@ from trunkline.control.groups.mentions import RESERVED, is_name, normal
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id, Name, RuntimeType, Text
 from trunkline.control.records.page import SeenRows, changes
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

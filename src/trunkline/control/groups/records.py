@@ -16,7 +16,7 @@ from trunkline.control.groups.persons import Person, PersonName, checked_name, l
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id
 from trunkline.control.records.page import Page, Paging, Rows
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

@@ -66,7 +66,7 @@ class Desk:
 async def desk(store: Store, clock: FakeClock) -> AsyncIterator[Desk]:
     made = Desk(store, await People.settle(store, clock), clock)
     yield made
-    await made.tasks.settle(1.0)
+    await made.tasks.cancel()
 
 
 async def test_each_number_is_the_place_of_its_event(desk: Desk) -> None:

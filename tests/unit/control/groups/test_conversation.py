@@ -190,7 +190,7 @@ async def test_a_session_that_is_closed_while_a_person_is_seated_leaves_none_ope
 ) -> None:
     await stage.say("hello")
     await stage.core.sessions.close(stage.who, stage.session_id)
-    await stage.core.tasks.settle(5)
+    await stage.core.tasks.done()
     assert await stage.core.sessions.page(stage.who, 50, None, "active") == []
 
 

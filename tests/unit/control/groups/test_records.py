@@ -12,7 +12,7 @@ from trunkline.control.groups.records import GroupPatch, GroupRecords, NewGroup
 from trunkline.control.groups.seat import SeatRecord, Seats
 from trunkline.control.ids import new_id
 from trunkline.control.records.page import Paging
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tests.support.clock import Clock
@@ -51,12 +50,7 @@ class Daemon:
     async def __aenter__(self) -> "Daemon":
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for writer in self._writers:
             writer.close()
         if self._processes:

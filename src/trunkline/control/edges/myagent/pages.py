@@ -4,6 +4,7 @@ A run: messages `seq`, `seq + 1`, … of the connection are of the events `event
 … of a session. A page has runs of one session, and where the client was before the first of them.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,29 +27,17 @@ class Run(msgspec.Struct, array_like=True, gc=False):
     count: int = 1
 
 
+@dataclass(slots=True, eq=False)
 class Page:
     """Some runs of a session on a connection. Grows until it is full."""
 
-    __slots__ = (
-        "acked",
-        "is_written",
-        "place",
-        "runs",
-        "seq",
-        "session_id",
-        "track",
-        "updated_at",
-    )
-
-    def __init__(self, track: "Track", session_id: str, seq: int, place: Place) -> None:
-        self.track = track
-        self.session_id = session_id
-        self.seq = seq
-        self.place = place
-        self.acked = track.acked
-        self.runs: list[Run] = []
-        self.updated_at = 0
-        self.is_written = False
+    track: "Track"
+    session_id: str
+    seq: int
+    place: Place
+    acked: int | None
+    runs: list[Run] = field(default_factory=list)
+    updated_at: int = 0
 
     @property
     def is_full(self) -> bool:
