@@ -119,30 +119,6 @@ async def test_an_answer_may_come_after_a_reconnect_from_the_app_s_own_file(
             assert (await reader.until_type("execution_complete"))["content"] == "done meanwhile"
 
 
-async def test_a_message_that_was_sent_before_the_break_is_known_after_it(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    text = {"type": "text", "text": "once"}
-    msg_id = await device.update(prompt, "message_chunk", content=text)
-    async with user.reader(session_id) as reader:
-        await reader.until_text("once")
-        await device.drop()
-        async with device.again() as back:
-            payload = {
-                "session_id": session_id,
-                "prompt_id": prompt["payload"]["prompt_id"],
-                "update_type": "message_chunk",
-                "content": text,
-            }
-            await back.send("session.update", payload, msg_id=msg_id)
-            await back.respond(prompt)
-            assert (await reader.until_type("execution_complete"))["content"] == "once"
-            assert reader.texts() == ["once"]
-
-
 async def test_a_cancel_for_a_device_that_is_away_reaches_it_and_no_prompt_goes_out_again(
     user: TestUser, device: ScriptedDevice
 ) -> None:
@@ -187,27 +163,6 @@ async def test_a_session_that_was_made_while_its_device_was_away_gets_the_app_it
     await user.say(session_id, "hello")
     async with device.again() as back:
         assert (await back.prompt("hello"))["payload"]["agent_app"] == "special"
-
-
-async def test_a_cancel_that_may_have_been_lost_is_sent_again_and_its_prompt_is_not(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    turn_id = await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    cancel = await device.cancel_of(prompt)
-    await user.say(await user.session(), "lost")
-    await device.prompt("lost")
-    await device.drop()
-    async with device.again() as back:
-        assert await back.cancel_of(prompt) == cancel
-        await back.prompt("lost")  # of which nothing was heard; it comes behind the other
-        assert back.said() == ["lost"]
-        await back.respond(prompt, stop_reason="cancelled")
-        async with user.reader(session_id) as reader:
-            end = await reader.until_type("execution_complete")
-            assert (end["turn_id"], end["cancelled"]) == (turn_id, True)
 
 
 async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(

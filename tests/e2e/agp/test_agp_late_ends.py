@@ -110,27 +110,6 @@ async def test_a_device_is_told_at_each_return_until_it_has_ended_the_turn(tmp_p
         assert len(ends) == 2
 
 
-async def test_a_device_that_has_answered_a_later_prompt_is_at_no_earlier_one(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data", machine_away_s=0.1) as control:
-        user = await control.user()
-        device = await new_device(user)
-        session_id = await user.session()
-        await user.say(session_id, "lost")
-        lost = await device.prompt("lost")
-        await device.drop()
-        await _ended(user, session_id)
-        async with device.again() as back:
-            await back.cancel_of(lost)  # which it never answers
-            await user.say(session_id, "next")
-            await back.respond(await back.prompt("next"), "done")
-            await _ended(user, session_id, 2)
-        await _gone(user)
-        async with device.again() as back:
-            assert await _told(back) == []
-
-
 async def test_a_restart_forgets_no_cancel_while_a_later_prompt_is_not_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,6 @@ from tests.support.control import TestUser
 from tests.support.eventually import eventually
 from tests.support.sse import SseReader
 from trunkline import limits
-from trunkline.control import server
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -125,36 +124,6 @@ async def test_of_two_answers_to_a_cancelled_prompt_the_first_counts(
         ends = await _ends(reader, 2)
         assert [end["content"] for end in ends] == ["", "new"]
         assert reader.texts() == []
-
-
-async def test_a_cancel_that_the_device_does_not_heed_ends_the_turn_all_the_same(
-    user: TestUser, device: ScriptedDevice, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.05)
-    session_id = await user.session()
-    await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    async with user.reader(session_id) as reader:
-        await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-        (end,) = await _ends(reader, 1)
-        assert end["cancelled"] is True
-        await device.respond(prompt, "oh, finished")
-        await user.say(session_id, "next")
-        await device.respond(await device.prompt("next"), "new")
-        ends = await _ends(reader, 2)
-    assert [end.get("content") for end in ends] == [None, "new"]
-    assert len(device.of("session.cancel")) == 1
-
-
-async def test_a_cancel_with_nothing_at_work_is_nothing(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    await user.say(session_id, "hello")
-    await device.prompt("hello")
-    assert device.of("session.cancel") == []
 
 
 @pytest.mark.proves("003-3-msg-id-is-idempotent", "003-5-repeated-msg-id-is-dropped")

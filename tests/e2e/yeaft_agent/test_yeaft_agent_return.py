@@ -9,7 +9,6 @@ from tests.support.control import Control, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED, new_agent
 from tests.support.yeaft_turn import turn_at
-from trunkline import limits
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -86,21 +85,6 @@ async def test_a_conversation_of_an_earlier_line_is_resumed_before_its_next_mess
         assert len(back.of_type("resume_conversation")) == 1
 
 
-async def test_an_agent_that_does_not_answer_resume_gets_its_message_a_moment_later(
-    control: Control, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "YEAFT_RESUME_WAIT_S", 0.05)
-    user = await control.user()
-    async with await new_agent(user) as agent:
-        session = await user.session(machine_id=agent.id)
-        async with user.reader(session) as reader:
-            await reader.until(lambda found: '"ready"' in str(found.events), "ready")
-    async with agent.again(answers=False) as back:
-        await user.say(session, "hello")
-        await back.expect("resume_conversation")
-        await back.prompt("hello")
-
-
 @BOTH
 @pytest.mark.proves("notes-3-sync-first")
 async def test_a_turn_goes_on_over_a_broken_line_and_is_not_said_again(
@@ -137,38 +121,6 @@ async def test_a_message_that_was_lost_on_the_way_is_said_again(
         await back.result(session)
         async with user.reader(session) as reader:
             await reader.until_type("execution_complete")
-
-
-async def test_a_message_that_the_agent_says_it_is_busy_with_is_not_said_again(
-    control: Control,
-) -> None:
-    async with turn_at(control, DEPLOYED) as turn:
-        user, agent, session = turn
-        await agent.drop()
-        await until_offline(user, agent.id)
-    async with await agent.returned() as back, user.reader(session) as reader:
-        await back.sync({"id": session, "processing": True})
-        await turn.pass_by(back)
-        assert back.said() == ["elsewhere"]
-        await back.result(session)
-        await reader.until_type("execution_complete")
-
-
-async def test_a_turn_that_the_agent_lost_when_it_was_restarted_ends_here(
-    control: Control,
-) -> None:
-    async with turn_at(control, DEPLOYED) as turn, turn.user.reader(turn.session) as reader:
-        user, agent, session = turn
-        await agent.text(session, "half")
-        await user.say(session, "next")
-        await reader.until_text("half")
-        await agent.drop()
-        async with await agent.returned() as back:
-            await back.sync({"id": session, "processing": False})
-            error = await reader.until_type("execution_error")
-            assert error["code"] == "MACHINE_RESTARTED"
-            await back.prompt("next")
-            assert back.said() == ["next"]
 
 
 async def test_messages_that_were_given_up_are_not_said_to_an_agent_that_returns_late(

@@ -36,8 +36,7 @@ class AgpDevice:
         self.state = state = Device(known.guid, known.user_id, machine.core, _bounds())
         state.default_app = _default_app(known)
         self.line: Teller | None = None
-        self.now: Callable[[], float] = asyncio.get_running_loop().time
-        """What grace and silence are measured with."""
+        self._now = asyncio.get_running_loop().time
         self._core = core
         self._logs = machine.logs
         self._append = core.log.append
@@ -91,7 +90,7 @@ class AgpDevice:
         self._runner.run()
 
     def deliver(self, command: Command) -> None:
-        self.state.deliver(command, self.now())
+        self.state.deliver(command, self._now())
         self._runner.run()
 
     def line_up(self) -> None:
@@ -107,7 +106,7 @@ class AgpDevice:
 
     def sweep(self) -> None:
         """Once a second."""
-        self.state.tick(self.now(), is_stalled=self._core.log.is_stalled)
+        self.state.tick(self._now(), is_stalled=self._core.log.is_stalled)
         self._runner.run()
 
     def _do(self, action: Action) -> None:
