@@ -90,6 +90,7 @@ class Control:
             self.tasks,
             clock,
             time,
+            loop.time,
         )
         shell.step = step
         self.machines = Machines(

@@ -1,4 +1,5 @@
-"""What a Yeaft agent is not told too early, and questions that nobody answers in time."""
+"""What a Yeaft agent does not do in time is done here: conversations that do not start, turns that
+do not end, questions that nobody answers."""
 
 from pathlib import Path
 from typing import Any
@@ -6,28 +7,11 @@ from typing import Any
 import pytest
 
 from tests.support.clock import FakeClock
-from tests.support.control import Control, TestUser, running
+from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
-from tests.support.yeaft_agent import DEPLOYED, ScriptedAgent, new_agent
+from tests.support.yeaft_agent import ScriptedAgent, new_agent
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest.mark.proves("notes-3-first-answer-tells")
-async def test_nothing_but_create_is_said_before_the_agent_has_answered_it(
-    control: Control,
-) -> None:
-    user = await control.user()
-    async with await new_agent(user, answers=False) as agent:
-        session = await user.session(machine_id=agent.id)
-        await user.say(session, "early")
-        await agent.expect("create_conversation")
-        other = await user.session(machine_id=agent.id)
-        await agent.expect("create_conversation", lambda one: one["conversationId"] == other)
-        assert agent.of_type("send_message") == agent.of_type("execute") == []
-        agent.dialect = DEPLOYED
-        await agent.ready(session)
-        await agent.prompt("early")  # in the words that the answer told
 
 
 async def pending(user: TestUser) -> list[Any]:
@@ -84,20 +68,3 @@ async def test_a_questions_time_goes_on_over_a_restart(tmp_path: Path) -> None:
             clock.advance(101)
             denied = await back.expect("ask_user_answer")
             assert (denied["conversationId"], denied["confirmed"]) == (session, False)
-
-
-async def test_a_question_of_a_turn_that_has_ended_is_not_answered_any_more(tmp_path: Path) -> None:
-    clock = FakeClock()
-    async with running(tmp_path / "data", clock) as control:
-        user = await control.user()
-        async with await new_agent(user) as agent:
-            session = await ask(user, agent)
-            async with user.reader(session) as reader:
-                await agent.result(session)
-                told = await reader.until_type("approval_resolved")
-                assert told["reason"] == "turn_ended"
-                clock.advance(301)
-                second = await ask(user, agent)
-                clock.advance(301)
-                denied = await agent.expect("ask_user_answer")
-                assert denied["conversationId"] == second

@@ -36,6 +36,7 @@ def here() -> Here:
 
 
 @BOTH
+@pytest.mark.proves("notes-3-first-answer-tells")
 def test_nothing_but_create_is_said_before_the_agent_has_answered_it(dialect: str) -> None:
     here = Here()
     here.core.open("s", "t1")
