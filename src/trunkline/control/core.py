@@ -54,7 +54,6 @@ class Core:
         self.segments = segments
         self.keys = keys
         self.tasks = Tasks()
-        self.metrics = Metrics()
         self.auth = Auth(store, keys, admin, clock)
         self.records = Records(store, keys, self.auth, clock)
         self.services = Services(store, keys, settings, clock)
@@ -86,7 +85,7 @@ class Core:
             away_s=settings.machine_away_s,
             tasks=self.tasks,
         )
-        self.metrics.follow(self.log, self.machines, self.services.methods.refused)
+        self.metrics = Metrics(self.log, self.machines, self.services.methods.refused)
         self.sessions = Sessions(
             store,
             self.log,
