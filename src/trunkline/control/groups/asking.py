@@ -95,8 +95,8 @@ class Asking:
             return True
         # The record knows an end that the log does not show.
         kind = "execution_error" if turn.state == "failed" else "execution_complete"
-        cancelled = turn.state == "cancelled"
-        seat.end({"type": kind, "content": turn.answer or "", "cancelled": cancelled})
+        is_cancelled = turn.state == "cancelled"
+        seat.end({"type": kind, "content": turn.answer or "", "cancelled": is_cancelled})
         return True
 
     async def stop(self, seat: Seat, reason: str) -> None:
