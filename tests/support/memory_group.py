@@ -9,7 +9,6 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 
 import pytest
 
@@ -32,12 +31,7 @@ class MemoryGroup:
             self._write("memory.swap.max", 0)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         async def is_empty() -> bool:
             return not (self._folder / "cgroup.procs").read_text()
 

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import psutil
@@ -127,12 +126,7 @@ class World:
     async def __aenter__(self) -> "World":
         return await self.open()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -158,12 +152,7 @@ class Talk:
         self.reader = await self.user.reader(self.id).open()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.reader.leave()
 
     async def say(self, message: str) -> str:

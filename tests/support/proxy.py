@@ -5,7 +5,6 @@ It can also lose just an answer: the request arrives, and who sent it does not l
 
 import asyncio
 import contextlib
-from types import TracebackType
 
 _PIECE_BYTES = 65536
 
@@ -32,12 +31,7 @@ class CuttableProxy:
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.cut()
         self._server.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)

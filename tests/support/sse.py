@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -78,12 +77,7 @@ class SseReader:
     async def __aenter__(self) -> "SseReader":
         return await self.open()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.leave()
 
     async def leave(self) -> None:

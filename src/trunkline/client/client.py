@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
@@ -125,12 +124,7 @@ class Client:
     async def __aenter__(self) -> "Client":
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _where: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.http.close()
 
     async def get(self, *path: str, **query: Any) -> Json:

@@ -6,14 +6,18 @@ user or session exists while its line does.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from trunkline.control.log.log import Log
-from trunkline.control.machines.machines import Machines
 from trunkline.wire.semibot.messages import SseEvent
+
+if TYPE_CHECKING:
+    from trunkline.control.log.log import Log
+    from trunkline.control.machines.machines import Machines
+
 
 _LAG_EVERY_S = 0.5
 
@@ -24,14 +28,10 @@ def type_name(message: type) -> str:
     return str(getattr(config, "tag", None) or "unknown")
 
 
-class Metrics(Collector):
-    """The counters, and the registry that `/metrics` renders: plain numbers become metric families
-    at each scrape. `refused`: dropped reports, by method."""
+class Metrics:
+    """The counters, and the registry that `/metrics` renders."""
 
-    def __init__(self, log: Log, machines: Machines, refused: Mapping[str, int]) -> None:
-        self._log = log
-        self._machines = machines
-        self._refused = refused
+    def __init__(self) -> None:
         self.sent: dict[type, int] = {}
         self.received: dict[type, int] = {}
         self.events_received = 0  # `sse_event` frames that took the short way
@@ -54,8 +54,11 @@ class Metrics(Collector):
             buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
             registry=self.registry,
         )
+
+    def follow(self, log: "Log", machines: "Machines", refused: Mapping[str, int]) -> None:
+        """Reads its gauges from these when asked. `refused`: dropped reports, by method."""
         log.watch_commits(self.commit_seconds.observe)
-        self.registry.register(self)
+        self.registry.register(_Live(self, log, machines, refused))
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
@@ -67,6 +70,18 @@ class Metrics(Collector):
             due = loop.time() + _LAG_EVERY_S
             await asyncio.sleep(_LAG_EVERY_S)
             self.lag_s = max(0.0, loop.time() - due)
+
+
+class _Live(Collector):
+    """Turns the plain numbers into metric families at each scrape."""
+
+    def __init__(
+        self, metrics: Metrics, log: "Log", machines: "Machines", refused: Mapping[str, int]
+    ) -> None:
+        self._metrics = metrics
+        self._refused = refused
+        self._log = log
+        self._machines = machines
 
     def collect(self) -> Iterator[Metric]:
         yield from self._lines()
@@ -94,10 +109,11 @@ class Metrics(Collector):
         yield buffers
 
     def _totals(self) -> Iterable[Metric]:
-        received = dict(self.received)
-        received[SseEvent] = received.get(SseEvent, 0) + self.events_received
+        metrics = self._metrics
+        received = dict(metrics.received)
+        received[SseEvent] = received.get(SseEvent, 0) + metrics.events_received
         for name, text, counts in (
-            ("ws_messages_sent", "Messages to machines", self.sent),
+            ("ws_messages_sent", "Messages to machines", metrics.sent),
             ("ws_messages_received", "Messages from machines", received),
         ):
             family = CounterMetricFamily(name, text, labels=["type"])
@@ -111,15 +127,15 @@ class Metrics(Collector):
             refused.add_metric([method], count)
         yield refused
         for name, text, value in (
-            ("ws_reconnections", "Lines that came back", self.reconnections),
-            ("ws_malformed_messages", "Messages that could not be read", self.malformed),
+            ("ws_reconnections", "Lines that came back", metrics.reconnections),
+            ("ws_malformed_messages", "Messages that could not be read", metrics.malformed),
             ("sse_events_forwarded", "Events written to session logs", self._log.events_total),
-            ("sse_readers_cut", "Readers closed because they did not read", self.readers_cut),
-            ("machine_events_lost", "Gaps in what machines sent", self.lost_events),
+            ("sse_readers_cut", "Readers closed because they did not read", metrics.readers_cut),
+            ("machine_events_lost", "Gaps in what machines sent", metrics.lost_events),
         ):
             yield CounterMetricFamily(name, text, value=value)
         for name, text, level in (
-            ("sse_readers_active", "Readers that follow a session", float(self.readers)),
-            ("event_loop_lag_seconds", "How late the event loop runs", self.lag_s),
+            ("sse_readers_active", "Readers that follow a session", float(metrics.readers)),
+            ("event_loop_lag_seconds", "How late the event loop runs", metrics.lag_s),
         ):
             yield GaugeMetricFamily(name, text, value=level)

@@ -8,8 +8,6 @@ from tests.support.agp import ScriptedDevice, events_of
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
 from tests.support.sse import SseReader
-from trunkline import limits
-from trunkline.control import server
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -51,22 +49,6 @@ async def test_a_session_has_one_prompt_at_a_time_and_the_rest_waits_its_turn(
     assert [end.get("content", end.get("error")) for end in ends] == ["1", "broken", "3"]
 
 
-async def test_more_than_may_wait_is_an_error_of_that_turn_alone(
-    user: TestUser, device: ScriptedDevice, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "first")
-    first = await device.prompt("first")
-    for number in range(limits.SESSION_PROMPTS_MAX):
-        await user.say(session_id, f"m{number}")
-    turn_id = await user.say(session_id, "one too many")
-    async with user.reader(session_id) as reader:
-        (end,) = await _ends(reader, 1)
-        assert (end["turn_id"], end["code"]) == (turn_id, "SESSION_BUSY")
-        await device.respond(first, "done")
-        await device.prompt("m0")
-
-
 @pytest.mark.proves("003-4-cancel-fields", "003-7-cancel-flow")
 async def test_a_cancel_reaches_the_device_and_its_answer_ends_the_turn(
     user: TestUser, device: ScriptedDevice
@@ -88,103 +70,6 @@ async def test_a_cancel_reaches_the_device_and_its_answer_ends_the_turn(
         await device.respond(prompt, stop_reason="cancelled")
         (end,) = await _ends(reader, 1)
         assert (end["cancelled"], end["content"]) == (True, "half of")
-
-
-async def test_a_cancel_takes_back_what_waits_too(user: TestUser, device: ScriptedDevice) -> None:
-    session_id = await user.session()
-    first, second = await user.say(session_id, "one"), await user.say(session_id, "two")
-    prompt = await device.prompt("one")
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    await device.cancel_of(prompt)
-    await device.respond(prompt, stop_reason="cancelled")
-    async with user.reader(session_id) as reader:
-        ends = await _ends(reader, 2)
-    assert {end["turn_id"] for end in ends} == {first, second}
-    assert all(end["cancelled"] for end in ends)
-    await user.say(session_id, "three")
-    await device.prompt("three")
-    assert device.said() == ["one", "three"]
-
-
-@pytest.mark.proves("003-5-one-answer-for-a-prompt")
-@pytest.mark.proves("notes-4-two-answers-to-a-cancel")
-async def test_of_two_answers_to_a_cancelled_prompt_the_first_counts(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    await device.cancel_of(prompt)
-    await device.respond(prompt, stop_reason="cancelled")
-    await device.respond(prompt, "finished after all")
-    await device.text(prompt, "and more")
-    await user.say(session_id, "next")
-    await device.respond(await device.prompt("next"), "new")
-    async with user.reader(session_id) as reader:
-        ends = await _ends(reader, 2)
-        assert [end["content"] for end in ends] == ["", "new"]
-        assert reader.texts() == []
-
-
-async def test_a_cancel_that_the_device_does_not_heed_ends_the_turn_all_the_same(
-    user: TestUser, device: ScriptedDevice, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    monkeypatch.setattr(limits, "MACHINE_CANCEL_GRACE_S", 0.05)
-    session_id = await user.session()
-    await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    async with user.reader(session_id) as reader:
-        await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-        (end,) = await _ends(reader, 1)
-        assert end["cancelled"] is True
-        await device.respond(prompt, "oh, finished")
-        await user.say(session_id, "next")
-        await device.respond(await device.prompt("next"), "new")
-        ends = await _ends(reader, 2)
-    assert [end.get("content") for end in ends] == [None, "new"]
-    assert len(device.of("session.cancel")) == 1
-
-
-async def test_a_cancel_with_nothing_at_work_is_nothing(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    await user.say(session_id, "hello")
-    await device.prompt("hello")
-    assert device.of("session.cancel") == []
-
-
-@pytest.mark.proves("003-3-msg-id-is-idempotent", "003-5-repeated-msg-id-is-dropped")
-async def test_a_message_that_comes_again_with_its_id_is_taken_once(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "go")
-    prompt = await device.prompt("go")
-    asked = prompt["payload"]
-    chunk = {
-        "session_id": session_id,
-        "prompt_id": asked["prompt_id"],
-        "update_type": "message_chunk",
-        "content": {"type": "text", "text": "once"},
-    }
-    msg_id = await device.send("session.update", chunk)
-    await device.send("session.update", chunk, msg_id=msg_id)
-    await device.send("session.update", chunk)  # the same words under a new id are new words
-    end_id = await device.respond(prompt)
-    await device.send(
-        "session.promptResponse",
-        {"session_id": session_id, "prompt_id": asked["prompt_id"], "stop_reason": "error"},
-        msg_id=end_id,
-    )
-    await device.round_trip()
-    async with user.reader(session_id) as reader:
-        (end,) = await _ends(reader, 1)
-        assert end["content"] == "onceonce"
-        assert reader.texts() == ["once", "once"]
 
 
 async def test_every_event_of_a_device_carries_its_message_s_id_and_its_turn(

@@ -70,24 +70,6 @@ async def test_a_turn_goes_on_over_a_restart_and_what_waited_follows_it(
             ]
 
 
-async def test_a_prompt_of_which_nothing_was_heard_is_sent_again_after_a_restart(
-    process: ControlProcess, user: TestUser
-) -> None:
-    made = await register(user)
-    async with device_of(user, made) as device:
-        session_id = await user.session()
-        await user.say(session_id, "lost?")
-        await user.say(session_id, "then this")
-        lost = await device.prompt("lost?")
-        await _restart(process)
-    async with device_of(user, made) as back:
-        assert await back.prompt("lost?") == lost
-        await back.round_trip()
-        assert back.said() == ["lost?"]
-        await back.respond(lost, "no")
-        await back.prompt("then this")
-
-
 async def test_an_answer_from_the_app_s_own_file_is_taken_after_a_restart_and_taken_once(
     process: ControlProcess, user: TestUser
 ) -> None:

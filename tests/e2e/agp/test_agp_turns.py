@@ -228,16 +228,6 @@ async def test_the_session_s_agent_says_which_app_a_prompt_is_for(
         assert (await device.cancel_of(prompt))["payload"]["agent_app"] == wanted
 
 
-async def test_the_app_may_be_changed_and_the_next_prompt_goes_there(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id, prompt = await _asked(user, device)
-    await device.respond(prompt, "done")
-    await user.ok("PATCH", f"/sessions/{session_id}/config", {"agent_app": "hermes"})
-    await user.say(session_id, "more")
-    assert (await device.prompt("more"))["payload"]["agent_app"] == "hermes"
-
-
 async def test_attachments_are_named_because_the_wire_carries_text_only(
     user: TestUser, device: ScriptedDevice
 ) -> None:
@@ -250,27 +240,3 @@ async def test_attachments_are_named_because_the_wire_carries_text_only(
         "[attachment 'a.png', image/png: not sent, this device takes text only]",
         "[attachment 'b.txt': not sent, this device takes text only]",
     ]
-
-
-async def test_what_the_wire_has_no_words_for_is_not_sent(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id, _ = await _asked(user, device)
-    await user.ok("PATCH", f"/sessions/{session_id}/config", {"temperature": 0})
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    await device.expect("session.cancel")
-    assert [one["method"] for one in device.received] == ["session.prompt", "session.cancel"]
-
-
-async def test_a_session_that_is_closed_ends_what_the_device_is_at(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id, prompt = await _asked(user, device)
-    await user.ok("DELETE", f"/sessions/{session_id}")
-    await device.cancel_of(prompt)
-    await device.text(prompt, "too late")
-    await device.respond(prompt, "too late")
-    await device.round_trip()
-    end = await _ended(user, session_id)
-    assert (end["type"], end["code"]) == ("execution_error", "SESSION_CLOSED")
-    assert not any("msg_id" in one for one in await events_of(user, session_id))

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.control import Control, TestUser, running
-from tests.support.eventually import eventually
+from tests.support.control import TestUser, running
 from tests.support.myagent import client_of
 from tests.support.vm import ScriptedVm
-from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 
 async def turn(user: TestUser, vm: ScriptedVm, session: str) -> None:
@@ -56,56 +55,6 @@ async def test_a_client_returns_between_two_messages_of_one_event(tmp_path: Path
                     assert got == everything[index:], f"after message {index}"
 
 
-async def test_a_client_that_returns_twice_within_one_event_gets_each_message_once(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data", send_llm_message=True) as control:
-        user = await control.user()
-        async with await user.vm() as vm:
-            async with client_of(user) as first:
-                session = await first.create_session()
-                await first.say(session, "what is it?")
-                await turn(user, vm, session)
-                await first.expect("agent.final_answer")
-            answer = first.of_event("agent.llm_message", session)[-1]
-            async with client_of(user) as second:
-                await second.reconnect(session, last_event_id=answer["event_id"])
-                final = await second.expect("agent.final_answer")
-            async with client_of(user) as third:
-                await third.reconnect(session, last_event_id=final["event_id"])
-                await third.answered()
-                assert third.of_session(session) == []
-
-
-async def test_a_message_for_a_machine_that_is_away_waits_and_the_client_is_told(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data") as control:
-        user = await control.user()
-        vm = await user.vm()
-        async with client_of(user) as client:
-            session = await client.create_session()
-            await vm.expect("start_session")
-            await vm.drop()
-            machine = (await user.ok("GET", "/machines"))["items"][0]["id"]
-            await _offline(control, machine)
-            await client.say(session, "are you there?")
-            waits = await client.expect("agent.thinking")
-            assert (waits["metadata"]["machine"], waits["metadata"]["held"]) == ("offline", True)
-            async with user.again(vm) as back:
-                await back.heartbeat(session)
-                await back.expect("user_message")
-                await back.event(session, type="execution_complete", content="yes")
-                assert (await client.expect("agent.final_answer"))["content"] == "yes"
-
-
-async def _offline(control: Control, machine: str) -> None:
-    async def look() -> bool:
-        return not (await control.ok("GET", f"/machines/{machine}"))["online"]
-
-    await eventually(look)
-
-
 async def test_without_a_machine_there_is_no_session(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control, client_of(await control.user()) as client:
         await client.send("user.create_session")
@@ -114,10 +63,9 @@ async def test_without_a_machine_there_is_no_session(tmp_path: Path) -> None:
 
 
 async def test_a_connection_follows_so_many_sessions_and_ended_ones_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "MYAGENT_SESSIONS_MAX", 2)
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=Tuning(myagent_sessions_max=2)) as control:
         user = await control.user()
         async with await user.vm(), client_of(user) as client:
             first = await client.create_session()

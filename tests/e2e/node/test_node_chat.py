@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.support.control import ADMIN, running
+from tests.support.control import ADMIN, Control
 from tests.support.eventually import eventually
 from tests.support.model_server import (
     Failure,
@@ -29,13 +29,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    folder = tmp_path_factory.mktemp("chat")
-    async with (
-        ModelServer() as model,
-        running(folder / "data", mcp_allowed_hosts="127.0.0.1") as control,
-        World(control, model, folder / "home") as world,
-    ):
+async def world(tmp_path_factory: pytest.TempPathFactory, control: Control) -> AsyncIterator[World]:
+    home = tmp_path_factory.mktemp("chat") / "home"
+    async with ModelServer() as model, World(control, model, home) as world:
         yield world
 
 
@@ -89,21 +85,6 @@ async def test_a_tool_runs_on_the_machine_and_its_result_goes_back(world: World,
         assert start["tool_call_id"] == done["tool_call_id"]
         assert "remember the milk" in json.dumps(done["result"])
     assert "remember the milk" in world.model.requests[-1].tool_results[0]
-
-
-async def test_independent_tools_of_one_step_run_side_by_side(world: World) -> None:
-    """Each waits for the file of the other: one after the other, neither would end."""
-    waits = "until [ -e {theirs} ]; do sleep 0.02; done; echo both"
-    pair = [
-        ToolUse(name="bash", arguments={"command": f"touch {mine}; {waits.format(theirs=theirs)}"})
-        for mine, theirs in (("a.flag", "b.flag"), ("b.flag", "a.flag"))
-    ]
-    world.model.script(Turn(tool_calls=pair), Turn(text="Done."))
-    async with await world.session() as talk:
-        assert (await talk.ask("Both, please."))["content"] == "Done."
-        results = [json.dumps(one["result"]) for one in talk.events("tool_call_complete")]
-        assert len(results) == 2
-        assert all("both" in one for one in results)
 
 
 @pytest.mark.proves("000-6-replan-after-failed-tools")
@@ -251,19 +232,6 @@ async def test_a_refused_key_is_told_in_words_for_people(world: World) -> None:
         assert "key-of-openai" not in json.dumps(end)
         world.model.script(Turn(text="Back."))
         assert (await talk.ask("And now?"))["content"] == "Back."
-
-
-async def test_a_new_configuration_holds_from_the_next_call_of_the_model(world: World) -> None:
-    world.model.script(Turn(text="One."), Turn(text="Two."))
-    async with await world.session(agent={"temperature": 0.1}) as talk:
-        await talk.ask("First.")
-        await world.user.ok(
-            "PATCH", f"/sessions/{talk.id}/config", {"model": "gpt-other", "temperature": 0.9}
-        )
-        await talk.ask("Second.")
-    before, after = world.model.requests[-2:]
-    assert (before.model, before.body["temperature"]) == ("gpt-scripted", 0.1)
-    assert (after.model, after.body["temperature"]) == ("gpt-other", 0.9)
 
 
 @pytest.mark.proves("004-7.4-usage")

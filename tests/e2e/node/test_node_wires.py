@@ -49,16 +49,6 @@ async def test_a_prompt_streams_its_text_uses_a_tool_and_ends_once(agp: Place[Ag
     assert model.requests[-1].headers["authorization"] == "Bearer key-of-openai"
 
 
-async def test_a_tool_that_needs_a_yes_is_not_run_where_nobody_can_be_asked(
-    agp: Place[AgpServer],
-) -> None:
-    agp.model.script(Turn(tool_calls=[WRITE]), Turn(text="Then not."))
-    answer = await agp.server.answer(await agp.server.prompt("s-2", "Write it."))
-    assert answer["content"][0]["text"] == "Then not."
-    assert "nobody can be asked over AGP" in agp.model.requests[-1].tool_results[0]
-    assert not agp.node.proof.exists()
-
-
 async def test_a_cancel_ends_the_prompt_that_it_names_and_no_other(agp: Place[AgpServer]) -> None:
     server, gate = agp.server, Gate()
     agp.model.script(Turn(chunks=["Half", gate, " and half."]), Turn(text="The third."))
@@ -121,29 +111,6 @@ async def test_an_answer_that_could_not_be_sent_comes_after_a_restart(tmp_path: 
             answer = await second.answer(prompt_id)
             assert answer["stop_reason"] == "end_turn"
             assert answer["content"][0]["text"] == "Kept for you."
-        await node.stop()
-
-
-async def test_prompts_that_a_death_cut_off_end_once_with_an_error(tmp_path: Path) -> None:
-    gate = Gate()
-    async with ModelServer() as model, AgpServer() as server:
-        model.script(Turn(chunks=["Half", gate]), Turn(text="Here."))
-        node = await WireNode(tmp_path / "home", model).start(*AGP, "--server", server.url)
-        await server.connected()
-        cut_off = [await server.prompt("s-1", "At work."), await server.prompt("s-1", "Waiting.")]
-        await server.until(lambda: server.text(cut_off[0]), "text")
-        await node.kill()
-        gate.open()
-        await node.start(*AGP, "--server", server.url)
-        for prompt_id in cut_off:
-            answer = await server.answer(prompt_id)
-            assert (answer["stop_reason"], "restarted" in answer["error"]) == ("error", True)
-            await server.prompt("s-1", "Again.", prompt_id)
-        assert (await server.answer(await server.prompt("s-1", "Now?")))[
-            "stop_reason"
-        ] == "end_turn"
-        assert [len(server.answers(prompt_id)) for prompt_id in cut_off] == [1, 1]
-        assert model.requests[-1].prompt == "Now?"
         await node.stop()
 
 
@@ -227,18 +194,6 @@ async def test_what_is_said_while_the_line_is_down_follows_in_order_and_ends_onc
     order = [one["type"] for one in server.received]
     synced = [number for number, kind in enumerate(order) if kind == "agent_sync_complete"]
     assert "claude_output" in order[synced[0] : synced[1]]
-
-
-async def test_files_that_came_with_a_message_are_in_the_workspace(
-    yeaft: Place[YeaftServer],
-) -> None:
-    yeaft.model.script(Turn(text="Seen."))
-    file = {"name": "../../notes.txt", "mime": "text/plain", "base64": "aGVsbG8="}
-    server = yeaft.server
-    await server.say("send_message", conversationId="c-4", text="Read it.", attachments=[file])
-    await server.result("c-4")
-    assert (yeaft.node.home / "workspace" / "attachments" / "notes.txt").read_text() == "hello"
-    assert "attachments/notes.txt (text/plain, 5 bytes)" in yeaft.model.requests[-1].prompt
 
 
 async def test_a_session_goes_on_under_another_name_after_a_restart_and_can_be_deleted(

@@ -51,22 +51,6 @@ async def test_a_conversation_is_shown_to_its_user_and_kept_as_it_was_said(
     assert desk.model.requests[-1].prompt == "Hello."
 
 
-async def test_two_messages_at_once_have_two_answers_and_two_ends_on_the_pages(
-    desk: Place[DeployedYeaft],
-) -> None:
-    server, gate = desk.server, Gate()
-    desk.model.script(Turn(chunks=["First", gate, "."]), Turn(text="Second."))
-    await opened(server, "c-6")
-    await server.chat("c-6", "One.")
-    await server.chat("c-6", "Two.")
-    await server.until(lambda: ("user", "Two.") in server.kept.get("c-6", []), "second message")
-    await gate.reached.wait(BOUND_S)
-    gate.open()
-    await server.until(lambda: len(server.pages("turn_completed", "c-6")) == 2, "two ends")
-    assert answer(server, "c-6") == "First.Second."
-    assert server.conversations["c-6"]["processing"] is False
-
-
 async def test_a_line_that_breaks_in_a_turn_costs_its_pages_nothing(
     desk: Place[DeployedYeaft],
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import scripted_daemon
-from tests.support.control import ADMIN, Control, ControlProcess, running
+from tests.support.control import ADMIN, ControlProcess, running
 from trunkline.client import Client
 
 BOUND_S = 60
@@ -81,28 +81,6 @@ async def test_a_vm_that_dies_comes_back_and_serves_its_sessions(client: Client)
     assert (await say(client, other.id, "again"))[-1] == "execution_complete"
 
 
-async def test_termination_ends_line_and_process_for_good(client: Client) -> None:
-    vm_id = await start(client)
-    await until(client, vm_id, online=True)
-    await client.delete("machines", vm_id)
-    machine = await until(client, vm_id, online=False)
-    assert machine["state"] == "terminated"
-    await client.delete("machines", vm_id)
-    await until(client, vm_id, online=False, state="terminated")
-
-
-async def test_a_vm_that_never_connects_has_failed_with_a_reason(tmp_path: Path) -> None:
-    async with (
-        running(
-            tmp_path / "data", vm_command=f"{DAEMON} --never-connect", vm_connect_timeout_s=0.2
-        ) as control,
-        Client(control.url, ADMIN) as client,
-    ):
-        vm_id = await start(client)
-        machine = await until(client, vm_id, state="failed")
-        assert machine["detail"] == "did not connect within 0.2 s"
-
-
 async def test_whoever_waits_for_a_vm_that_fails_is_told(tmp_path: Path) -> None:
     async with (
         running(
@@ -133,17 +111,6 @@ async def test_local_vms_end_with_a_killed_control_plane_and_return_with_the_nex
         assert again != pid
         assert await process.terminate() == 0
         assert daemons(tmp_path) == set()
-
-
-async def test_a_daemon_that_is_not_installed_is_a_clear_refusal(tmp_path: Path) -> None:
-    async with running(tmp_path / "data", vm_command="no-such-daemon") as control:
-        status, answer = await start_raw(control)
-    assert (status, answer["error"]["code"]) == (503, "UNAVAILABLE")
-
-
-async def start_raw(control: Control) -> tuple[int, Any]:
-    user_id = (await control.ok("GET", "/me"))["user"]["id"]
-    return await control.call("POST", f"/users/{user_id}/vm", {"provider": "local"})
 
 
 def daemons(tmp_path: Path) -> set[int]:

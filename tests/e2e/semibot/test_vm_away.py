@@ -8,8 +8,6 @@ import pytest
 from tests.support.control import Control, TestUser, running
 from tests.support.told import said, started
 from tests.support.vm import ScriptedVm
-from trunkline import limits
-from trunkline.control import server
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -59,26 +57,6 @@ async def test_a_vm_that_is_scheduled_and_not_yet_there_gets_what_was_said_befor
         assert [one["type"] for one in vm.received] == ["init", "start_session", "user_message"]
 
 
-async def test_held_messages_have_a_bound(user: TestUser) -> None:
-    most = limits.HELD_MESSAGES_MAX
-    vm = await user.vm()
-    session_id = await user.session()
-    await started(vm, session_id)
-    async with user.reader(session_id) as reader:
-        await vm.drop()
-        await reader.until_type("session_status")
-    for number in range(most):
-        await user.say(session_id, f"m{number}")
-    status, body = await user.call("POST", f"/sessions/{session_id}/messages", {"message": "full"})
-    assert (status, body["error"]["code"]) == (429, "MACHINE_BUSY")
-    async with user.again(vm) as back:
-        await said(back, f"m{most - 1}")
-        await user.say(session_id, "and on")
-        await said(back, "and on")
-        texts = [one["data"]["message"] for one in back.of_type("user_message")]
-        assert texts == [*(f"m{number}" for number in range(most)), "and on"]
-
-
 async def test_a_machine_that_is_gone_refuses_messages_and_its_open_turns_fail(
     tmp_path: Path,
 ) -> None:
@@ -99,32 +77,6 @@ async def test_a_machine_that_is_gone_refuses_messages_and_its_open_turns_fail(
         async with user.again(vm) as back:
             await user.say(session_id, "welcome back")
             await said(back, "welcome back")
-
-
-async def test_a_session_that_does_not_start_in_time_is_an_error_to_its_readers(
-    user: TestUser, vm: ScriptedVm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
-    monkeypatch.setattr(limits, "SESSION_START_TIMEOUT_S", 0.3)
-    healthy, session_id = await user.session(), await user.session()
-    await started(vm, session_id)
-    async with user.reader(session_id) as reader:
-        turn_id = await user.say(session_id, "hello?")
-        await said(vm, "hello?")
-        await vm.heartbeat(healthy)  # it lists its sessions, and this one is not among them
-        error = await reader.until_type("execution_error")
-        assert (error["turn_id"], error["code"]) == (turn_id, "SESSION_START_TIMEOUT")
-        await vm.text(healthy, "fine")
-        async with user.reader(healthy) as other:
-            await other.until_text("fine")
-            assert [one.json["type"] for one in other.events] == ["text_chunk"]
-        # The next message tries again.
-        await user.say(session_id, "once more")
-        await said(vm, "once more")
-        starts = [
-            one for one in vm.of_type("start_session") if one["data"]["session_id"] == session_id
-        ]
-        assert len(starts) == 2
 
 
 @pytest.mark.proves("000-8-unknown-session-is-an-error-message", "000-3-session-id-required")

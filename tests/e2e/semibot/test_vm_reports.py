@@ -102,17 +102,6 @@ async def test_the_newest_snapshot_comes_back_with_the_next_start(
     assert snapshot["short_term_memory"] == {"messages": ["hi"]}
 
 
-async def test_a_written_memory_is_found_by_a_later_search(vm: ScriptedVm, session: str) -> None:
-    await report(vm, session, "memory_write", content="Ada likes tea", metadata={"kind": "taste"})
-    found: list[Json] = []
-    async with asyncio.timeout(10):
-        while not found:
-            answer = await vm.request(session, "memory_search", query="tea")
-            found = answer["result"]["results"]
-    assert found[0]["content"] == "Ada likes tea"
-    assert found[0]["metadata"] == {"kind": "taste", "session_id": session}
-
-
 async def test_bad_reports_are_dropped_and_the_next_one_counts(
     user: TestUser, vm: ScriptedVm, session: str
 ) -> None:

@@ -1,7 +1,6 @@
 """Requests over a broken line (000 §4.5, §6): results are kept, joined, and run out."""
 
 import asyncio
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from tests.support.eventually import eventually
 from tests.support.gate import Gate, answer_to, mcp_call
 from tests.support.metrics import metric
 from tests.support.vm import ScriptedVm
-from trunkline import limits
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -99,35 +97,6 @@ async def test_a_request_that_failed_is_returned_with_its_error(
     results = await resumed(vm, "lost")
     assert results["lost"]["status"] == "failed"
     assert results["lost"]["error"]["code"] == "AGENT_NOT_FOUND"
-
-
-async def test_results_are_kept_for_five_minutes(
-    user: TestUser, vm: ScriptedVm, session: str, data: Path
-) -> None:
-    answer = await vm.request(session, "get_session")
-    assert (await resumed(vm, answer["id"]))[answer["id"]]["status"] == "completed"
-    for aged_ms, status in ((290_000, "completed"), (20_000, "not_found")):
-        database = sqlite3.connect(data / "trunkline.db")
-        with database:
-            database.execute(
-                "update results set finished_at = finished_at - ? where user_id = ?",
-                [aged_ms, user.id],
-            )
-        database.close()
-        assert (await resumed(vm, answer["id"]))[answer["id"]]["status"] == status
-
-
-async def test_resume_takes_strange_and_many_ids(vm: ScriptedVm, session: str) -> None:
-    answer = await vm.request(session, "get_session")
-    strange = ["", "\x00", "x" * 5000, "' or 1=1 --", "😀", answer["id"], answer["id"]]
-    results = await resumed(vm, *strange)
-    assert results.keys() == set(strange)
-    assert {key for key, value in results.items() if value["status"] == "completed"} == {
-        answer["id"]
-    }
-    many = await resumed(vm, *(f"id-{number}" for number in range(10_000)))
-    assert len(many) == limits.RESUME_IDS_MAX
-    assert await resumed(vm) == {}
 
 
 @pytest.mark.proves("000-6-resume-answers-what-finished")

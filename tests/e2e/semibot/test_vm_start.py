@@ -216,13 +216,3 @@ async def test_a_closed_session_is_stopped_with_the_reason_and_takes_nothing_mor
     async with user.reader(mine) as reader:  # its log stays readable
         await reader.until_text("last words")
         assert reader.texts() == ["last words"]
-
-
-async def test_closing_a_session_ends_its_turn_once(user: TestUser, vm: ScriptedVm) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "work")
-    await said(vm, "work")
-    async with user.reader(session_id) as reader:
-        await user.ok("DELETE", f"/sessions/{session_id}")
-        error = await reader.until_type("execution_error")
-        assert error["code"] == "SESSION_CLOSED"

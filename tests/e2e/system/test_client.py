@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.control import Control, ControlProcess, TestUser
-from tests.support.eventually import eventually
 from tests.support.proxy import CuttableProxy
 from tests.support.vm import ScriptedVm
 from trunkline.client import ApiError, Client, Event
@@ -56,21 +55,6 @@ async def test_a_stream_that_is_cut_again_and_again_loses_nothing_and_repeats_no
         assert ids == list(range(1, len(ids) + 1))
 
 
-async def test_a_position_beyond_the_end_of_the_log_is_not_deaf(
-    control: Control, user: TestUser, vm: ScriptedVm
-) -> None:
-    async with asyncio.timeout(BOUND_S), Client(control.url, user.token) as client:
-        session = await client.sessions.create()
-        await client.sessions.send(session.id, "Before.")
-        async with aclosing(aiter(client.sessions.stream(session.id, after=500))) as events:
-            assert (await anext(events)).type == "resync"
-            await vm.text(session.id, "live")
-            found = [await anext(events)]
-            while found[-1].type != "text_chunk":
-                found.append(await anext(events))
-        assert [event.id for event in found] == list(range(1, len(found) + 1))
-
-
 async def test_a_question_can_be_answered_the_moment_its_event_is_seen(
     control: Control, user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -113,28 +97,6 @@ async def test_a_message_whose_answer_is_lost_is_said_once(
         assert heard == ["Once.", "And then."]
         assert said == [turn_id, after]
         assert sorted(turn["id"] for turn in turns) == sorted([turn_id, after])
-
-
-async def test_a_message_waits_for_a_line_that_is_mended_soon(
-    control: Control, user: TestUser, vm: ScriptedVm
-) -> None:
-    async with (
-        asyncio.timeout(BOUND_S),
-        CuttableProxy(port_of(control)) as proxy,
-        Client(f"http://127.0.0.1:{proxy.port}", user.token) as client,
-    ):
-        session = await client.sessions.create()
-        proxy.cut()
-        sending = asyncio.create_task(client.sessions.send(session.id, "Once."))
-
-        async def was_refused() -> int:
-            return proxy.refused
-
-        await eventually(was_refused)
-        proxy.mend()
-        turn_id = await sending
-        said = [event async for event in client.sessions.events(session.id)]
-        assert [one.data["turn_id"] for one in said if one.type == "user_message"] == [turn_id]
 
 
 async def test_a_stream_goes_on_when_the_server_was_killed_and_is_back(tmp_path: Path) -> None:

@@ -116,21 +116,6 @@ async def test_the_envelope_is_kept_as_it_came(user: TestUser, agent: ScriptedAg
         assert odd in line
 
 
-async def test_a_second_message_waits_until_the_first_has_its_end(
-    user: TestUser, agent: ScriptedAgent
-) -> None:
-    session = await user.session(machine_id=agent.id)
-    await user.say(session, "one")
-    await agent.prompt("one")
-    await user.say(session, "two")
-    await agent.text(session, "first")
-    async with user.reader(session) as reader:
-        await reader.until_text("first")
-        assert "two" not in str(agent.received)
-        await agent.result(session)
-        await agent.prompt("two")
-
-
 @pytest.mark.proves("002-7-answer")
 async def test_a_question_is_answered_by_any_client(user: TestUser, agent: ScriptedAgent) -> None:
     session = await user.session(machine_id=agent.id)
@@ -219,40 +204,6 @@ async def test_a_cancelled_turn_ends_as_cancelled(user: TestUser, agent: Scripte
         assert (done["cancelled"], done["content"]) == (True, "half")
 
 
-async def test_a_message_that_waits_is_cancelled_without_a_word_to_the_agent(
-    user: TestUser, agent: ScriptedAgent
-) -> None:
-    session = await user.session(machine_id=agent.id)
-    await user.say(session, "one")
-    await agent.prompt("one")
-    second = await user.say(session, "two")
-    async with user.reader(session) as reader:
-        await user.ok("POST", f"/sessions/{session}/cancel", {})
-        done = await reader.until_type("execution_complete")
-        assert (done["turn_id"], done["cancelled"]) == (second, True)
-        await agent.expect("cancel_execution")  # of the first
-        await agent.cancelled(session)
-        await user.say(session, "three")
-        await agent.prompt("three")
-        assert "two" not in [one.get("text", one.get("prompt")) for one in agent.received]
-
-
-@pytest.mark.parametrize(
-    ("subtype", "code"),
-    [("error_max_turns", "TURN_LIMIT"), ("error_during_execution", "AGENT_ERROR")],
-)
-async def test_a_turn_that_fails_says_how(
-    user: TestUser, agent: ScriptedAgent, subtype: str, code: str
-) -> None:
-    session = await user.session(machine_id=agent.id)
-    await user.say(session, "go")
-    await agent.prompt("go")
-    async with user.reader(session) as reader:
-        await agent.result(session, subtype, result="it broke")
-        error = await reader.until_type("execution_error")
-        assert (error["code"], error["error"]) == (code, "it broke")
-
-
 @pytest.mark.proves("002-6-attachments")
 @pytest.mark.proves("notes-3-transfer-files")
 async def test_files_travel_with_their_message(user: TestUser, agent: ScriptedAgent) -> None:
@@ -265,16 +216,6 @@ async def test_files_travel_with_their_message(user: TestUser, agent: ScriptedAg
     else:
         assert prompt["files"] == [{"name": "a.txt", "mimeType": "text/plain", "data": "aGk="}]
         assert agent.of_type("execute") == []
-
-
-async def test_a_clients_own_fields_reach_the_agent_and_change_nothing_else(
-    user: TestUser, agent: ScriptedAgent
-) -> None:
-    session = await user.session(machine_id=agent.id)
-    own = {"expert": "reviewer", "conversationId": "another", "text": "x", "prompt": "x"}
-    await user.say(session, "hello", metadata={"yeaft": own})
-    prompt = await agent.prompt("hello")
-    assert (prompt["expert"], prompt["conversationId"]) == ("reviewer", session)
 
 
 @pytest.mark.proves("002-4.1-delete-conversation")

@@ -1,8 +1,5 @@
 """A Yeaft web client and a Yeaft agent: the relay between them (002, "Server 的角色")."""
 
-import asyncio
-import json
-
 import pytest
 
 from tests.support.control import TestUser
@@ -174,36 +171,3 @@ async def test_an_agents_heartbeat_is_its_status(user: TestUser) -> None:
             await agent.send({"type": "agent_status", "state": state})
             told = await web.expect("agent_status", since=since)
             assert (told["agentId"], told["state"]) == (agent.id, state)
-
-
-@pytest.mark.proves("002-11-buffered-while-away")
-async def test_messages_wait_for_an_agent_that_is_briefly_away(user: TestUser) -> None:
-    agent = await new_agent(user)
-    async with web_of(user) as web:
-        await agent.connect()
-        await agent.register()
-        session = await web.create(agentId=agent.id)
-        await agent.drop()
-        await web.expect("agent_status", lambda one: one["state"] == "offline")
-        for number in range(2):
-            await web.send("send_message", conversationId=session, text=f"m{number}")
-        await web.until(lambda _new: str(web.outputs(session)).count("waits") == 2)
-        async with agent.again() as back:
-            for number in range(2):
-                await back.prompt(f"m{number}")
-                since = len(web.received)
-                await back.result(session)
-                await web.result(since)
-
-
-async def test_another_client_of_the_same_person_hears_the_same_in_the_same_order(
-    user: TestUser,
-) -> None:
-    async with await new_agent(user) as agent, web_of(user) as web, web_of(user) as other:
-        session = await web.create(agentId=agent.id)
-        await other.ask("resume_conversation", "session_ready", conversationId=session)
-        pieces = [str(number) for number in range(200)]
-        await asyncio.gather(agent.text(session, *pieces))
-        await web.until(lambda _new: web.text_of(session) == "".join(pieces))
-        await other.until(lambda _new: other.text_of(session) == "".join(pieces))
-        assert json.loads(web.texts[-1]) == json.loads(other.texts[-1])

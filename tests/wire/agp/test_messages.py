@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.agp import golden
+from tests.wire.golden import Golden
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.codec import Unknown, decode_downlink, decode_uplink, encode
 from trunkline.wire.agp.messages import (
@@ -24,6 +24,8 @@ from trunkline.wire.agp.messages import (
     blocks,
 )
 from trunkline.wire.errors import Malformed
+
+golden = Golden("agp")
 
 S, P = "550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440001"
 

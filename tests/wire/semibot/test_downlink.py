@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.wire.semibot import golden
+from tests.wire.golden import Golden
 from trunkline.wire.semibot.codec import encode
 from trunkline.wire.semibot.messages import (
     Ack,
@@ -30,6 +30,8 @@ from trunkline.wire.semibot.messages import (
     UserMessage,
     UserMessageData,
 )
+
+golden = Golden("semibot")
 
 SESSION = "7b0c1f5e-3d7c-4f7e-9d0a-1f5e3d7c4f7e"
 

@@ -121,7 +121,8 @@ class Conversation:
                 continue
             round_ = Round(turn_id, say.message, say.metadata, group.persons)
             try:
-                await read_again(self._parts.log, self._log, round_)
+                events_max = self._parts.tuning.group_turn_events_max
+                await read_again(self._parts.log, self._log, round_, events_max)
             except TrunklineError as error:
                 await self._refuse(turn_id, error.message)
             if round_.asks:
@@ -251,7 +252,7 @@ class Conversation:
 
     def _give_up_later(self, round_: Round) -> None:
         loop = asyncio.get_running_loop()
-        loop.call_later(self._parts.cancel_grace_s, self._give_up, round_)
+        loop.call_later(self._parts.tuning.cancel_grace_s, self._give_up, round_)
 
     def _give_up(self, round_: Round) -> None:
         """Whoever has not stopped by now is not waited for."""

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from tests.wire.semibot import golden
+from tests.wire.golden import Golden
 from trunkline.control.edges.semibot.commands import to_wire
 from trunkline.wire.commands import (
     Answer,
@@ -18,6 +18,8 @@ from trunkline.wire.commands import (
     Stop,
 )
 from trunkline.wire.semibot.codec import encode
+
+golden = Golden("semibot")
 
 SESSION = "7b0c1f5e-3d7c-4f7e-9d0a-1f5e3d7c4f7e"
 START = golden.load("downlink", "start_session")["data"]

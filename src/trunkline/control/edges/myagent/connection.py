@@ -39,10 +39,11 @@ class MyAgentConnection(Socket):
             bytes_max=limits.MYAGENT_FRAME_BYTES_MAX,
             per_minute=core.settings.rate_limit_per_minute,
             unsent_max=limits.MYAGENT_UNSENT_BYTES_MAX,
+            now=core.now,
         )
         self.who = who
         self.id = greeting.connection_id or ""
-        self.next_heartbeat = self._now() + limits.MYAGENT_HEARTBEAT_S
+        self.next_heartbeat = self._now() + core.tuning.myagent_heartbeat_s
         self._core = core
         self._host = host
         self._greeting = greeting
@@ -52,6 +53,7 @@ class MyAgentConnection(Socket):
             host.positions,
             host.feeds[typed],
             core.clock,
+            core.tuning.myagent_sessions_max,
         )
         self._commands = Commands(host, who, self.out)
         self._work = Serial(core.tasks)
@@ -69,7 +71,7 @@ class MyAgentConnection(Socket):
         """Once a second: a heartbeat, when it is time for one."""
         if now < self.next_heartbeat:
             return
-        self.next_heartbeat = now + limits.MYAGENT_HEARTBEAT_S
+        self.next_heartbeat = now + self._core.tuning.myagent_heartbeat_s
         metadata = {"seq": self.out.seq + 1, "server_uptime_seconds": uptime_s}
         self.out.say(Downlink(names.HEARTBEAT, metadata=metadata))
 

@@ -123,7 +123,7 @@ class MyAgentHost:
 
     def sweep(self) -> None:
         """Once a second: heartbeats that are due, ends of tokens; once a minute, old positions."""
-        now, uptime_s = asyncio.get_running_loop().time(), self._uptime_s()
+        now, uptime_s = self.core.now(), self._uptime_s()
         now_ms = self.core.clock()
         for connection in list(self.connections.values()):
             if connection.who.has_expired(now_ms):

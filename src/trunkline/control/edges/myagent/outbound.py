@@ -3,7 +3,6 @@
 The connection itself is only written to.
 """
 
-from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.edges.following import Following
 from trunkline.control.edges.myagent.pages import Place, Track
@@ -24,9 +23,15 @@ class Outbound(Following):
     """The numbers of one connection, and the sessions that it follows."""
 
     def __init__(
-        self, socket: Socket, track: Track, positions: Positions, feeds: Feeds, clock: Clock
+        self,
+        socket: Socket,
+        track: Track,
+        positions: Positions,
+        feeds: Feeds,
+        clock: Clock,
+        sessions_max: int,
     ) -> None:
-        super().__init__(socket, limits.MYAGENT_SESSIONS_MAX)
+        super().__init__(socket, sessions_max)
         self.track = track
         self.seq = 0
         self._socket = socket

@@ -41,7 +41,7 @@ class Page:
 
     @property
     def is_full(self) -> bool:
-        return len(self.runs) >= limits.MYAGENT_PAGE_RUNS
+        return len(self.runs) >= self.track.page_runs
 
     @property
     def last_seq(self) -> int:
@@ -77,9 +77,10 @@ class Page:
 class Book:
     """One session on one connection: the page that grows, and what is kept of those before."""
 
-    __slots__ = ("_kept", "page")
+    __slots__ = ("_kept", "_pages_max", "page")
 
-    def __init__(self) -> None:
+    def __init__(self, pages_max: int) -> None:
+        self._pages_max = pages_max
         self.page: Page | None = None
         self._kept: list[tuple[int, bool]] = []
 
@@ -91,7 +92,7 @@ class Book:
         """
         self.page = page
         self._kept.append((page.seq, begins))
-        if len(self._kept) <= limits.MYAGENT_PAGES_MAX:
+        if len(self._kept) <= self._pages_max:
             return None
         older = self._kept[:-1]
         dropped = next((one for one in older if not one[1]), older[0])
@@ -102,8 +103,18 @@ class Book:
 class Track:
     """One connection."""
 
-    def __init__(self, connection_id: str, user_id: str) -> None:
+    def __init__(
+        self,
+        connection_id: str,
+        user_id: str,
+        *,
+        page_runs: int = limits.MYAGENT_PAGE_RUNS,
+        pages_max: int = limits.MYAGENT_PAGES_MAX,
+    ) -> None:
+        """`page_runs`: that one page has; `pages_max`: of one session."""
         self.connection_id = connection_id
+        self.page_runs = page_runs
+        self._pages_max = pages_max
         self.user_id = user_id
         self.acked: int | None = None
         self.unsaved = 0
@@ -113,7 +124,7 @@ class Track:
     def book(self, session_id: str) -> Book:
         book = self._books.get(session_id)
         if book is None:
-            book = self._books[session_id] = Book()
+            book = self._books[session_id] = Book(self._pages_max)
             if len(self._books) > 2 * limits.MYAGENT_SESSIONS_MAX:
                 del self._books[next(iter(self._books))]  # most likely one that has ended
         return book

@@ -37,6 +37,7 @@ class VmRequests:
         self._records = core.session_records
         self._metrics = core.metrics
         self._tasks = core.tasks
+        self._requests_max = core.tuning.requests_max
         self._running: dict[tuple[str, str], VmLine] = {}
         """By machine and request id, with the line that wants the answer now."""
         self._promised: set[tuple[str, str]] = set()
@@ -55,7 +56,7 @@ class VmRequests:
         if key in self._running:
             self._running[key] = line  # asked again after a reconnect: it runs already
             return
-        if self._per_user.get(caller.user_id, 0) >= limits.REQUESTS_IN_FLIGHT_MAX:
+        if self._per_user.get(caller.user_id, 0) >= self._requests_max:
             busy = ErrorBody(code="TOO_MANY_REQUESTS", message="too many requests are under way")
             line.tell(Response(id=request.id, error=busy))
             return

@@ -82,6 +82,7 @@ class YeaftWeb(Socket):
         )
         self.host = host
         self._tasks = host.core.tasks
+        self._requests_bytes_max = host.core.tuning.yeaft_requests_bytes_max
         self._secret = secret
         self.reader = WebReader(self, host.feeds)
         self.visit: Visit | None = None
@@ -105,7 +106,7 @@ class YeaftWeb(Socket):
     def _pace(self) -> None:
         """Reads on only while little waits, and nothing of somebody who is not known."""
         is_full = len(self._work) >= limits.YEAFT_REQUESTS_MAX
-        is_large = self._waiting_chars >= limits.YEAFT_REQUESTS_BYTES_MAX
+        is_large = self._waiting_chars >= self._requests_bytes_max
         is_due = self.visit is None or is_full or is_large
         if is_due is not self._is_paused:
             self._is_paused = is_due

@@ -7,21 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
-from tests.unit.execution.session import conftest as processes
+from tests.unit.execution.session.conftest import PATIENCE
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.process.child import Failure
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
-
-home = processes.home
-line = processes.line
-make_manager = processes.make_manager
-manager = processes.manager
+from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
 
 class Noted(RuntimeAdapter):
@@ -83,10 +81,7 @@ class Runtimes:
         return make
 
     async def told(self, count: int) -> list[str]:
-        async def look() -> list[str]:
-            return self.started[-1].told
-
-        return await eventually(look, lambda told: len(told) >= count)
+        return await until(lambda: self.started[-1].told, lambda told: len(told) >= count)
 
 
 @pytest.fixture
@@ -132,11 +127,18 @@ async def test_a_runtime_is_given_what_the_session_needs_and_the_keys(runtimes: 
 
 @pytest.mark.proves("004-5-create-then-start")
 async def test_a_process_is_there_after_start_and_not_before(
-    manager: SessionManager, line: RecordingLine
+    manager: SessionManager, spawner: Spawner, sockets: SocketFolder
 ) -> None:
     await manager.start_session({"session_id": "s-1"})
     session = manager.active_sessions["s-1"]
-    made = session._make_adapter(session.folder, lambda _message: None, lambda _failure: None)
+    made = SemiGraphAdapter(
+        spawner.spawn,
+        sockets,
+        PATIENCE,
+        session.folder,
+        lambda _message: None,
+        lambda _failure: None,
+    )
     alive = [made.alive]
     assert await made.start(session.config) == ipc.Ready()
     alive.append(made.alive)
@@ -191,9 +193,7 @@ async def test_a_cancelled_turn_is_followed_by_a_snapshot(
     await line.until("s-1", "thinking")
     line.tell("s-1", "cancel", reason="user_cancelled")
     assert (await line.end_of("s-1"))["cancelled"] is True
-
-    async def saved() -> list[Json]:
-        return [params for _, method, params in line.reports if method == "snapshot_sync"]
-
-    [snapshot] = await eventually(saved)
+    [snapshot] = await until(
+        lambda: [params for _, method, params in line.reports if method == "snapshot_sync"]
+    )
     assert snapshot["short_term_memory"]["scratchpad"] == "half done"
