@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
-from pathlib import Path
 
 from trunkline import limits
 from trunkline.execution.errors import ModelError
@@ -16,16 +15,15 @@ from trunkline.execution.orchestrator.state import State
 _GENERAL = "You are a helpful assistant that works on the user's own computer."
 
 
-def system_prompt(
-    own: str, *, workspace: Path, now: float, skills: str = "", memories: Sequence[str] = ()
-) -> str:
+def _system_prompt(context: Context, memories: Sequence[str]) -> str:
     """Parts that change least come first: providers cache a prompt from its start. For the same
     reason it holds the day and not the minute."""
-    day = datetime.fromtimestamp(now, UTC).strftime("%A, %Y-%m-%d")
+    day = datetime.fromtimestamp(context.clock(), UTC).strftime("%A, %Y-%m-%d")
     parts = [
-        own.strip() or _GENERAL,
-        skills.strip(),
-        f"Your working folder is {workspace}; relative paths start there.\nToday is {day} (UTC).",
+        context.settings.system_prompt.strip() or _GENERAL,
+        context.skills.prompt(),
+        f"Your working folder is {context.workspace}; relative paths start there.\n"
+        f"Today is {day} (UTC).",
         _remembered(memories),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -75,13 +73,7 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
     settings = context.settings
     call = Call(
         model=context.model,
-        system=system_prompt(
-            settings.system_prompt,
-            workspace=context.workspace,
-            now=context.clock(),
-            skills=context.skills.prompt(),
-            memories=state["memories"],
-        ),
+        system=_system_prompt(context, state["memories"]),
         messages=messages,
         tools=context.tool_specs(),
         temperature=settings.temperature,
