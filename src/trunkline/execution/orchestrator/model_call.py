@@ -59,13 +59,8 @@ async def call_model(context: Context, state: State) -> Reply:
         shorter = trimmed(messages, limits.CONVERSATION_CHARS_MAX // 8)
         if shorter == messages:
             raise
-    context.emit(
-        {
-            "type": "thinking",
-            "stage": "model",
-            "content": "The conversation is too long for the model; asking with the newest part.",
-        }
-    )
+    why = "The conversation is too long for the model; asking with the newest part."
+    context.emit("thinking", stage="model", content=why)
     return await _stream(context, state, shorter)
 
 
@@ -88,13 +83,13 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
             match piece:
                 case Text(text=text):
                     context.partial.append(text)
-                    context.emit({"type": "text_chunk", "content": text})
+                    context.emit("text_chunk", content=text)
                 case Thinking(text=text, stage=stage):
-                    context.emit({"type": "thinking", "content": text, "stage": stage})
+                    context.emit("thinking", content=text, stage=stage)
                 case Reply():
                     context.turn.count(piece)
                     if how := _CUT_OFF.get(piece.stop_reason):
-                        context.emit({"type": "thinking", "content": how, "stage": "model"})
+                        context.emit("thinking", content=how, stage="model")
                     return piece
             await context.outlet.flush()
     raise ModelError("MODEL_ERROR", "the model's answer ended too early")

@@ -89,7 +89,7 @@ class OpenSession:
                 problems=problems,
             )
             link.on_progress = lambda message: context.emit(
-                {"type": "thinking", "stage": "model", "content": message}
+                "thinking", stage="model", content=message
             )
             # A snapshot comes from outside: it may name no class that is to be made here.
             plain = JsonPlusSerializer(allowed_msgpack_modules=None)
