@@ -19,6 +19,13 @@ MAY: dict[str, tuple[str, ...]] = {
     "execution": ("trunkline.wire", *SHARED),
     "client": ("trunkline.wire", "trunkline.limits"),
 }
+# What a folder may not import, though its part may.
+NEVER: dict[str, tuple[str, ...]] = {
+    "control/edges": ("trunkline.control.api",),
+    "control/groups": ("trunkline.control.api", "trunkline.control.edges"),
+    "control/records": ("trunkline.control.api", "trunkline.control.edges", "aiohttp"),
+    "control/services": ("trunkline.control.api", "trunkline.control.edges"),
+}
 # Which library may be imported only below these folders.
 ONLY: dict[str, tuple[str, ...]] = {
     "langgraph": ("execution/orchestrator", "execution/checkpoint"),
@@ -60,6 +67,9 @@ def breaches(path: Path, source: Path = SOURCE) -> list[str]:
             allowed = (f"trunkline.{part}", *MAY[part])
             if name != "trunkline.__version__" and not any(is_below(name, one) for one in allowed):
                 found.append(name)
+        for folder, never in NEVER.items():
+            if place.startswith(folder + "/") and any(is_below(name, one) for one in never):
+                found.append(name)
         for library, folders in ONLY.items():
             below = tuple(folder + "/" for folder in folders)
             if is_below(name, library) and not place.startswith(below):
@@ -81,6 +91,8 @@ def test_a_module_imports_only_what_its_place_allows() -> None:
         ("execution/x.py", "from trunkline.control import ids", "trunkline.control.ids"),
         ("client/x.py", "from trunkline.control.ids import x", "trunkline.control.ids.x"),
         ("control/x.py", "from aiohttp import web", "aiohttp.web"),
+        ("control/edges/a/x.py", "from trunkline.control import api", "trunkline.control.api"),
+        ("control/groups/x.py", "from ..edges import sse", "trunkline.control.edges.sse"),
         ("control/x.py", "def f():\n import picows", "picows"),
         ("execution/main.py", "from langgraph.graph import X", "langgraph.graph.X"),
     ],

@@ -164,6 +164,64 @@ def test_a_problem_of_a_module_is_seen(tmp_path: Path, text: str, problem: str) 
     assert problem in (problem_of_text(path) or problem_of_module(path))
 
 
+PUBLIC = frozenset(("_asdict", "_exit", "_fields", "_make", "_mapping", "_replace"))
+"""Public by what their libraries say: of named tuples, of SQLAlchemy's rows, of `os`."""
+OWN = ("self", "cls", "super()")
+MAY_PATCH = {
+    # The faults that the simulation has to find are patches of behaviour; its loop is asyncio's
+    # insides, because time and the order of callbacks come from the seed.
+    "tests/simulation/faults.py",
+    "tests/simulation/loop.py",
+    "tests/simulation/world.py",
+    # Cancels at moments between two lines of one coroutine, which nobody outside can hit.
+    "tests/unit/execution/orchestrator/test_endings.py",
+}
+
+
+def reaches(text: str) -> list[str]:
+    """Where a test patches something, or takes what only its owner may."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute):
+            of = ast.unparse(node.value)
+            is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+            if (is_private and node.attr not in PUBLIC and of not in OWN) or node.attr in (
+                "setattr",
+                "delattr",
+            ):
+                found.append(f"{node.lineno}: {of}.{node.attr}")
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = [alias.name for alias in node.names]
+            is_mock = node.module.startswith("unittest")
+            if is_mock or any(one.startswith("_") and one[:2] != "__" for one in names):
+                found.append(f"{node.lineno}: from {node.module} import {', '.join(names)}")
+    return found
+
+
+def test_tests_patch_nothing_and_reach_into_nothing() -> None:
+    """What a test wants to be different is handed in: `Tuning`, clocks, stores, fakes."""
+    tests = [path for path in PYTHON if name(path).startswith("tests/")]
+    found = {name(path): reaches(path.read_text(encoding="utf-8")) for path in tests}
+    assert {path: lines for path, lines in found.items() if lines and path not in MAY_PATCH} == {}
+    assert {path for path in MAY_PATCH if not found.get(path)} == set(), "no exception any more"
+
+
+@pytest.mark.parametrize(
+    ("text", "reach"),
+    [
+        ("monkeypatch.setattr(limits, 'X', 1)", "1: monkeypatch.setattr"),
+        ("from unittest.mock import patch", "1: from unittest.mock import patch"),
+        ("from ours import Thing, _part", "1: from ours import Thing, _part"),
+        ("server._core.log", "1: server._core"),
+        ("self.server._core", "1: self.server._core"),
+        ("self._own, cls._own, super()._own, row._asdict(), x.__dict__", None),
+        ("monkeypatch.setenv('A', 'b')", None),
+    ],
+)
+def test_a_reach_is_seen(text: str, reach: str | None) -> None:
+    assert reaches(text) == ([] if reach is None else [reach])
+
+
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [

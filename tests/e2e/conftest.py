@@ -5,10 +5,12 @@
 `own_control`: one that is a test's alone, for what counts everything that ever happened on it.
 `process`: one that is a test's alone, in a process of its own that can be killed.
 
-A module that needs other settings or another clock has its own fixture `settings` or `clock`.
+A module that needs other settings, another clock or shorter waits has its own fixture `settings`,
+`clock`, `now` or `tuning`; a single test calls `running` itself.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.support.control import Control, ControlProcess, TestUser, running
+from tests.support.control import Control, ControlProcess, LocalControl, TestUser, running
 from tests.support.orgs import admin_of_new_org
 from tests.support.raw_ws import RawWs, raw_line
 from tests.support.vm import ScriptedVm
-from trunkline.control.clock import Clock, now_ms
+from trunkline.control.clock import Clock, Seconds, now_ms
+from trunkline.control.tuning import DEFAULT, Tuning
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +44,31 @@ def clock() -> Clock:
     return now_ms
 
 
+@pytest.fixture(scope="module")
+def now() -> Seconds:
+    """What `control` measures deadlines and silence with."""
+    return time.monotonic
+
+
+@pytest.fixture(scope="module")
+def tuning() -> Tuning:
+    """Of `control`."""
+    return DEFAULT
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def control(data: Path, settings: dict[str, Any], clock: Clock) -> AsyncIterator[Control]:
-    async with running(data, clock, **settings) as started:
+async def control(
+    data: Path, settings: dict[str, Any], clock: Clock, tuning: Tuning, now: Seconds
+) -> AsyncIterator[LocalControl]:
+    async with running(data, clock, tuning, now, **settings) as started:
         yield started
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def own_control(
-    tmp_path: Path, settings: dict[str, Any], clock: Clock
-) -> AsyncIterator[Control]:
-    async with running(tmp_path / "data", clock, **settings) as started:
+    tmp_path: Path, settings: dict[str, Any], clock: Clock, tuning: Tuning, now: Seconds
+) -> AsyncIterator[LocalControl]:
+    async with running(tmp_path / "data", clock, tuning, now, **settings) as started:
         yield started
 
 

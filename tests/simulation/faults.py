@@ -23,7 +23,11 @@ from trunkline.control.sessions import state as states
 from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import SessionState
+from trunkline.wire.agp.device import Device
+from trunkline.wire.agp.work import AtWork
 from trunkline.wire.commands import Command
+from trunkline.wire.yeaft.agent_talk import AgentTalk
+from trunkline.wire.yeaft.conversation import Phase
 
 Fault = Callable[[], AbstractContextManager[Any]]
 FAULTS: dict[str, Fault] = {}
@@ -279,3 +283,44 @@ def _() -> Any:
             real(self, say, shown)
 
     return patch.object(MachineCore, "say", say)
+
+
+@fault("what waited for an agent on an earlier line goes out beside its repeat")
+def _() -> Any:
+    def line_down(self: AgentTalk) -> None:
+        self._is_up = False
+        for one in self._conversations.values():
+            one.enter(Phase.NEW if one.phase in (Phase.NEW, Phase.STARTING) else Phase.RESTING)
+
+    return patch.object(AgentTalk, "line_down", line_down)
+
+
+@fault("an agent's turn that was lost with its program is believed to go on")
+def _() -> Any:
+    return patch.object(AgentTalk, "_end_lost", lambda self: None)
+
+
+@fault("an agent waits for an answer to a question of a turn that was ended here")
+def _() -> Any:
+    return patch.object(AgentTalk, "_deny_all", lambda self, session_id: None)
+
+
+@fault("a device that has lost its turn is waited for")
+def _() -> Any:
+    return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)
+
+
+@fault("a device is not believed to have what it has spoken of")
+def _() -> Any:
+    return patch.object(AtWork, "heard", lambda self: [])
+
+
+@fault("late words of a closed session are refused")
+def _() -> Any:
+    real = Device._stop
+
+    def stop(self: Device, session_id: str) -> None:
+        real(self, session_id)
+        self._stopped.clear()
+
+    return patch.object(Device, "_stop", stop)

@@ -7,7 +7,8 @@ what it said is kept for the checks.
 import json
 from typing import Any, Protocol
 
-from tests.simulation.control import Link
+from tests.simulation.dialects import AgpDialect, DeployedDialect, Dialect, YeaftDialect
+from tests.simulation.edges import Link
 from trunkline.wire.commands import Answer, Cancel, Say, Start, Stop
 
 _ASKS_S = 300.0  # a question that nobody answers is given up
@@ -25,6 +26,8 @@ class Style:
         keeps: bool = False,
         lists: bool = True,
         names: bool = False,
+        asks: bool = True,
+        dialect: type[Dialect] = Dialect,
     ) -> None:
         self.name = name
         self.kind = kind
@@ -33,6 +36,8 @@ class Style:
         """What it said and was told is on its disk."""
         self.lists = lists
         self.names = names
+        self.asks = asks
+        self.dialect = dialect
 
 
 STYLES = (
@@ -41,8 +46,9 @@ STYLES = (
     Style("numbers, keeps", numbers=True, keeps=True, names=True),
     Style("numbers, keeps, names nothing", numbers=True, keeps=True),
     Style("numbers, forgets", numbers=True, names=True),
-    Style("device", "agp", names=True),
-    Style("agent", "yeaft", names=True),
+    Style("device", "agp", names=True, asks=False, dialect=AgpDialect),
+    Style("agent", "yeaft", dialect=YeaftDialect),
+    Style("deployed agent", "yeaft", dialect=DeployedDialect),
     Style("group", "group", names=True),
 )
 
@@ -56,6 +62,7 @@ class World(Protocol):
     def up(self, link: Link, frame: Any) -> None: ...
     def carry(self, link: Link, frame: Any) -> None: ...
     def broke(self, link: Link) -> None: ...
+    def turn_of(self, session_id: str, text: str) -> str: ...
 
 
 class Job:
@@ -93,6 +100,10 @@ class SimMachine:
         """What is not acknowledged: number, turn and event."""
         self._seqs: dict[str, int] = {}
         self._is_fresh = True
+        self._dialect = style.dialect(machine_id, world.turn_of)
+        self._buffer: list[Any] = []
+        """What it said while it had no line."""
+        self._has_buffer = style.kind == "yeaft" or world.random.random() < 0.5
 
     # Its line
 
@@ -106,7 +117,6 @@ class SimMachine:
             is_fresh=self._is_fresh and self.style.kind == "vm",
             send=self._world.carry,
         )
-        link.busy = {one for one, jobs in self._sessions.items() if jobs}
         if self._world.connect(self, link):
             self.link = link
         else:
@@ -140,6 +150,7 @@ class SimMachine:
             self._known.clear()
             self._outbox.clear()
             self._seqs.clear()
+            self._buffer.clear()
             # One that lists nothing can only say that it is new.
             self._is_fresh = not self.style.lists or self._world.random.random() < 0.5
         else:
@@ -162,7 +173,7 @@ class SimMachine:
     def receive(self, link: Link, frame: Any) -> None:
         if link is not self.link:
             return
-        match frame:
+        match self._dialect.read(frame):
             case ("init", acked):
                 self._is_fresh, link.is_live = False, True
                 self._came(acked)
@@ -173,11 +184,18 @@ class SimMachine:
                     self._sessions[start.session_id] = []
                 if self.style.numbers and start.session_id not in self._seqs:
                     self._seqs[start.session_id] = acked
+                self._up(*self._dialect.ready(start.session_id))
+            case ("resume", session_id):
+                if session_id in self._sessions or self._world.random.random() < 0.5:
+                    self._sessions.setdefault(session_id, [])
+                    self._up(*self._dialect.ready(session_id))
+                else:
+                    self._up(*self._dialect.unknown(session_id))
             case (Say() as say, _):
-                self._say(say)
-            case (Cancel() as cancel, _):
+                self._say(link, say)
+            case (Cancel() as cancel, name):
                 for job in self._sessions.get(cancel.session_id, [])[:1]:
-                    if self._world.random.random() < 0.8:
+                    if name in (0, job.turn_id) and self._world.random.random() < 0.8:
                         job.is_cancelled = True
                         if job.asks is not None:
                             job.asks = None
@@ -190,6 +208,7 @@ class SimMachine:
                         self._work_later(job)
             case (Stop() as stop, _):
                 self._sessions.pop(stop.session_id, None)
+                self._up(*self._dialect.deleted(stop.session_id))
 
     def _came(self, acked: dict[str, int]) -> None:
         if self.style.numbers:
@@ -200,6 +219,12 @@ class SimMachine:
             for session_id, events in self._outbox.items():
                 for seq, _, line in events:
                     self._up(("event", session_id, seq, line))
+        kept, self._buffer = self._buffer, []
+        self._up(*kept)
+        if self.style.kind == "yeaft":  # no agent gives up, so it asks again what may be lost
+            for job in [one for jobs in self._sessions.values() for one in jobs if one.asks]:
+                self._emit(job, "approval_request", request_id=job.asks, tool_name="x")
+        self._up(*self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()}))
         self._list()
 
     def _acked(self, acked: dict[str, int]) -> None:
@@ -220,7 +245,11 @@ class SimMachine:
         if self.link is not None:
             self._list()
 
-    def _say(self, say: Say) -> None:
+    def _say(self, link: Link, say: Say) -> None:
+        if self.style.kind in ("agp", "yeaft"):
+            if say.turn_id in link.told:
+                self.disorder = f"{self.id} is told {say.turn_id} twice on one line"
+            link.told.add(say.turn_id)
         before = [one for one in self.told if one in self._order.get(say.session_id, ())]
         if before and say.turn_id < before[-1] and say.turn_id not in self.told:
             self.disorder = f"{self.id} is told {say.turn_id} after {before[-1]}"
@@ -230,13 +259,15 @@ class SimMachine:
         if say.session_id not in self._sessions:
             if self.style.kind == "vm":
                 return  # it runs no such session
+            if self.style.kind == "yeaft":
+                self.disorder = f"{self.id} is told {say.turn_id} in no conversation of its own"
             self._sessions[say.session_id] = []
-        if say.turn_id in self._known and (self.style.numbers or self.style.kind != "vm"):
+        if say.turn_id in self._known and (self.style.numbers or self.style.names):
             return
         self._known.add(say.turn_id)
         job = Job(say.session_id, say.turn_id)
         job.pieces = self._world.random.randrange(4)
-        job.will_ask = self._world.random.random() < 0.3
+        job.will_ask = self.style.asks and self._world.random.random() < 0.3
         jobs = self._sessions[say.session_id]
         jobs.append(job)
         if len(jobs) == 1:
@@ -261,7 +292,8 @@ class SimMachine:
         elif job.will_ask:
             job.will_ask, job.asks = False, f"{job.turn_id}?"
             self._emit(job, "approval_request", request_id=job.asks, tool_name="x")
-            self._world.after(_ASKS_S, self._give_up, life, job, job.asks)
+            if self.style.kind != "yeaft":  # no agent gives up
+                self._world.after(_ASKS_S, self._give_up, life, job, job.asks)
         elif job.asks is None:
             self._end(job)
 
@@ -284,15 +316,18 @@ class SimMachine:
         event = {"type": kind, **fields}
         if self.style.names:
             event["turn_id"] = job.turn_id
-        line = json.dumps(event)
         seq = None
         if self.style.numbers:
             seq = self._seqs[job.session_id] = self._seqs.get(job.session_id, 0) + 1
+            line = json.dumps(event)
             self._outbox.setdefault(job.session_id, []).append((seq, job.turn_id, line))
             self.said.setdefault(job.session_id, []).append((seq, line))
-        self._up(("event", job.session_id, seq, line))
+        self._up(*self._dialect.said(job.session_id, seq, event))
 
-    def _up(self, frame: Any) -> None:
+    def _up(self, *frames: Any) -> None:
         """What is said before the line is live is lost, unless it is kept."""
         if self.link is not None and self.link.is_live:
-            self._world.up(self.link, frame)
+            for frame in frames:
+                self._world.up(self.link, frame)
+        elif self._has_buffer and self.style.kind in ("agp", "yeaft"):
+            self._buffer += frames

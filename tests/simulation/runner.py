@@ -1,8 +1,10 @@
 """Runs seeds: many in a row, or one with its trace."""
 
 import logging
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, MutableMapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import structlog
 
@@ -14,8 +16,10 @@ def failure(seed: int) -> tuple[str | None, Simulation]:
     """What does not hold in the run of that seed; None if everything does."""
     run = Simulation(seed)
     problem: str | None = None
+    _errors.clear()
     try:
         run.run()
+        run.loop.problems += _errors
         check(run)
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
@@ -50,11 +54,24 @@ def replay(seed: int) -> tuple[str | None, list[str]]:
     return problem, [*run.trace_lines, "the logs:", *log]
 
 
+_errors: list[str] = []
+"""What was logged as one in this run: something failed that nothing else would show."""
+
+
+def _note(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Any:
+    error = event.get("exc_info")
+    _errors.append(f"{event['event']}: {sys.exception() if error is True else error!r}")
+    raise structlog.DropEvent
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Thousands of control planes die here: nobody wants to read of it."""
     before = structlog.get_config()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    only_errors = structlog.make_filtering_bound_logger(logging.ERROR)
+    structlog.configure(
+        wrapper_class=only_errors, processors=[_note], cache_logger_on_first_use=False
+    )
     try:
         yield
     finally:

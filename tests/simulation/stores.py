@@ -228,6 +228,10 @@ class Records:
             or (row["machine_id"] != machine_id and machine_id in row["left"])
         }
 
+    async def update(self, session_id: str, **fields: Any) -> None:
+        await asyncio.sleep(0.001)
+        self._disk.sessions[session_id] |= fields
+
     async def reconfigure(self, session_id: str, patch: Row) -> None:
         """Nothing here depends on it."""
 

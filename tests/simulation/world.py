@@ -1,10 +1,12 @@
 """One run: a control plane that dies and comes back, machines, people, and a bad network."""
 
 import asyncio
+import json
 from random import Random
 from typing import Any
 
-from tests.simulation.control import WHO, Control, Edge, Link
+from tests.simulation.control import WHO, Control
+from tests.simulation.edges import Edge, Link
 from tests.simulation.loop import LIFE, Died, VirtualLoop, within
 from tests.simulation.machines import STYLES, SimMachine
 from tests.simulation.stores import Disk
@@ -80,6 +82,13 @@ class Simulation:
             self.loop.call_later(delay_s, call, *args)
         finally:
             LIFE.reset(token)
+
+    def turn_of(self, session_id: str, text: str) -> str:
+        """The turn that this message has opened."""
+        for line, _ in self.disk.events[session_id]:
+            if '"user_message"' in line and (event := json.loads(line))["content"] == text:
+                return str(event["turn_id"])
+        raise AssertionError(f"nobody has said {text!r}")
 
     def _new_id(self) -> str:
         self._turns += 1

@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,17 @@ import aiohttp
 
 from tests.support import fresh_data
 from tests.support.eventually import eventually
+from tests.support.faults import Disk, RecordStore
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
 from tests.support.warm_start import WarmProcess
-from trunkline.control.clock import Clock, now_ms
+from trunkline.control.access.keys import Keys
+from trunkline.control.clock import Clock, Seconds, now_ms
+from trunkline.control.core import Core, open_segments, store_url
 from trunkline.control.server import Server
 from trunkline.control.settings import Settings
+from trunkline.control.store.engine import open_migrated
+from trunkline.control.tuning import DEFAULT, Tuning
 
 ADMIN = "test-admin-token-0123456789"
 START_S = 30.0
@@ -177,16 +183,48 @@ class ControlProcess(Control):
         return await self.process.wait()
 
 
+class LocalControl(Control):
+    """One inside of the test's own event loop, whose time and stores are in the test's hands."""
+
+    def __init__(self, url: str, server: Server, disk: Disk, records: RecordStore) -> None:
+        super().__init__(url)
+        self.core = server.core
+        self.disk = disk
+        """Where its log is."""
+        self.records = records
+        self.sweep = server.sweep
+        """What it does once a second by itself."""
+
+    async def stalled(self, wanted: bool = True) -> None:
+        """Waits until the log does not keep up with its machines, or does again."""
+
+        async def look() -> bool:
+            return self.core.log.is_stalled is wanted
+
+        await eventually(look)
+
+
 @contextlib.asynccontextmanager
-async def running(data: Path, clock: Clock = now_ms, **settings: Any) -> AsyncIterator[Control]:
+async def running(
+    data: Path,
+    clock: Clock = now_ms,
+    tuning: Tuning = DEFAULT,
+    now: Seconds = time.monotonic,
+    **settings: Any,
+) -> AsyncIterator[LocalControl]:
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
     if "database_url" not in settings:
         fresh_data.copy_to(data)
-    server = Server(Settings(port=0, data=str(data), admin_token=ADMIN, **settings), clock)
+    chosen = Settings(port=0, data=str(data), admin_token=ADMIN, **settings)
+    keys = await asyncio.to_thread(Keys.open, data / "keys")
+    records = RecordStore(await open_migrated(store_url(chosen), "records"))
+    disk = Disk(await open_segments(chosen, tuning))
+    server = Server(Core(chosen, records, disk, keys, ADMIN, clock, tuning, now))
     info = await server.start()
     try:
-        yield Control(info.url)
+        yield LocalControl(info.url, server, disk, records)
     finally:
+        disk.heal()
         await server.stop()
 
 

@@ -28,6 +28,7 @@ class ForeignServer:
         self.port = 0
         self._line: web.WebSocketResponse | None = None
         self._transport: asyncio.Transport | None = None
+        self._newest: asyncio.Transport | None = None
         self._news = News(WAIT_S)
         self._runner: web.AppRunner | None = None
 
@@ -57,6 +58,7 @@ class ForeignServer:
             return web.Response(status=refusal)
         line = web.WebSocketResponse(max_msg_size=0)
         await line.prepare(request)
+        self._newest = request.transport
         if await self.let_in(line):
             self._line, self._transport = line, request.transport
             self._news.tell()
@@ -93,6 +95,11 @@ class ForeignServer:
     async def send(self, message: Json | str) -> None:
         assert self._line is not None
         await self._line.send_str(message if isinstance(message, str) else json.dumps(message))
+
+    def stop_reading(self) -> None:
+        """From the newest connection nothing is taken any more."""
+        assert self._newest is not None
+        self._newest.pause_reading()
 
     def cut(self) -> None:
         """The connection is gone, without a word."""

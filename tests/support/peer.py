@@ -5,7 +5,9 @@ adds its own words.
 """
 
 import asyncio
+import contextlib
 import json
+import socket
 from collections.abc import Callable
 from itertools import islice
 from typing import Any, Self
@@ -89,9 +91,10 @@ class Peer:
 
     async def drop(self) -> None:
         """The line breaks: no close frame, the socket is gone."""
-        connection = self._socket._response.connection
-        if connection is not None and connection.transport is not None:
-            connection.transport.abort()
+        line = self._socket.get_extra_info("socket")
+        if line is not None:
+            with contextlib.suppress(OSError):  # it was gone already
+                line.shutdown(socket.SHUT_RDWR)
         await self.finish()
 
     async def finish(self) -> None:

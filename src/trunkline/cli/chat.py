@@ -63,7 +63,7 @@ def chat(
         talk: Conversation | None = None
         try:
             found = runner.run(_open(client, session, agent, model, machine, runtime))
-            talk = Conversation(client, found, show, partial(_ask, found.id))
+            talk = Conversation(client, found, show, partial(ask, found.id))
             if follow:
                 runner.run(talk.follow())
             elif message is not None:
@@ -132,7 +132,7 @@ async def _turn(talk: "Conversation", message: str) -> bool:
         if cancelling:
             turn.cancel()
         else:
-            cancelling.append(loop.create_task(_cancel(talk)))
+            cancelling.append(loop.create_task(cancel(talk)))
 
     loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
@@ -144,7 +144,7 @@ async def _turn(talk: "Conversation", message: str) -> bool:
         await asyncio.gather(*cancelling)
 
 
-async def _cancel(talk: "Conversation") -> None:
+async def cancel(talk: "Conversation") -> None:
     from trunkline.client import ClientError
 
     try:
@@ -169,7 +169,7 @@ def _json_line(event: "Event") -> None:
     typer.echo(json.dumps({"id": event.id, **event.data}))
 
 
-def _ask(session_id: str, event: "Event") -> "Answer | None":
+def ask(session_id: str, event: "Event") -> "Answer | None":
     """Asks the person here, if there is one; otherwise says how to answer from elsewhere."""
     from trunkline.cli.conversation import approval_name
     from trunkline.cli.transcript import question

@@ -2,13 +2,12 @@
 
 import asyncio
 import contextlib
-from pathlib import Path
+import time
 
-from trunkline import limits
 from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys
 from trunkline.control.access.refusals import Refusals
-from trunkline.control.clock import Clock, now_ms
+from trunkline.control.clock import Clock, Seconds, now_ms
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
 from trunkline.control.groups.groups import Groups
@@ -34,6 +33,7 @@ from trunkline.control.sessions.turns import Turns
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store, sqlite_url
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import DEFAULT, Tuning
 
 
 class Core:
@@ -47,9 +47,13 @@ class Core:
         keys: Keys,
         admin: str,
         clock: Clock = now_ms,
+        tuning: Tuning = DEFAULT,
+        now: Seconds = time.monotonic,
     ) -> None:
         self.settings = settings
         self.clock = clock
+        self.now = now
+        self.tuning = tuning
         self.store = store
         self.segments = segments
         self.keys = keys
@@ -58,13 +62,13 @@ class Core:
         self.auth = Auth(store, keys, admin, clock)
         self.records = Records(store, keys, self.auth, clock)
         self.services = Services(store, keys, settings, clock)
-        self.log = Log(segments, clock)
-        self.projection = Projection(SqlRows(store), self.log, self.tasks)
+        self.log = Log(segments, clock, tuning)
+        self.projection = Projection(SqlRows(store), self.log, self.tasks, tuning)
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock)
         self.starting = Starting(store, self.services)
-        time = Time()
+        told = Time()
         shell = Shell(
             self.log,
             self.projection,
@@ -73,7 +77,9 @@ class Core:
             self.starting.build,
             self.tasks,
             clock,
-            time,
+            told,
+            now,
+            tuning,
         )
         self.machines = Machines(
             SqlMachineRows(store),
@@ -82,9 +88,10 @@ class Core:
             self.session_records,
             shell,
             clock,
-            time,
+            told,
             away_s=settings.machine_away_s,
             tasks=self.tasks,
+            tuning=tuning,
         )
         self.metrics.follow(self.log, self.machines, self.services.methods.refused)
         self.sessions = Sessions(
@@ -100,7 +107,7 @@ class Core:
             clock,
         )
         self.relay = Relay()
-        self.refusals = Refusals(store, self.services.audit, self.tasks, clock)
+        self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.machine_secrets = MachineSecrets(store, clock)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
         self.groups = Groups(
@@ -114,22 +121,22 @@ class Core:
             self.tasks,
             self.vms,
             clock,
+            tuning=tuning,
         )
 
     @classmethod
-    async def open(cls, settings: Settings, admin_token: str, clock: Clock = now_ms) -> "Core":
+    async def open(cls, settings: Settings, admin_token: str, tuning: Tuning = DEFAULT) -> "Core":
         """Opens keys and databases, making them if this is the first start."""
         folder = settings.data_dir
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         keys = await asyncio.to_thread(Keys.open, folder / "keys")
-        url = settings.database_url or sqlite_url(folder / "trunkline.db")
-        store = await Store.open(url)
+        store = await Store.open(store_url(settings))
         try:
-            segments = await _segments(settings, folder, url)
+            segments = await open_segments(settings, tuning)
         except BaseException:
             await store.close()
             raise
-        return cls(settings, store, segments, keys, admin_token, clock)
+        return cls(settings, store, segments, keys, admin_token, tuning=tuning)
 
     async def recover(self) -> None:
         """At the start, before anybody is let in: the records catch up with the log, and machines
@@ -151,13 +158,23 @@ class Core:
 
     async def close(self) -> None:
         """Ends the work, then closes what it works with."""
-        await self.settle(limits.DRAIN_WORK_S)
+        await self.settle(self.tuning.drain_work_s)
         await self.services.close()
         await self.segments.close()
         await self.store.close()
 
 
-async def _segments(settings: Settings, folder: Path, url: str) -> SegmentStore:
-    if settings.database_url is not None and not url.startswith("sqlite"):
-        return await SqlSegments.open(url)
-    return await SqliteSegments.open(folder / "log.db", full_sync=settings.log_sync == "full")
+def store_url(settings: Settings) -> str:
+    return settings.database_url or sqlite_url(settings.data_dir / "trunkline.db")
+
+
+async def open_segments(settings: Settings, tuning: Tuning = DEFAULT) -> SegmentStore:
+    """The log's store, in the database that the settings name."""
+    page_bytes_max, url = tuning.events_page_bytes_max, settings.database_url
+    if url is not None and not url.startswith("sqlite"):
+        return await SqlSegments.open(url, page_bytes_max=page_bytes_max)
+    return await SqliteSegments.open(
+        settings.data_dir / "log.db",
+        full_sync=settings.log_sync == "full",
+        page_bytes_max=page_bytes_max,
+    )

@@ -17,7 +17,6 @@ from trunkline import limits
 from trunkline.control.access.first_start import admin_token, first_user
 from trunkline.control.access.keys import write_private
 from trunkline.control.api.http import HttpServer
-from trunkline.control.clock import Clock, now_ms
 from trunkline.control.core import Core
 from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse import SseEdge
@@ -29,7 +28,6 @@ from trunkline.control.store import schema
 
 _log = structlog.get_logger(__name__)
 
-_SWEEP_EVERY_S = 1.0
 _TIDY_EVERY_SWEEPS = 60
 
 
@@ -41,12 +39,11 @@ class ServerInfo(msgspec.Struct, frozen=True):
 
 
 class Server:
-    """One control plane in this process."""
+    """One control plane in this process. The core is its own from `start` on: `stop` closes it."""
 
-    def __init__(self, settings: Settings, clock: Clock = now_ms) -> None:
-        self._settings = settings
-        self._clock = clock
-        self._core: Core
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self._settings = core.settings
         self._http: HttpServer
         self._door: Door
         self._edges: list[Edge] = []
@@ -54,18 +51,15 @@ class Server:
         self._watchers: list[asyncio.Task[None]] = []
 
     async def start(self) -> ServerInfo:
-        settings = self._settings
-        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        core = self._core = await Core.open(settings, admin_token(settings), self._clock)
         try:
-            return await self._start(core)
+            return await self._start(self.core)
         except BaseException:
-            await core.close()
+            await self.core.close()
             raise
 
     async def _start(self, core: Core) -> ServerInfo:
         settings = self._settings
-        owner = await first_user(core.store, self._clock)
+        owner = await first_user(core.store, core.clock)
         core.auth.set_first_user(owner)
         await core.recover()
         await core.groups.start()
@@ -77,7 +71,7 @@ class Server:
         if settings.local_machine:
             await core.vms.keep_one_for(owner)
         self._watchers = [
-            asyncio.create_task(self._sweep(), name="sweep"),
+            asyncio.create_task(self._sweep_for_ever(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
         ]
         code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
@@ -87,10 +81,11 @@ class Server:
         return ServerInfo(url, f"{url}/login?code={code}")
 
     async def _open_door(self) -> None:
-        core, settings = self._core, self._settings
+        core, settings = self.core, self._settings
         wires, stream = wires_of(core), SseEdge(core)
         self._edges = [*wires, stream]
-        self._door = Door(settings, {wire.path: wire.accept for wire in wires}, stream)
+        sockets = {wire.path: wire.accept for wire in wires}
+        self._door = Door(settings, sockets, stream, core.tuning.head_timeout_s)
         self._http = HttpServer(core, self._door.take_back)
         visitor = partial(Visitor, self._door, await self._http.start())
         loop = asyncio.get_running_loop()
@@ -114,26 +109,29 @@ class Server:
             host = "127.0.0.1"
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
-    async def _sweep(self) -> None:
+    def sweep(self) -> None:
         """Everything that is due by the clock."""
+        self.core.machines.sweep()
+        for edge in self._edges:
+            edge.sweep()
+
+    async def _sweep_for_ever(self) -> None:
         sweeps = 0
         tidying: asyncio.Task[None] | None = None
         while True:
-            await asyncio.sleep(_SWEEP_EVERY_S)
+            await asyncio.sleep(self.core.tuning.sweep_s)
             sweeps += 1
             try:
-                self._core.machines.sweep()
-                for edge in self._edges:
-                    edge.sweep()
+                self.sweep()
                 if sweeps % _TIDY_EVERY_SWEEPS == 0 and (tidying is None or tidying.done()):
-                    tidying = self._core.tasks.spawn(self._tidy(), "tidy")
+                    tidying = self.core.tasks.spawn(self._tidy(), "tidy")
             except Exception:
                 _log.exception("the sweep failed")
 
     async def _tidy(self) -> None:
         """Removes what has expired."""
-        now = self._clock()
-        core = self._core
+        core = self.core
+        now = core.clock()
         core.log.tidy()
         await core.services.results.purge()
         await core.services.reports.purge()
@@ -144,7 +142,7 @@ class Server:
 
     async def stop(self) -> None:
         """Drains: no new work, machines and readers are told, what was taken is on disk."""
-        core = self._core
+        core = self.core
         self._listener.close()
         for watcher in self._watchers:
             watcher.cancel()
@@ -169,7 +167,8 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    server = Server(settings)
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    server = Server(await Core.open(settings, admin_token(settings)))
     info = await server.start()
     _log.info("listening", url=info.url)
     ready(info)

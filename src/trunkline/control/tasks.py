@@ -1,7 +1,6 @@
 """Background work that nobody awaits: kept alive, its failures logged, ended at shutdown."""
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Coroutine
 from typing import Any
@@ -31,14 +30,8 @@ class Tasks:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    async def settle(self, timeout_s: float) -> None:
-        """Waits for what runs now and what that starts, but not for ever: the rest is ended."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                await self.done()
-        await self.cancel()
-
     async def done(self) -> None:
+        """Waits for what runs now and what that starts."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

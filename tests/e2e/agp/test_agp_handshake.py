@@ -7,11 +7,9 @@ import aiohttp
 import pytest
 
 from tests.support.agp import ScriptedDevice, device_of, new_device, register
-from tests.support.control import Control, ControlProcess, TestUser, running
+from tests.support.control import Control, ControlProcess, LocalControl, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.raw_ws import RawWs
-from trunkline.control.edges.agp.records import AgpRecords
-from trunkline.control.machines.machine import Machine
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -176,20 +174,20 @@ async def test_a_new_token_ends_the_line_of_the_old_one(user: TestUser) -> None:
 
 
 async def test_a_token_that_ends_in_the_middle_of_the_handshake_is_refused(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl, user: TestUser
 ) -> None:
-    made, apps = await register(user), AgpRecords.apps
+    made = await register(user)
     renewals = [made["guid"]]
 
-    async def slow(records: AgpRecords, machine: Machine) -> dict[str, str]:
-        found = await apps(records, machine)
+    async def renew() -> None:
         while renewals:
             await register(user, guid=renewals.pop())
-        return found
 
-    monkeypatch.setattr(AgpRecords, "apps", slow)
-    async with device_of(user, made) as device:
-        assert await device.closed() == 1008
+    # What comes behind the look at the token.
+    with control.records.before("sessions.agent_config", renew):
+        async with device_of(user, made) as device:
+            assert await device.closed() == 1008
+    assert renewals == []
 
 
 async def test_a_device_that_was_removed_stays_out_until_it_gets_a_new_token(

@@ -13,6 +13,7 @@ from tests.support.eventually import eventually
 from tests.support.metrics import metric
 from tests.support.raw_ws import BINARY, CONTINUATION, PING, RawWs
 from trunkline import limits
+from trunkline.control.tuning import DEFAULT
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -233,7 +234,7 @@ async def test_names_that_are_nobody_s_do_not_hide_one_that_is_somebody_s(
     stranger = await control.user("eve")
     async with await new_device(stranger):
         theirs = await stranger.session()
-        names = [f"no-{number}" for number in range(limits.REFUSALS_AUDITED_PER_MINUTE_MAX + 5)]
+        names = [f"no-{number}" for number in range(DEFAULT.refusals_max + 5)]
         for name in [*names, theirs]:
             payload = {"session_id": name, "prompt_id": "p", "update_type": "plan"}
             await device.send("session.update", payload)

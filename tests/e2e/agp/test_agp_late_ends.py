@@ -7,12 +7,9 @@ import pytest
 from tests.support.agp import ScriptedDevice, device_of, events_of, register
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
-from trunkline.control import server
+from trunkline.control.tuning import Tuning
 
-
-@pytest.fixture(autouse=True)
-def quick_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
+QUICK = Tuning(sweep_s=0.02, cancel_grace_s=0.1)
 
 
 async def _gone(user: TestUser) -> None:
@@ -40,7 +37,7 @@ async def test_a_restart_does_not_keep_a_device_from_being_told_that_its_turn_ha
     tmp_path: Path, how: str
 ) -> None:
     away_s = 0.1 if how == "not back in time" else 300
-    async with running(tmp_path / "data", machine_away_s=away_s) as control:
+    async with running(tmp_path / "data", tuning=QUICK, machine_away_s=away_s) as control:
         user = await control.user()
         made = await register(user, agent_apps=["first"])
         session_id = await user.session(agent_config={"agent_app": "special"})
@@ -56,7 +53,7 @@ async def test_a_restart_does_not_keep_a_device_from_being_told_that_its_turn_ha
         elif how == "closed":
             await user.ok("DELETE", f"/sessions/{session_id}")
         await _ended(user, session_id)
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=QUICK) as control:
         user = TestUser(control, user.id, user.token)
         async with device_of(user, made) as back:
             cancel = await back.cancel_of(prompt)
@@ -69,7 +66,34 @@ async def test_a_restart_does_not_keep_a_device_from_being_told_that_its_turn_ha
             assert await _told(back) == [turn_id]
             assert back.said() == []
         await _ended(user, session_id)
-    async with running(tmp_path / "data") as control:  # it has said that it is done
+    async with running(tmp_path / "data", tuning=QUICK) as control:  # it has said that it is done
+        user = TestUser(control, user.id, user.token)
+        async with device_of(user, made) as back:
+            assert await _told(back) == []
+
+
+async def test_a_restart_forgets_no_cancel_while_a_later_prompt_is_not_answered(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data", tuning=QUICK) as control:
+        user = await control.user()
+        made = await register(user)
+        session_id = await user.session()
+        async with device_of(user, made) as device:
+            turn_id = await user.say(session_id, "one")
+            prompt = await device.prompt("one")
+            await user.ok("POST", f"/sessions/{session_id}/cancel", {})
+            await device.cancel_of(prompt)  # which it does not heed
+            await _ended(user, session_id)
+            await user.say(session_id, "two")
+            await device.prompt("two")
+    async with running(tmp_path / "data", tuning=QUICK) as control:
+        user = TestUser(control, user.id, user.token)
+        async with device_of(user, made) as back:
+            assert await _told(back) == [turn_id]
+            await back.respond(await back.prompt("two"), "done")
+            await _ended(user, session_id, 2)
+    async with running(tmp_path / "data", tuning=QUICK) as control:
         user = TestUser(control, user.id, user.token)
         async with device_of(user, made) as back:
             assert await _told(back) == []

@@ -1,18 +1,19 @@
 """A device that is away for long takes no memory, and finds everything when it returns."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
+import gc
+from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from tests.support.agp import ScriptedDevice, device_of, events_of, register
 from tests.support.clock import FakeClock
-from tests.support.control import ADMIN, Control, TestUser
+from tests.support.control import LocalControl, TestUser
 from tests.support.eventually import eventually
 from trunkline import limits
-from trunkline.control.edges.agp.host import AgpHost
-from trunkline.control.server import Server
-from trunkline.control.settings import Settings
+from trunkline.control.edges.agp.device import AgpDevice
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HOUR_S = 3600
 
@@ -20,11 +21,11 @@ HOUR_S = 3600
 class _Place:
     """A control plane that waits for its devices for two hours."""
 
-    def __init__(self, data: Path) -> None:
-        self._clock = FakeClock()
-        settings = Settings(port=0, data=str(data), admin_token=ADMIN, machine_away_s=2 * HOUR_S)
-        self.server = Server(settings, self._clock)
-        self.user: TestUser
+    def __init__(self, control: LocalControl, clock: FakeClock, user: TestUser) -> None:
+        self._control = control
+        self._clock = clock
+        self.user = user
+        self._others = _devices()
 
     async def left(self, device: ScriptedDevice) -> None:
         """The device is away, and known to be."""
@@ -36,25 +37,32 @@ class _Place:
 
     def passes(self, seconds: float) -> None:
         self._clock.advance(seconds)
-        self._host.sweep()
+        self._control.sweep()
 
     @property
     def devices(self) -> int:
         """How many are in memory."""
-        return len(self._host._devices)
-
-    @property
-    def _host(self) -> AgpHost:
-        return next(wire for wire in self.server._edges if isinstance(wire, AgpHost))
+        return _devices() - self._others
 
 
-@pytest_asyncio.fixture
-async def place(tmp_path: Path) -> AsyncIterator[_Place]:
-    place = _Place(tmp_path / "data")
-    info = await place.server.start()
-    place.user = await Control(info.url).user()
-    yield place
-    await place.server.stop()
+def _devices() -> int:
+    gc.collect()
+    return sum(isinstance(one, AgpDevice) for one in gc.get_objects())
+
+
+@pytest.fixture(scope="module")
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Any]:
+    return {"machine_away_s": 2 * HOUR_S}
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def place(own_control: LocalControl, clock: FakeClock) -> _Place:
+    return _Place(own_control, clock, await own_control.user())
 
 
 async def test_a_device_that_is_long_gone_and_has_nothing_to_do_is_let_go(place: _Place) -> None:

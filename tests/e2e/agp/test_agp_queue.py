@@ -72,57 +72,6 @@ async def test_a_cancel_reaches_the_device_and_its_answer_ends_the_turn(
         assert (end["cancelled"], end["content"]) == (True, "half of")
 
 
-@pytest.mark.proves("003-5-one-answer-for-a-prompt")
-@pytest.mark.proves("notes-4-two-answers-to-a-cancel")
-async def test_of_two_answers_to_a_cancelled_prompt_the_first_counts(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-    await device.cancel_of(prompt)
-    await device.respond(prompt, stop_reason="cancelled")
-    await device.respond(prompt, "finished after all")
-    await device.text(prompt, "and more")
-    await user.say(session_id, "next")
-    await device.respond(await device.prompt("next"), "new")
-    async with user.reader(session_id) as reader:
-        ends = await _ends(reader, 2)
-        assert [end["content"] for end in ends] == ["", "new"]
-        assert reader.texts() == []
-
-
-@pytest.mark.proves("003-3-msg-id-is-idempotent", "003-5-repeated-msg-id-is-dropped")
-async def test_a_message_that_comes_again_with_its_id_is_taken_once(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "go")
-    prompt = await device.prompt("go")
-    asked = prompt["payload"]
-    chunk = {
-        "session_id": session_id,
-        "prompt_id": asked["prompt_id"],
-        "update_type": "message_chunk",
-        "content": {"type": "text", "text": "once"},
-    }
-    msg_id = await device.send("session.update", chunk)
-    await device.send("session.update", chunk, msg_id=msg_id)
-    await device.send("session.update", chunk)  # the same words under a new id are new words
-    end_id = await device.respond(prompt)
-    await device.send(
-        "session.promptResponse",
-        {"session_id": session_id, "prompt_id": asked["prompt_id"], "stop_reason": "error"},
-        msg_id=end_id,
-    )
-    await device.round_trip()
-    async with user.reader(session_id) as reader:
-        (end,) = await _ends(reader, 1)
-        assert end["content"] == "onceonce"
-        assert reader.texts() == ["once", "once"]
-
-
 async def test_every_event_of_a_device_carries_its_message_s_id_and_its_turn(
     user: TestUser, device: ScriptedDevice
 ) -> None:

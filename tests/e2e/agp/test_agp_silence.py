@@ -1,45 +1,47 @@
 """A device that is here and has lost its turn: the turn ends, and others get theirs."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-import pytest_asyncio
 
-from tests.support.agp import ScriptedDevice, new_device
-from tests.support.control import ADMIN, Control, TestUser
+from tests.support.agp import ScriptedDevice, device_of, new_device, register
+from tests.support.clock import Clock
+from tests.support.control import LocalControl, TestUser
 from trunkline import limits
-from trunkline.control.edges.agp.device import AgpDevice
-from trunkline.control.edges.agp.host import AgpHost
-from trunkline.control.server import Server
-from trunkline.control.settings import Settings
+from trunkline.control.tuning import Tuning
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+STEP_S = 200.0  # after which a line without a word is not idle yet
 
 
-@pytest_asyncio.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    server = Server(Settings(port=0, data=str(tmp_path / "data"), admin_token=ADMIN))
-    yield server
-    await server.stop()
+@pytest.fixture(scope="module")
+def now() -> Clock:
+    return Clock()
 
 
-@pytest_asyncio.fixture
-async def user(server: Server) -> TestUser:
-    info = await server.start()
-    return await Control(info.url).user()
+@pytest.fixture(scope="module")
+def tuning() -> Tuning:
+    return Tuning(stall_s=0.01)
 
 
 class _Watch:
-    """A device's clock, which goes on when a test says so."""
+    """The clock, which goes on when a test says so. Devices that are here ping meanwhile."""
 
-    def __init__(self, server: Server) -> None:
-        self.host = next(wire for wire in server._edges if isinstance(wire, AgpHost))
-        self._time = 0.0
-        (self.device,) = self.host._devices.values()
-        self.device.now = lambda: self._time
+    def __init__(self, control: LocalControl, now: Clock) -> None:
+        self._control = control
+        self._now = now
 
-    def passes(self, seconds: float) -> None:
-        self._time += seconds
-        self.host.sweep()
+    async def passes(self, seconds: float, *devices: ScriptedDevice) -> None:
+        while seconds > 0:
+            await self._now.pass_time(min(seconds, STEP_S))
+            seconds -= STEP_S
+            for device in devices:
+                await device.round_trip()
+        self._control.sweep()
+
+
+@pytest.fixture
+def watch(control: LocalControl, now: Clock) -> _Watch:
+    return _Watch(control, now)
 
 
 async def _at_work(user: TestUser, device: ScriptedDevice) -> tuple[str, str]:
@@ -51,15 +53,14 @@ async def _at_work(user: TestUser, device: ScriptedDevice) -> tuple[str, str]:
 
 
 async def test_a_turn_of_which_a_connected_device_says_nothing_more_ends_and_the_next_follows(
-    server: Server, user: TestUser
+    user: TestUser, watch: _Watch
 ) -> None:
     assert limits.AGP_TURN_SILENCE_S == 10 * 60
     async with await new_device(user) as device:
-        watch = _Watch(server)
         session_id, turn_id = await _at_work(user, device)
         await user.say(session_id, "next")
-        watch.passes(0)
-        watch.passes(601)
+        await watch.passes(0)
+        await watch.passes(601, device)
         async with user.reader(session_id) as reader:
             end = await reader.until_type("execution_error")
             assert (end["turn_id"], end["code"]) == (turn_id, "DEVICE_SILENT")
@@ -72,18 +73,20 @@ async def test_a_turn_of_which_a_connected_device_says_nothing_more_ends_and_the
 
 
 async def test_a_device_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
-    server: Server, user: TestUser, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl, user: TestUser, watch: _Watch
 ) -> None:
-    async with await new_device(user), await new_device(user):
-        host = next(wire for wire in server._edges if isinstance(wire, AgpHost))
-        first, second = host._devices.values()
-        swept: list[AgpDevice] = []
-
-        def sweep(device: AgpDevice) -> None:
-            swept.append(device)
-            if device is first:
-                raise RuntimeError("as a fault of ours would")
-
-        monkeypatch.setattr(AgpDevice, "sweep", sweep)
-        host.sweep()
-        assert swept[:2] == [first, second]
+    made = await register(user)
+    async with device_of(user, made) as broken, await new_device(user) as other:
+        lost = await user.session(machine_id=made["machine_id"])
+        await user.say(lost, "work")
+        await broken.prompt("work")
+        session_id, turn_id = await _at_work(user, other)
+        machine = control.core.machines.find(made["machine_id"])
+        assert machine is not None
+        logs, machine.logs = machine.logs, {}  # as a fault of ours might
+        await watch.passes(0)
+        await watch.passes(601, broken, other)
+        async with user.reader(session_id) as reader:
+            end = await reader.until_type("execution_error")
+            assert (end["turn_id"], end["code"]) == (turn_id, "DEVICE_SILENT")
+        machine.logs = logs

@@ -13,6 +13,7 @@ from tests.support.myagent import MyAgentClient, client_of
 from tests.support.raw_ws import BINARY, TEXT, RawWs, encode_frame
 from tests.support.wire import Wire, upgrade
 from trunkline import limits
+from trunkline.control.tuning import DEFAULT, Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -103,11 +104,14 @@ async def test_the_greeting_says_who_is_there(user: TestUser) -> None:
 )
 @pytest.mark.proves("notes-2-heartbeat-seq")
 async def test_heartbeats_come_by_themselves(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    assert limits.MYAGENT_HEARTBEAT_S <= 60
-    monkeypatch.setattr(limits, "MYAGENT_HEARTBEAT_S", 0.0)
-    async with client_of(user) as client:
+    assert DEFAULT.myagent_heartbeat_s <= 60
+    tuning = Tuning(myagent_heartbeat_s=0.0)
+    async with (
+        running(tmp_path / "data", tuning=tuning) as control,
+        client_of(await control.user()) as client,
+    ):
         beat = await client.expect("system.heartbeat")
         again = await client.expect("system.heartbeat", lambda one: one["seq"] > beat["seq"])
         assert again["metadata"]["seq"] == again["seq"]

@@ -1,34 +1,48 @@
 """Faults of ours while a MyAgent client waits: it is told, and its connection goes on."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from tests.support.clock import FakeClock
-from tests.support.control import TestUser, running
+from tests.support.control import LocalControl, TestUser, running
+from tests.support.faults import broken
 from tests.support.myagent import MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
 from tests.support.yeaft_web import ScriptedWeb, web_url
 from trunkline import limits
 from trunkline.control.clock import now_ms
-from trunkline.control.edges.myagent.positions import Positions
-from trunkline.control.log.feeds import Feeds
+from trunkline.control.tuning import Tuning
+
+FaultOf = Callable[[LocalControl], AbstractContextManager[None]]
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.mark.parametrize("broken", [(Positions, "save"), (Feeds, "_prime")])
-async def test_a_session_that_could_not_be_followed_is_followed_the_next_time(
-    user: TestUser, vm: ScriptedVm, broken: tuple[type, str]
-) -> None:
-    async def fail(*_arguments: object) -> None:
-        raise OSError("disk I/O error")
+@pytest.fixture(scope="module")
+def tuning() -> Tuning:
+    return Tuning(myagent_sessions_max=2, ring_bytes_max=0)
 
+
+@pytest.mark.parametrize(
+    "fault_of",
+    [
+        pytest.param(lambda one: one.records.before("myagent_runs", broken), id="position"),
+        pytest.param(lambda one: one.disk.unreadable(), id="log"),
+    ],
+)
+async def test_a_session_that_could_not_be_followed_is_followed_the_next_time(
+    control: LocalControl, user: TestUser, vm: ScriptedVm, fault_of: FaultOf
+) -> None:
     session = await user.session()
+    async with user.reader(session) as reader:
+        await vm.text(session, "one", "two", "three")  # memory has only the last
+        await reader.until_text("three")
     async with client_of(user) as client:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(*broken, fail)
+        with fault_of(control):
             await client.say(session, "first")
             fault = await client.fault("INTERNAL_ERROR")
         assert fault["event"] == "system.error"
@@ -40,9 +54,8 @@ async def test_a_session_that_could_not_be_followed_is_followed_the_next_time(
 
 
 async def test_a_session_that_has_ended_makes_room_for_one_that_has_not(
-    user: TestUser, vm: ScriptedVm, monkeypatch: pytest.MonkeyPatch
+    user: TestUser, vm: ScriptedVm
 ) -> None:
-    monkeypatch.setattr(limits, "MYAGENT_SESSIONS_MAX", 2)
     async with client_of(user) as client:
         ended = await client.create_session()
         await user.ok("DELETE", f"/sessions/{ended}")

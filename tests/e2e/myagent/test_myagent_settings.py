@@ -7,7 +7,7 @@ import pytest
 from tests.support.control import TestUser, running
 from tests.support.myagent import client_of
 from tests.support.vm import ScriptedVm
-from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 
 async def turn(user: TestUser, vm: ScriptedVm, session: str) -> None:
@@ -63,10 +63,9 @@ async def test_without_a_machine_there_is_no_session(tmp_path: Path) -> None:
 
 
 async def test_a_connection_follows_so_many_sessions_and_ended_ones_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "MYAGENT_SESSIONS_MAX", 2)
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=Tuning(myagent_sessions_max=2)) as control:
         user = await control.user()
         async with await user.vm(), client_of(user) as client:
             first = await client.create_session()

@@ -20,10 +20,12 @@ CAREFUL = {"confirm": "dangerous"}
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     folder = tmp_path_factory.mktemp("approvals")
-    control = await ControlProcess(folder / "data").start()
-    async with ModelServer() as model, World(control, model, folder / "home") as world:
+    async with (
+        ControlProcess(folder / "data") as control,
+        ModelServer() as model,
+        World(control, model, folder / "home") as world,
+    ):
         yield world
-    await control.terminate()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.support.control import ADMIN, running
+from tests.support.control import ADMIN, Control
 from tests.support.eventually import eventually
 from tests.support.model_server import (
     Failure,
@@ -29,13 +29,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    folder = tmp_path_factory.mktemp("chat")
-    async with (
-        ModelServer() as model,
-        running(folder / "data", mcp_allowed_hosts="127.0.0.1") as control,
-        World(control, model, folder / "home") as world,
-    ):
+async def world(tmp_path_factory: pytest.TempPathFactory, control: Control) -> AsyncIterator[World]:
+    home = tmp_path_factory.mktemp("chat") / "home"
+    async with ModelServer() as model, World(control, model, home) as world:
         yield world
 
 

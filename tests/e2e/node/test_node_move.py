@@ -3,52 +3,33 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from tests.support.control import running
+from tests.support.control import LocalControl
 from tests.support.eventually import eventually
 from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
 from tests.support.node import Node, Talk, World
-from trunkline.control.services.snapshots import Snapshots
 from trunkline.execution.home import Home
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def synced() -> AsyncIterator[dict[str, str]]:
-    """By session, the newest state that the control plane has, as text."""
-    newest: dict[str, str] = {}
-    sync = Snapshots.sync
-
-    async def watched(snapshots: Snapshots, session_id: str, data: dict[str, Any]) -> None:
-        await sync(snapshots, session_id, data)
-        newest[session_id] = str(data)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Snapshots, "sync", watched)
-        yield newest
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(
-    tmp_path_factory: pytest.TempPathFactory, synced: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory, control: LocalControl
 ) -> AsyncIterator[World]:
-    folder = tmp_path_factory.mktemp("move")
-    async with (
-        ModelServer() as model,
-        running(folder / "data") as control,
-        World(control, model, folder / "home") as world,
-    ):
+    home = tmp_path_factory.mktemp("move") / "home"
+    async with ModelServer() as model, World(control, model, home) as world:
         yield world
 
 
-async def until_synced(synced: dict[str, str], talk: Talk, words: str) -> None:
+async def until_synced(control: LocalControl, talk: Talk, words: str) -> None:
+    """The newest state that the control plane has of the session has these words."""
+
     async def state() -> str:
-        return synced.get(talk.id, "")
+        return str(await control.core.services.snapshots.latest(talk.id))
 
     await eventually(state, lambda text: words in text)
 
@@ -63,7 +44,7 @@ async def moved(world: World, talk: Talk, home: Path) -> Node:
 
 
 async def test_a_session_goes_on_on_a_new_machine_after_the_end_of_its_first(
-    world: World, synced: dict[str, str], tmp_path: Path
+    world: World, control: LocalControl, tmp_path: Path
 ) -> None:
     world.node.workspace.joinpath("notes.txt").write_text("remember the milk")
     world.model.script(
@@ -72,7 +53,7 @@ async def test_a_session_goes_on_on_a_new_machine_after_the_end_of_its_first(
     )
     async with await world.session() as talk:
         assert (await talk.ask("What was it? I am Ada."))["content"] == "You wanted milk."
-        await until_synced(synced, talk, "You wanted milk.")
+        await until_synced(control, talk, "You wanted milk.")
         assert await world.node.stop() == 0
         second = await moved(world, talk, tmp_path / "second")
         try:
@@ -91,13 +72,13 @@ async def test_a_session_goes_on_on_a_new_machine_after_the_end_of_its_first(
 
 
 async def test_a_session_leaves_a_machine_that_is_in_the_middle_of_a_turn(
-    world: World, synced: dict[str, str], tmp_path: Path
+    world: World, control: LocalControl, tmp_path: Path
 ) -> None:
     gate = Gate()
     world.model.script(Turn(text="Noted: seven."), Turn(chunks=["Let me ", gate, "see."]))
     async with await world.session() as talk:
         await talk.ask("Remember seven.")
-        await until_synced(synced, talk, "Noted: seven.")
+        await until_synced(control, talk, "Noted: seven.")
         turn_id = await talk.say("Think about it.")
         await talk.reader.until(lambda _: bool(talk.text(turn_id)), "the first words")
         second = await moved(world, talk, tmp_path / "third")

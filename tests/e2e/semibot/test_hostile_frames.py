@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from structlog.testing import capture_logs
 
 from tests.support.alive import assert_alive, texts
-from tests.support.control import ControlProcess, TestUser
+from tests.support.control import ControlProcess, TestUser, running
 from tests.support.metrics import metric
 from tests.support.raw_ws import (
     BINARY,
@@ -23,6 +24,7 @@ from tests.support.raw_ws import (
     raw_line,
 )
 from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -123,9 +125,8 @@ async def test_a_forbidden_first_frame_ends_the_line_before_authentication(
 
 
 async def test_the_machine_is_offline_as_soon_as_its_line_broke_the_rules(
-    user: TestUser, line: RawWs, session: str, monkeypatch: pytest.MonkeyPatch
+    user: TestUser, line: RawWs, session: str
 ) -> None:
-    monkeypatch.setattr(limits, "CLOSE_GRACE_S", 3600.0)
     line.stays = True
     async with user.reader(session) as reader:
         await line.frame(TEXT, b"{}", masked=False)
@@ -273,22 +274,19 @@ async def test_the_close_handshake_is_answered(
     assert await texts(user, session) == []
 
 
-@pytest.fixture
-def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For lines that are opened from here on."""
-    monkeypatch.setattr(limits, "LINE_UNSENT_BYTES_MAX", 1_000_000)
-
-
-@pytest.mark.usefixtures("little_patience")
-async def test_a_machine_that_does_not_read_is_cut_and_slows_nobody(
-    user: TestUser, line: RawWs, session: str
-) -> None:
-    line.stop_reading()
-    async with user.reader(session) as reader:
-        offline = asyncio.create_task(reader.until_type("session_status"))
-        while not offline.done():
-            await user.call("POST", f"/sessions/{session}/messages", {"message": "x" * 900_000})
-        assert (await offline)["machine"] == "offline"
+async def test_a_machine_that_does_not_read_is_cut_and_slows_nobody(tmp_path: Path) -> None:
+    tuning = Tuning(line_unsent_bytes_max=1_000_000)
+    async with running(tmp_path / "data", tuning=tuning) as control:
+        user = await control.user()
+        async with await raw_line(user) as line:
+            session = await user.session()
+            line.stop_reading()
+            async with user.reader(session) as reader:
+                offline = asyncio.create_task(reader.until_type("session_status"))
+                large = {"message": "x" * 900_000}
+                while not offline.done():
+                    await user.call("POST", f"/sessions/{session}/messages", large)
+                assert (await offline)["machine"] == "offline"
 
 
 async def test_large_answers_that_wait_for_a_slow_reader_arrive_whole(

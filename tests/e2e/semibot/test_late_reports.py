@@ -2,13 +2,12 @@
 
 from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import pytest_asyncio
 
-from tests.support.control import Control, TestUser, running
+from tests.support.control import TestUser
 from tests.support.eventually import eventually
 from tests.support.orgs import admin_of_new_org
 from tests.support.vm import ScriptedVm
@@ -30,11 +29,10 @@ MARKS = {"usage_report": "m-1", "audit_log": "tool.ran", "evolution_submit": "Ti
 MARKS["memory_write"] = "Ada likes tea"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def control(data: Path) -> AsyncIterator[Control]:
-    """One for which a machine that is away is gone."""
-    async with running(data, rate_limit_per_minute=0, machine_away_s=0) as started:
-        yield started
+@pytest.fixture(scope="module")
+def settings() -> dict[str, Any]:
+    """Of one for which a machine that is away is gone."""
+    return {"rate_limit_per_minute": 0, "machine_away_s": 0}
 
 
 class Late(NamedTuple):

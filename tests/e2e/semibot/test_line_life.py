@@ -1,16 +1,18 @@
 """The life of one line, from `auth` to its end (source document 000 §1 to §3, §4.1, §8)."""
 
-import asyncio
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.support.control import Control, TestUser
+from tests.support.clock import Clock
+from tests.support.control import Control, LocalControl, TestUser, running
 from tests.support.eventually import eventually
+from tests.support.faults import broken
 from tests.support.vm import ScriptedVm
 from trunkline import limits
-from trunkline.control.edges.semibot import host as vm_host
+from trunkline.control.tuning import DEFAULT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -87,26 +89,28 @@ async def test_a_machine_that_closes_its_line_is_offline_at_once(control: Contro
 
 @pytest.mark.proves("000-4.1-heartbeat-keeps-the-line", "000-8-close-4008")
 async def test_a_silent_line_is_closed_with_4008_and_one_that_beats_lives_on(
-    control: Control, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    assert limits.HEARTBEAT_SILENCE_S == 3 * limits.HEARTBEAT_INTERVAL_S == 30
-    monkeypatch.setattr(limits, "HEARTBEAT_SILENCE_S", 1.0)
-    silent_user, beating_user = await control.user("silent"), await control.user("beating")
-    silent, beating = await silent_user.vm(), await beating_user.vm()
-    session = await silent_user.session()
-    async with silent_user.reader(session) as reader:
-        closing = asyncio.create_task(silent.closed())
-        while not closing.done():
-            await beating.heartbeat()
-            await asyncio.wait([closing], timeout=0.1)
-        assert closing.result() == 4008
-        status = await reader.until_type("session_status")
-        assert status["machine"] == "offline"
-    assert beating.close_code is None
-    session = await beating_user.session()
-    await beating.expect("start_session", lambda one: one["data"]["session_id"] == session)
-    await beating.leave()
-    await silent.leave()
+    assert DEFAULT.silence_s == 3 * limits.HEARTBEAT_INTERVAL_S == 30
+    clock = Clock()
+    async with running(tmp_path / "data", now=clock) as control:
+        silent_user, beating_user = await control.user("silent"), await control.user("beating")
+        silent, beating = await silent_user.vm(), await beating_user.vm()
+        session = await silent_user.session()
+        async with silent_user.reader(session) as reader:
+            for _ in range(4):
+                await clock.pass_time(limits.HEARTBEAT_INTERVAL_S)
+                await beating.heartbeat()
+                await beating.ping()  # behind which the heartbeat is known to be heard
+            control.sweep()
+            assert await silent.closed() == 4008
+            status = await reader.until_type("session_status")
+            assert status["machine"] == "offline"
+        assert beating.close_code is None
+        session = await beating_user.session()
+        await beating.expect("start_session", lambda one: one["data"]["session_id"] == session)
+        await beating.leave()
+        await silent.leave()
 
 
 @pytest.mark.proves("000-4.1-active-sessions-count", "000-6-sessions-outlive-the-line")
@@ -159,17 +163,11 @@ async def test_a_line_that_broke_comes_back_with_its_token_alone(control: Contro
 
 @pytest.mark.proves("000-8-close-4500")
 async def test_a_fault_of_the_control_plane_is_a_4500_and_hurts_no_other_line(
-    control: Control, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl,
 ) -> None:
     user = await control.user()
     healthy = await user.vm()
-    await user.ok("PUT", f"/users/{user.id}/credentials/openai", {"api_key": "sk-1"})
-
-    def broken(*_: object) -> object:
-        raise RuntimeError("a fault")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(vm_host, "encrypt_key", broken)
+    with control.records.before("credentials", broken):
         scheduled = await user.schedule()
         vm = ScriptedVm(scheduled["ws_url"], user.id, scheduled["token"], scheduled["ticket"])
         await vm.connect()

@@ -1,21 +1,14 @@
 """Many sessions on one line: each gets its own, one token serves them all (000 §1, §5.6, §9)."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.control import TestUser, running
+from tests.support.control import TestUser
 from tests.support.eventually import eventually
-from trunkline.control.services.config import Config
+from tests.support.gate import Gate, mcp_call
 
-
-@pytest.fixture
-async def user(tmp_path: Path) -> AsyncIterator[TestUser]:
-    async with running(tmp_path / "data") as control:
-        yield await control.user()
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.proves("000-1-one-line-per-vm", "000-4.2-event-to-its-session")
@@ -46,25 +39,14 @@ async def test_a_session_may_ask_for_every_session_of_its_user(user: TestUser) -
 
 
 @pytest.mark.proves("000-4.5-resume-over-all-sessions", "000-3-vm-messages-without-session")
-async def test_one_resume_asks_for_requests_of_all_sessions(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go = asyncio.Event()
-    real = Config.get_session
-
-    async def slow(self: Config, user_id: str, session_id: str) -> dict[str, Any]:
-        await go.wait()
-        return await real(self, user_id, session_id)
-
-    monkeypatch.setattr(Config, "get_session", slow)
+async def test_one_resume_asks_for_requests_of_all_sessions(user: TestUser, gate: Gate) -> None:
     vm = await user.vm()
     sessions = {f"msg-{number}": await user.session() for number in range(3)}
     for request_id, session in sessions.items():
-        message = {"type": "request", "session_id": session, "method": "get_session"}
-        await vm.send({**message, "id": request_id, "params": {}})
+        await vm.send(mcp_call(session, request_id, "gate"))
     await vm.request(sessions["msg-0"], "get_config", agent_id="none")  # behind them on the line
     await vm.drop()
-    go.set()
+    gate.opened.set()
     async with user.again(vm) as back:
 
         async def results() -> dict[str, Any]:
@@ -75,7 +57,7 @@ async def test_one_resume_asks_for_requests_of_all_sessions(
         found = await eventually(
             results, lambda one: {entry["status"] for entry in one.values()} == {"completed"}
         )
-        assert {name: entry["data"]["session"]["id"] for name, entry in found.items()} == sessions
+        assert found.keys() == sessions.keys()
 
 
 @pytest.mark.proves(

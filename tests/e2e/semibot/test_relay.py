@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.control import Control, running
 from trunkline import limits
+from trunkline.control.tuning import DEFAULT, Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -170,12 +171,9 @@ async def test_an_event_given_as_an_object_is_delivered_as_its_json(control: Con
 
 
 @pytest.mark.proves("000-7-heartbeat-comment")
-async def test_heartbeats_come_every_fifteen_seconds_as_comments(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert limits.READER_HEARTBEAT_S == 15
-    monkeypatch.setattr(limits, "READER_HEARTBEAT_S", 1)
-    async with running(tmp_path / "data") as control:
+async def test_heartbeats_come_every_fifteen_seconds_as_comments(tmp_path: Path) -> None:
+    assert DEFAULT.reader_heartbeat_s == 15
+    async with running(tmp_path / "data", tuning=Tuning(reader_heartbeat_s=1)) as control:
         user = await control.user()
         async with await user.vm():
             session = await user.session()

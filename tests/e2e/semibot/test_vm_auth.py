@@ -21,10 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tests.support.admission import Json, again_url, claims_of, first_url, verdict
-from tests.support.control import ADMIN, Control, TestUser, running
+from tests.support.control import ADMIN, Control, LocalControl, TestUser, running
 from tests.support.raw_ws import RawWs
 from trunkline import limits
-from trunkline.control.records.credentials import Credentials, Revealed
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -249,23 +248,21 @@ async def test_a_terminated_vm_is_put_out_and_kept_out_with_4003(user: TestUser)
 
 
 async def test_a_vm_terminated_while_it_is_let_in_is_refused_and_stays_terminated(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl, user: TestUser
 ) -> None:
     reached, go_on = asyncio.Event(), asyncio.Event()
-    reveal = Credentials.reveal
 
-    async def slow(self: Credentials, user_id: str) -> list[Revealed]:
+    async def slow() -> None:
         reached.set()
         await go_on.wait()
-        return await reveal(self, user_id)
 
-    monkeypatch.setattr(Credentials, "reveal", slow)
     vm = await user.schedule()
-    deciding = asyncio.create_task(verdict(again_url(user), vm["token"]))
-    await reached.wait()
-    await user.ok("DELETE", f"/machines/{vm['vm_id']}")
-    go_on.set()
-    assert await deciding == 4003
+    with control.records.before("credentials", slow):
+        deciding = asyncio.create_task(verdict(again_url(user), vm["token"]))
+        await reached.wait()
+        await user.ok("DELETE", f"/machines/{vm['vm_id']}")
+        go_on.set()
+        assert await deciding == 4003
     machine = await user.ok("GET", f"/machines/{vm['vm_id']}")
     assert (machine["state"], machine["online"]) == ("terminated", False)
 

@@ -10,9 +10,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tests.support.admission import Json, again_url, claims_of, first_url, verdict
-from tests.support.control import ADMIN, ControlProcess, TestUser
+from tests.support.control import ADMIN, ControlProcess, TestUser, running
 from tests.support.raw_ws import CONTINUATION, PING, TEXT, RawWs, encode_frame, raw_line
 from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -49,25 +50,27 @@ async def test_the_first_frame_must_be_auth(user: TestUser, first: bytes) -> Non
 
 @pytest.mark.proves("000-9-first-frame-must-be-auth")
 async def test_auth_must_come_in_time_and_pings_buy_none(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "AUTH_TIMEOUT_S", 0.1)
-    async with await RawWs(again_url(user)).connect() as line:
-        while not line.ended:
-            seen = len(line.frames)
-            await line.frame(PING, b"wait")
-            await line.until(lambda seen=seen: len(line.frames) > seen or line.ended, "pong")  # type: ignore[misc]
-        assert await line.closed() == 4001
+    async with running(tmp_path / "data", tuning=Tuning(auth_timeout_s=0.1)) as control:
+        user = await control.user()
+        async with await RawWs(again_url(user)).connect() as line:
+            while not line.ended:
+                seen = len(line.frames)
+                await line.frame(PING, b"wait")
+                await line.until(lambda seen=seen: len(line.frames) > seen or line.ended, "pong")  # type: ignore[misc]
+            assert await line.closed() == 4001
 
 
 async def test_a_line_that_was_let_in_outlives_the_time_for_auth(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "AUTH_TIMEOUT_S", 0.5)
-    async with await RawWs(again_url(user)).connect() as silent, await raw_line(user) as line:
-        assert await silent.closed() == 4001
-        await line.frame(PING, b"alive")
-        await line.pong(b"alive")
+    async with running(tmp_path / "data", tuning=Tuning(auth_timeout_s=0.5)) as control:
+        user = await control.user()
+        async with await raw_line(user) as line, await RawWs(again_url(user)).connect() as silent:
+            assert await silent.closed() == 4001
+            await line.frame(PING, b"alive")
+            await line.pong(b"alive")
 
 
 async def test_what_comes_right_behind_auth_waits_for_the_verdict_and_is_then_handled(
@@ -134,9 +137,13 @@ async def test_a_line_that_is_known_may_send_more_than_a_first_frame(
 
 
 async def test_only_so_many_lines_may_wait_at_the_door(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "UNKNOWN_LINES_MAX", 3)
+    async with running(tmp_path / "data", tuning=Tuning(unknown_lines_max=3)) as control:
+        await _three_wait(await control.user())
+
+
+async def _three_wait(user: TestUser) -> None:
     vm = await user.schedule()
     waiting = [await RawWs(again_url(user)).connect() for _ in range(3)]
     assert [one.status for one in waiting] == [101] * 3

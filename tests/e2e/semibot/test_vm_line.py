@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.admission import again_url, first_url
-from tests.support.control import TestUser, running
+from tests.support.clock import Clock
+from tests.support.control import LocalControl, TestUser, running
 from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
 from tests.support.vm import ScriptedVm
 from trunkline import limits
-from trunkline.control import server
+from trunkline.control.tuning import DEFAULT
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -72,25 +73,28 @@ async def test_of_many_lines_of_one_vm_at_once_one_stays(user: TestUser) -> None
 
 @pytest.mark.proves("000-8-close-4008")
 async def test_a_silent_line_is_closed_with_4008_and_its_readers_are_told_while_pings_keep_one_up(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(server, "_SWEEP_EVERY_S", 0.02)
+    clock = Clock()
+    async with running(tmp_path / "data", now=clock) as control:
+        await _one_is_silent(control, clock, await control.user())
+
+
+async def _one_is_silent(control: LocalControl, clock: Clock, user: TestUser) -> None:
     async with await raw_line(user) as silent, await raw_line(user) as pinging:
         session_id = await user.session()  # on the newest machine, which is the pinging one
         machines = await user.ok("GET", "/machines")
         quiet_id = min(machine["id"] for machine in machines["items"])
         quiet = await user.session(machine_id=quiet_id)
         async with user.reader(quiet) as reader:
-            monkeypatch.setattr(limits, "HEARTBEAT_SILENCE_S", 1.0)
-            number = 0
-            while not silent.ended:
+            for number in range(2):
+                await clock.pass_time(DEFAULT.silence_s * 0.9)
                 await pinging.frame(PING, str(number).encode())
                 await pinging.pong(str(number).encode())
-                number += 1
+            control.sweep()
             assert await silent.closed() == 4008
             status = await reader.until_type("session_status")
             assert (status["machine"], status["machine_id"]) == ("offline", quiet_id)
-        monkeypatch.undo()
         await pinging.event(session_id, "alive")
         async with user.reader(session_id) as reader:
             await reader.until_text("alive")
@@ -141,21 +145,21 @@ async def test_the_thousand_and_first_message_in_a_minute_is_closed_with_4029(
 
 
 async def test_a_batch_needs_the_capability_and_has_a_bound(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    user: TestUser,
 ) -> None:
-    monkeypatch.setattr(limits, "BATCH_EVENTS_MAX", 10)
+    most = limits.BATCH_EVENTS_MAX
     async with await raw_line(user) as plain, await raw_line(user, "batch") as batching:
         session_id = await user.session()
         event = {"session_id": session_id, "data": "{}"}
         await plain.send({"type": "batch", "events": [event]})
         assert (await plain.expect("error"))["error"]["code"] == "CAPABILITY_MISSING"
-        await batching.send({"type": "batch", "events": [event] * 11})
+        await batching.send({"type": "batch", "events": [event] * (most + 1)})
         assert (await batching.expect("error"))["error"]["code"] == "TOO_LARGE"
-        await batching.send({"type": "batch", "events": [event] * 10})
+        await batching.send({"type": "batch", "events": [event] * most})
         await batching.event(session_id, "last")
-        async with user.reader(session_id) as reader:
+        async with user.reader(session_id, last_event_id=most) as reader:
             await reader.until_text("last")
-            assert reader.last_id == 11
+            assert reader.last_id == most + 1
 
 
 async def test_lines_are_closed_with_1001_when_the_control_plane_goes_down(

@@ -1,17 +1,18 @@
 """What a VM asks for (000 §4.3): every method's answer and its errors."""
 
 import base64
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from tests.support.admission import Json
-from tests.support.control import Control, TestUser
-from tests.support.gate import Gate, answer_to, mcp_call
+from tests.support.control import Control, TestUser, running
+from tests.support.gate import Gate, answer_to, gated_tools, mcp_call
 from tests.support.orgs import admin_of_new_org, import_skill
 from tests.support.vm import ScriptedVm
 from tests.unit.control.services.mcp_server import running_server
-from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -175,9 +176,16 @@ async def test_each_request_gets_its_own_answer_whatever_the_order(
 
 
 async def test_too_many_requests_at_once_are_refused_and_the_line_lives_on(
-    vm: ScriptedVm, session: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "REQUESTS_IN_FLIGHT_MAX", 2)
+    tuning = Tuning(requests_max=2)
+    async with running(tmp_path / "data", tuning=tuning, mcp_allowed_hosts="127.0.0.1") as control:
+        user = await admin_of_new_org(control)
+        async with await user.vm() as vm, gated_tools(user) as gate:
+            await _three_at_once(vm, await user.session(), gate)
+
+
+async def _three_at_once(vm: ScriptedVm, session: str, gate: Gate) -> None:
     for number in range(3):
         await vm.send(mcp_call(session, f"r{number}", "gate"))
     assert code_of(await answer_to(vm, "r2")) == "TOO_MANY_REQUESTS"

@@ -6,11 +6,9 @@ import jwt
 import pytest
 
 from tests.support.clock import FakeClock
-from tests.support.control import Control, TestUser
-from tests.support.eventually import eventually
+from tests.support.control import Control, LocalControl, TestUser
 from tests.support.vm import ScriptedVm
 from trunkline import limits
-from trunkline.control.edges.semibot.host import VmHost
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -23,28 +21,9 @@ def clock() -> FakeClock:
 HALF_S = limits.VM_TOKEN_LIFE_S / 2
 
 
-@pytest.fixture
-def sweeps(monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """Grows with every sweep of the control plane."""
-    seen: list[None] = []
-    sweep = VmHost.sweep
-
-    def counted(host: VmHost) -> None:
-        sweep(host)
-        seen.append(None)
-
-    monkeypatch.setattr(VmHost, "sweep", counted)
-    return seen
-
-
-async def swept(sweeps: list[None], user: TestUser, vm: ScriptedVm) -> None:
-    """A whole sweep has been made since the call, and the VM has what was sent to it."""
-    before = len(sweeps)
-
-    async def count() -> int:
-        return len(sweeps)
-
-    await eventually(count, lambda now: now > before)
+async def swept(control: LocalControl, user: TestUser, vm: ScriptedVm) -> None:
+    """A sweep has been made since the call, and the VM has what was sent to it."""
+    control.sweep()
     session = await user.session()
     await vm.expect("start_session", lambda one: one["data"]["session_id"] == session)
 
@@ -69,12 +48,12 @@ async def shown(user: TestUser, token: str) -> int | None:
 
 @pytest.mark.parametrize("capability", ["seq", "batch"])
 async def test_a_machine_gets_its_next_token_in_the_middle_of_the_life_of_this_one(
-    control: Control, clock: FakeClock, sweeps: list[None], capability: str
+    control: LocalControl, clock: FakeClock, capability: str
 ) -> None:
     user = await control.user()
     async with await user.vm(capability) as vm:
         clock.advance(HALF_S - 60)
-        await swept(sweeps, user, vm)
+        await swept(control, user, vm)
         assert vm.of_type("token") == []
         clock.advance(61)
         renewed = await next_token(vm, 1)
@@ -89,14 +68,14 @@ async def test_a_machine_gets_its_next_token_in_the_middle_of_the_life_of_this_o
 
 
 async def test_each_token_is_renewed_once_for_as_long_as_the_line_lives(
-    control: Control, clock: FakeClock, sweeps: list[None]
+    control: LocalControl, clock: FakeClock
 ) -> None:
     user = await control.user()
     async with await user.vm("seq") as vm:
         for number in (1, 2, 3):
             clock.advance(HALF_S + 1)
             await next_token(vm, number)
-            await swept(sweeps, user, vm)
+            await swept(control, user, vm)
             assert len(vm.of_type("token")) == number
 
 
@@ -115,23 +94,23 @@ async def test_the_new_token_opens_a_line_when_the_first_one_does_not_any_more(
 
 
 async def test_a_machine_without_capabilities_is_told_only_what_the_document_knows(
-    control: Control, clock: FakeClock, sweeps: list[None]
+    control: LocalControl, clock: FakeClock
 ) -> None:
     user = await control.user()
     async with await user.vm() as vm:
         clock.advance(2 * limits.VM_TOKEN_LIFE_S)
-        await swept(sweeps, user, vm)
+        await swept(control, user, vm)
         assert vm.of_type("token") == []
 
 
 async def test_many_lines_are_served_little_by_little_and_all(
-    control: Control, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    control: Control, clock: FakeClock
 ) -> None:
-    monkeypatch.setattr(limits, "VM_TOKENS_RENEWED_PER_S", 1)
-    user = await control.user()
-    vms = [await user.vm("seq") for _ in range(3)]
+    count = limits.VM_TOKENS_RENEWED_PER_S + 1
+    owners = [await control.user() for _ in range(2)]  # one may not have so many
+    vms = [await owners[number % 2].vm("seq") for number in range(count)]
     clock.advance(HALF_S + 1)
     tokens = [(await next_token(vm, 1))["token"] for vm in vms]
-    assert len(set(tokens)) == 3
+    assert len(set(tokens)) == count
     for vm in vms:
         await vm.leave()

@@ -5,27 +5,21 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.support.agp import device_of, register
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
 from tests.support.yeaft_turn import turn_at
-from trunkline import limits
 from trunkline.client import Client
 from trunkline.control.sessions.state import SessionState
+from trunkline.control.tuning import Tuning
 
 PIECES = [f"{number} {'x' * 400}" for number in range(40)]
 
-
-@pytest.fixture(autouse=True)
-def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 4_000)
-    monkeypatch.setattr(limits, "RING_BYTES_MAX", 4_000)
+SMALL = Tuning(events_page_bytes_max=4_000, ring_bytes_max=4_000)
 
 
 async def test_a_client_that_lost_its_place_is_given_every_event(tmp_path: Path) -> None:
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=SMALL) as control:
         user = await control.user()
         async with await user.vm() as vm, Client(control.url, user.token) as client:
             session = await client.sessions.create()
@@ -51,7 +45,7 @@ async def test_a_client_that_lost_its_place_is_given_every_event(tmp_path: Path)
 
 
 async def test_an_end_that_a_crash_left_unrecorded_is_found_behind_them(tmp_path: Path) -> None:
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=SMALL) as control:
         user = await control.user()
         async with await user.vm() as vm:
             session = await user.session()
@@ -69,7 +63,7 @@ async def test_an_end_that_a_crash_left_unrecorded_is_found_behind_them(tmp_path
             "UPDATE sessions SET state = ?, folded_id = 0, folded_note = 0",
             (SessionState(machine).encode(),),
         )
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=SMALL) as control:
         same = TestUser(control, user.id, user.token)
         snapshot = await same.ok("GET", f"/sessions/{session}/snapshot")
         found = [(one["state"], one["message"], one["answer"]) for one in snapshot["turns"]]
@@ -77,7 +71,7 @@ async def test_an_end_that_a_crash_left_unrecorded_is_found_behind_them(tmp_path
 
 
 async def test_what_a_device_said_before_a_restart_is_part_of_its_answer(tmp_path: Path) -> None:
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=SMALL) as control:
         user = await control.user()
         made = await register(user)
         async with device_of(user, made) as device:
@@ -87,7 +81,7 @@ async def test_what_a_device_said_before_a_restart_is_part_of_its_answer(tmp_pat
                 prompt = await device.prompt("work")
                 await device.text(prompt, *PIECES)
                 await reader.until_text(PIECES[-1])
-    async with running(tmp_path / "data") as control:
+    async with running(tmp_path / "data", tuning=SMALL) as control:
         same = TestUser(control, user.id, user.token)
         async with device_of(same, made) as back, same.reader(session) as reader:
             await back.respond(prompt)
@@ -96,14 +90,14 @@ async def test_what_a_device_said_before_a_restart_is_part_of_its_answer(tmp_pat
 
 
 async def test_what_an_agent_said_before_a_restart_is_part_of_its_answer(tmp_path: Path) -> None:
-    async with running(tmp_path / "data") as control, turn_at(control) as turn:
+    async with running(tmp_path / "data", tuning=SMALL) as control, turn_at(control) as turn:
         user, agent, session = turn
         async with user.reader(session) as reader:
             for piece in PIECES:
                 await agent.text(session, piece)
             await reader.until_text(PIECES[-1])
     async with (
-        running(tmp_path / "data") as control,
+        running(tmp_path / "data", tuning=SMALL) as control,
         turn.agent_at(control) as back,
         user.reader(session) as reader,
     ):

@@ -7,7 +7,7 @@ and then the process is killed.
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from tests.support.eventually import eventually
 from tests.support.told import said
 from tests.support.vm import ScriptedVm
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
@@ -25,11 +27,8 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def control(data: Path) -> AsyncIterator[ControlProcess]:
-    process = ControlProcess(data)
-    await process.start()
-    yield process
-    await process.terminate()
+def control(process: ControlProcess) -> ControlProcess:
+    return process
 
 
 @contextlib.contextmanager

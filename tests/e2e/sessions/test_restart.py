@@ -194,8 +194,9 @@ async def test_a_restart_replays_from_disk_what_memory_no_longer_holds(
     async with user.reader(session) as live:
         await vm.text(session, *(f"t{number}" for number in range(1, 601)))
         await live.until_text("t600")
+    await process.kill()  # before the machine goes: that would be another event
+    await vm.closed()
     await vm.leave()
-    await process.kill()
     await process.start()
     async with user.reader(session, last_event_id=100) as reader:
         await reader.until_text("t600")

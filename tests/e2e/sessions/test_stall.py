@@ -1,129 +1,69 @@
 """A disk that stalls: machines are not read, and not blamed for the silence (DESIGN 3)."""
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.support.admission import again_url
-from tests.support.control import ADMIN, Control, TestUser
-from tests.support.eventually import eventually
+from tests.support.clock import Clock
+from tests.support.control import LocalControl, TestUser
 from tests.support.raw_ws import RawWs
 from tests.support.vm import ScriptedVm
-from trunkline import limits
-from trunkline.control.edges.semibot.host import VmHost
-from trunkline.control.log import log as log_module
-from trunkline.control.log.segments import Segment, SqliteSegments
-from trunkline.control.server import Server
-from trunkline.control.settings import Settings
+from trunkline.control.tuning import DEFAULT, Tuning
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-class Disk:
-    """The log's disk, which a test can fill up, or stop altogether."""
-
-    def __init__(self) -> None:
-        self.is_full = False
-        self.turns = threading.Event()
-        self.turns.set()
-
-    def heal(self) -> None:
-        self.is_full = False
-        self.turns.set()
+@pytest.fixture(scope="module")
+def now() -> Clock:
+    return Clock()
 
 
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    made, commit = Disk(), SqliteSegments._append
-
-    def append(self: SqliteSegments, segments: list[Segment], again: bool) -> None:
-        made.turns.wait(30)
-        if made.is_full:
-            raise OSError("disk full")
-        commit(self, segments, again)
-
-    monkeypatch.setattr(SqliteSegments, "_append", append)
-    monkeypatch.setattr(log_module, "_STALL_S", 0.01)
-    monkeypatch.setattr(log_module, "_RETRY_S", 0.1)
-    yield made
-    made.heal()
-
-
-@pytest.fixture
-async def server(tmp_path: Path, disk: Disk) -> AsyncIterator[Server]:
-    made = Server(Settings(port=0, data=str(tmp_path / "data"), admin_token=ADMIN))
-    await made.start()
-    yield made
-    disk.heal()
-    await made.stop()
-
-
-@pytest.fixture
-async def user(server: Server) -> TestUser:
-    return await Control(server._local_url()).user()
-
-
-async def stalled(server: Server, wanted: bool = True) -> None:
-    async def look() -> bool:
-        return server._core.log.is_stalled is wanted
-
-    await eventually(look)
-
-
-def vms_of(server: Server) -> VmHost:
-    return next(edge for edge in server._edges if isinstance(edge, VmHost))
-
-
-def is_read(server: Server) -> list[bool]:
-    """Of each line, whether its socket is read."""
-    return [line._transport.underlying_transport.is_reading() for line in vms_of(server).lines]
+@pytest.fixture(scope="module")
+def tuning() -> Tuning:
+    return Tuning(stall_s=0.01, retry_s=0.1, auth_timeout_s=1.0)
 
 
 async def test_no_line_is_taken_for_dead_while_we_do_not_listen(
-    server: Server, user: TestUser, disk: Disk
+    control: LocalControl, now: Clock, user: TestUser
 ) -> None:
-    host, shift = vms_of(server), 0.0
-    loop_time = asyncio.get_running_loop().time
-    host.now = lambda: loop_time() + shift
     async with await user.vm() as vm:
         session = await user.session()
         await vm.expect("start_session")
-        disk.is_full = True
+        control.disk.is_full = True
         await vm.text(session, "to the disk")
-        await stalled(server)
+        await control.stalled()
         for _ in range(3):
-            shift += 2 * limits.HEARTBEAT_SILENCE_S
-            host.sweep()
-        assert vm.close_code is None
-        disk.heal()
+            await now.pass_time(2 * DEFAULT.silence_s)
+            control.sweep()
+        control.disk.heal()
         async with user.reader(session) as reader:
             await reader.until_text("to the disk")
-        await stalled(server, False)
+        await control.stalled(False)
         await vm.text(session, "and on")
         async with user.reader(session) as reader:
             await reader.until_text("and on")
-        host.sweep()
-        shift += 2 * limits.HEARTBEAT_SILENCE_S
-        host.sweep()  # now it is the machine that was silent
+        await now.pass_time(2 * DEFAULT.silence_s)
+        control.sweep()  # now it is the machine that was silent
         assert await vm.closed() == 4008
 
 
 async def test_a_line_that_comes_during_a_stall_is_read_when_it_is_over(
-    server: Server, user: TestUser, disk: Disk
+    control: LocalControl, user: TestUser
 ) -> None:
     async with await user.vm() as vm:
         session = await user.session()
         await vm.expect("start_session")
-        disk.is_full = True
+        control.disk.is_full = True
         await vm.text(session, "to the disk")
-        await stalled(server)
-        assert is_read(server) == [False]
+        await control.stalled()
         async with await user.vm() as newcomer:
-            assert is_read(server) == [False, False]
-            disk.heal()
-            await stalled(server, False)
-            assert is_read(server) == [True, True]
+            pings = [asyncio.create_task(one.ping()) for one in (vm, newcomer)]
+            for _ in range(5):
+                await user.ok("GET", "/machines")  # time enough for an answer
+            assert not any(ping.done() for ping in pings)
+            control.disk.heal()
+            await asyncio.gather(*pings)
             other = await user.session()
             await newcomer.expect("start_session")
             await newcomer.text(other, "heard")
@@ -132,22 +72,21 @@ async def test_a_line_that_comes_during_a_stall_is_read_when_it_is_over(
 
 
 async def test_a_token_that_came_in_time_may_take_long_to_check(
-    server: Server, user: TestUser, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl, user: TestUser
 ) -> None:
     async with await user.vm() as vm:
         session = await user.session()
         await vm.expect("start_session")
-        monkeypatch.setattr(limits, "AUTH_TIMEOUT_S", 0.1)
-        disk.turns.clear()
-        await vm.text(session, "to the disk")
-        await stalled(server)
         scheduled = await user.schedule()
+        control.disk.stop()
+        await vm.text(session, "to the disk")
+        await control.stalled()
         newcomer = ScriptedVm(user.ws_url, user.id, scheduled["token"], scheduled["ticket"])
         await newcomer.connect()
         await newcomer.send({"type": "auth", "token": scheduled["token"]})
         async with await RawWs(again_url(user)).connect() as silent:
             assert await silent.closed() == 4001  # so much time has passed
         assert newcomer.received == []
-        disk.heal()
+        control.disk.heal()
         await newcomer.expect("init")
         await newcomer.leave()

@@ -1,12 +1,8 @@
 """What reaches the log: committed before it is acknowledged, numbered, and of open sessions."""
 
-import asyncio
-import threading
-
 import pytest
 
-from tests.support.control import Control
-from trunkline.control.log.segments import Segment, SqliteSegments
+from tests.support.control import Control, LocalControl
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -25,27 +21,20 @@ async def test_words_inside_a_text_do_not_end_a_turn(control: Control) -> None:
 
 
 async def test_only_what_is_committed_is_acknowledged_after_a_reconnect(
-    control: Control, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl,
 ) -> None:
     user = await control.user()
     vm = await user.vm("seq")
     session = await user.session()
     await vm.expect("start_session")
-    gate, entered, commit = threading.Event(), threading.Event(), SqliteSegments._append
-
-    def held(self: SqliteSegments, segments: list[Segment], again: bool) -> None:
-        entered.set()
-        gate.wait(15)
-        commit(self, segments, again)
-
-    monkeypatch.setattr(SqliteSegments, "_append", held)
+    control.disk.stop()
     await vm.event(session, seq=1, type="text_chunk", content="x")
-    assert await asyncio.to_thread(entered.wait, 15)
+    await control.disk.reached.wait()
     await vm.drop()
     again = user.again(vm)
     await again.connect()
     init = await again.authenticate("seq")
-    gate.set()
+    control.disk.heal()
     assert init["data"]["acked"] == {}
     await again.expect("ack", lambda message: message["acked"] == {session: 1})
     await again.leave()

@@ -120,7 +120,7 @@ async def test_without_a_terminal_the_command_that_answers_is_shown(
     key: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     event = Event(id=1, data={"type": "approval_request", key: "q 1;\x1b[2J"})
-    assert chat._ask("s-1", event) is None
+    assert chat.ask("s-1", event) is None
     assert "session answer 'q 1;\\x1b[2J' --session s-1 --yes" in capsys.readouterr().err
 
 
@@ -137,7 +137,7 @@ async def test_without_a_terminal_the_command_that_answers_is_shown(
 async def test_the_command_for_a_question_that_wants_text_has_a_place_for_it(
     kind: str | None, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chat._ask("s-1", Event(1, {"type": "approval_request", "request_id": "q", "kind": kind}))
+    chat.ask("s-1", Event(1, {"type": "approval_request", "request_id": "q", "kind": kind}))
     assert capsys.readouterr().err.endswith(answer)
 
 
@@ -146,7 +146,7 @@ async def test_a_cancel_that_fails_is_said(desk: Desk, capsys: pytest.CaptureFix
         session = await desk.client.sessions.create()
         async with Client(desk.client.http.url, "tl_not-a-token") as stranger:
             talk = Conversation(stranger, session, desk.shown.append, desk.ask)
-            await chat._cancel(talk)
+            await chat.cancel(talk)
             await talk.close()
     assert "could not cancel: " in capsys.readouterr().err
 

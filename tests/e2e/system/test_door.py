@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+from pathlib import Path
 
 import pytest
 
-from tests.support.control import Control, TestUser
+from tests.support.control import Control, TestUser, running
 from tests.support.raw_ws import PING, RawWs, encode_frame
 from tests.support.wire import WAIT_S, Wire, get, upgrade
 from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -42,9 +44,13 @@ async def test_a_head_that_never_ends_is_answered_with_431(control: Control) -> 
         assert (await wire.answer())[0] == 431
 
 
-async def test_a_slow_head_is_cut(control: Control, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "HEAD_TIMEOUT_S", 0.1)
-    async with Wire(control) as silent, Wire(control) as slow, Wire(control) as tls:
+async def test_a_slow_head_is_cut(tmp_path: Path) -> None:
+    async with (
+        running(tmp_path / "data", tuning=Tuning(head_timeout_s=0.1)) as control,
+        Wire(control) as silent,
+        Wire(control) as slow,
+        Wire(control) as tls,
+    ):
         await slow.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
         await tls.send(bytes.fromhex("16030100f8010000f40303") + b"\x00" * 200)
         for wire in (silent, slow, tls):

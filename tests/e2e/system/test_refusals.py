@@ -1,14 +1,15 @@
 """Who asks for what is another's gets the answer for what does not exist, and is written down."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.support.control import ADMIN, Control
+from tests.support.control import ADMIN, Control, running
 from tests.support.eventually import eventually
-from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -19,17 +20,21 @@ async def refusals(control: Control) -> list[dict[str, Any]]:
 
 
 async def test_a_flood_of_made_up_ids_hides_nothing(
-    own_control: Control, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "REFUSALS_AUDITED_PER_MINUTE_MAX", 3)
-    ann, bob, eve = [await own_control.user(name) for name in ("ann", "bob", "eve")]
+    async with running(tmp_path / "data", tuning=Tuning(refusals_max=3)) as control:
+        await _flood(control)
+
+
+async def _flood(control: Control) -> None:
+    ann, bob, eve = [await control.user(name) for name in ("ann", "bob", "eve")]
     async with await ann.vm():
         session_id = await ann.session()
         for number in range(6):
             await eve.call("GET", f"/sessions/00000000-0000-7000-8000-00000000000{number}")
         await eve.call("GET", f"/sessions/{session_id}")
         await bob.call("GET", f"/sessions/{session_id}")
-    found = await eventually(lambda: refusals(own_control), lambda entries: len(entries) == 2)
+    found = await eventually(lambda: refusals(control), lambda entries: len(entries) == 2)
     assert {(entry["user_id"], entry["details"]["kind"]) for entry in found} == {
         (eve.id, "many"),
         (bob.id, "session"),

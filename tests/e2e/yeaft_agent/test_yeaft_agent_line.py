@@ -1,16 +1,18 @@
 """A Yeaft agent's line: how it begins, what ends it, and who is not let in."""
 
-import asyncio
+from pathlib import Path
 
 import aiohttp
 import pytest
 
-from tests.support.control import Control, TestUser
-from tests.support.eventually import WAIT_S, eventually
+from tests.support.clock import Clock
+from tests.support.control import Control, TestUser, running
+from tests.support.eventually import eventually
 from tests.support.orgs import admin_of_new_org
 from tests.support.yeaft_agent import DEPLOYED, ScriptedAgent, new_agent
 from trunkline import limits
 from trunkline.control.ids import new_id
+from trunkline.control.tuning import DEFAULT, Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -112,14 +114,14 @@ async def test_a_large_message_before_registration_ends_the_line(user: TestUser)
 
 @pytest.mark.proves("notes-3-auth-within-30-s")
 async def test_an_agent_that_says_nothing_is_not_waited_for(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    assert limits.YEAFT_AUTH_TIMEOUT_S == 30
-    monkeypatch.setattr(limits, "YEAFT_AUTH_TIMEOUT_S", 0.05)
-    agent = await new_agent(user)
-    await agent.connect()
-    assert await agent.closed() == POLICY
-    await agent.leave()
+    assert DEFAULT.yeaft_auth_timeout_s == 30
+    async with running(tmp_path / "data", tuning=Tuning(yeaft_auth_timeout_s=0.05)) as control:
+        agent = await new_agent(await control.user())
+        await agent.connect()
+        assert await agent.closed() == POLICY
+        await agent.leave()
 
 
 async def test_a_url_without_an_id_is_no_agents(control: Control) -> None:
@@ -151,16 +153,19 @@ async def test_a_newer_line_of_the_same_agent_replaces_the_older(user: TestUser)
 @pytest.mark.proves("002-11-silence-is-death")
 @pytest.mark.proves("notes-3-silent-for-180-s")
 async def test_silence_ends_a_line_and_a_ping_is_a_sign_of_life(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    assert limits.YEAFT_SILENCE_S == 180
-    async with await new_agent(user) as quiet, await new_agent(user) as alive:
-        monkeypatch.setattr(limits, "YEAFT_SILENCE_S", 2.0)
-        async with asyncio.timeout(WAIT_S):
-            while quiet.close_code is None:
+    assert DEFAULT.yeaft_silence_s == 180
+    clock = Clock()
+    async with running(tmp_path / "data", now=clock) as control:
+        user = await control.user()
+        async with await new_agent(user) as quiet, await new_agent(user) as alive:
+            for _ in range(2):
+                await clock.pass_time(100)
                 await alive.ping()
-        assert quiet.close_code == 4008
-        assert alive.close_code is None
+            control.sweep()
+            assert await quiet.closed() == 4008
+            await alive.ping()
 
 
 async def test_a_broken_message_is_answered_and_the_line_lives_on(user: TestUser) -> None:

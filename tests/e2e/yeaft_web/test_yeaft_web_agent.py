@@ -69,7 +69,9 @@ async def test_a_deployed_client_of_a_deployed_agent_is_told_the_agent(user: Tes
 
 
 @pytest.mark.proves("002-9-routed-by-pin", "002-4.2-settings-answers", "002-1-unknown-types-pass")
-async def test_what_the_hub_does_not_know_goes_to_the_agent_as_it_came(user: TestUser) -> None:
+async def test_what_the_control_plane_does_not_know_goes_to_the_agent_as_it_came(
+    user: TestUser,
+) -> None:
     async with await new_agent(user) as agent, await new_agent(user) as other, web_of(user) as web:
         session = await web.create(agentId=agent.id)
         texts = [

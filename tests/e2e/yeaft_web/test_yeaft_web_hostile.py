@@ -2,20 +2,20 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.control import TestUser
+from tests.support.control import TestUser, running
 from tests.support.metrics import metric
 from tests.support.raw_ws import BINARY, RawWs
 from tests.support.vm import ScriptedVm
-from tests.support.yeaft_web import WAIT_S, ScriptedWeb, web_of, web_url
+from tests.support.yeaft_web import ScriptedWeb, web_of, web_url
 from trunkline import limits
-from trunkline.control.edges.yeaft_web.connection import HANDLERS, YeaftWeb
-from trunkline.control.edges.yeaft_web.visit import Visit
-from trunkline.wire.yeaft.web import Request
+from trunkline.control.edges.yeaft_web.connection import HANDLERS
+from trunkline.control.tuning import Tuning
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -179,31 +179,31 @@ async def test_a_request_that_is_no_name_of_ours_is_cut_in_the_answer(user: Test
 
 
 async def test_a_client_with_much_that_waits_is_not_read_until_it_is_done(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "YEAFT_REQUESTS_BYTES_MAX", 200_000)
-    go_on, paused = asyncio.Event(), asyncio.Event()
-    pause, ping = YeaftWeb.pause, HANDLERS["ping"]
+    reached, go_on = asyncio.Event(), asyncio.Event()
 
-    def watched(client: YeaftWeb, is_paused: bool) -> None:
-        pause(client, is_paused)
-        (paused.set if is_paused else paused.clear)()
-
-    async def slow(visit: Visit, request: Request) -> None:
+    async def slow() -> None:
+        reached.set()
         await go_on.wait()
-        await ping(visit, request)
 
-    async with web_of(user) as web:
-        monkeypatch.setattr(YeaftWeb, "pause", watched)
-        monkeypatch.setitem(HANDLERS, "ping", slow)
-        for number in range(20):
-            await web.send("ping", requestId=number, pad="x" * 50_000)
-        async with asyncio.timeout(WAIT_S):
-            await paused.wait()
-        go_on.set()
-        await web.expect("pong", lambda one: one["requestId"] == 19)
-        assert [one["requestId"] for one in web.of_type("pong")] == list(range(20))
-        assert not paused.is_set()
+    tuning = Tuning(yeaft_requests_bytes_max=200_000)
+    async with running(tmp_path / "data", tuning=tuning, rate_limit_per_minute=0) as control:
+        user = await control.user()
+        async with web_of(user) as web:
+            with control.records.before("FROM machines", slow):
+                await web.send("list_agents", requestId="slow")
+                await reached.wait()
+                for number in range(20):
+                    await web.send("ping", requestId=number, pad="x" * 50_000)
+                alive = asyncio.create_task(web.ping())
+                for _ in range(5):
+                    await control.ok("GET", "/users")  # time enough for an answer
+                assert not alive.done()
+                go_on.set()
+                await alive
+            await web.expect("pong", lambda one: one["requestId"] == 19)
+            assert [one["requestId"] for one in web.of_type("pong")] == list(range(20))
 
 
 async def test_a_machine_cannot_put_words_of_the_hub_into_a_clients_stream(

@@ -1,12 +1,15 @@
 """What a Yeaft web client may list: agents of every kind, conversations, history, folders."""
 
 import pytest
+from sqlalchemy import insert, select
 
-from tests.support.control import Control, TestUser
+from tests.support.control import Control, LocalControl, TestUser
 from tests.support.orgs import admin_of_new_org
 from tests.support.vm import ScriptedVm
 from tests.support.yeaft_web import web_of
 from trunkline import limits
+from trunkline.control.ids import new_id
+from trunkline.control.store.schema import sessions
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -93,16 +96,23 @@ async def test_conversations_are_listed_newest_first_and_by_agent(
         assert missing["code"] == "MACHINE_NOT_FOUND"
 
 
+async def _copied(control: LocalControl, session_id: str, count: int) -> None:
+    """Records of so many sessions that are like this one."""
+    async with control.records.write() as connection:
+        query = select(sessions).where(sessions.c.id == session_id)
+        row = dict((await connection.execute(query)).one()._mapping)
+        copies = [{**row, "id": new_id()} for _ in range(count)]
+        await connection.execute(insert(sessions), copies)
+
+
 async def test_an_agents_old_conversations_are_found_behind_many_of_another(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl, user: TestUser
 ) -> None:
-    monkeypatch.setattr(limits, "PAGE_MAX", 2)
     async with await user.vm(), await user.vm(), web_of(user) as web:
         agents = (await web.ask("list_agents", "agents_list"))["agents"]
         first, second = (one["id"] for one in agents)
         old = await web.create(agentId=first, workDir="/old")
-        for _ in range(2):
-            await web.create(agentId=second, workDir="/new")
+        await _copied(control, await web.create(agentId=second, workDir="/new"), limits.PAGE_MAX)
         listed = await web.ask("list_conversations", "conversation_list", agentId=first)
         assert [one["id"] for one in listed["conversations"]] == [old]
         history = await web.ask("list_history_sessions", "history_sessions_list", agentId=first)

@@ -5,10 +5,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.support.control import TestUser, running
+from tests.support.control import LocalControl, TestUser, running
+from tests.support.faults import broken
 from tests.support.orgs import admin_of_new_org
 from tests.support.yeaft_web import ScriptedWeb, web_of, web_url
-from trunkline.control.access.auth import Auth, Principal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -103,15 +103,11 @@ async def test_a_control_plane_that_goes_says_goodbye(tmp_path: Path) -> None:
 
 
 async def test_a_login_that_cannot_be_checked_ends_the_connection(
-    user: TestUser, monkeypatch: pytest.MonkeyPatch
+    control: LocalControl, user: TestUser
 ) -> None:
     """The client comes back later, as after any fault of a server."""
-
-    async def broken(_auth: Auth, _secret: str) -> Principal:
-        raise OSError("the database is locked")
-
-    monkeypatch.setattr(Auth, "identify", broken)
-    web = await ScriptedWeb(web_url(user)).connect()
-    assert await web.closed() == 1011
+    with control.records.before("tokens", broken):
+        web = await ScriptedWeb(web_url(user)).connect()
+        assert await web.closed() == 1011
     assert web.received == []
     await web.leave()

@@ -7,6 +7,7 @@ from contextlib import aclosing
 import pytest
 from aiohttp import web
 
+from tests.support.eventually import eventually
 from trunkline.client import ApiError, Client, Event, StreamBroken
 from trunkline.wire import sse
 
@@ -16,6 +17,7 @@ class Server:
 
     def __init__(self) -> None:
         self.positions: list[str] = []
+        self.streams: list[asyncio.Transport] = []
         self.script: list[bytes | int] = []
         self.log: list[int] = []
         """What pages of the log hold, two at a time."""
@@ -33,11 +35,12 @@ class Server:
             body = {"error": {"code": "SOME_CODE", "message": f"no: {answer}"}}
             return web.json_response(body, status=answer)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        assert request.transport is not None
+        self.streams.append(request.transport)
         await response.prepare(request)
         await response.write(answer)
         await self.may_break.wait()
-        assert request.transport is not None
-        request.transport.abort()  # the connection breaks, in the middle of whatever it was
+        self.streams[-1].abort()  # the connection breaks, in the middle of whatever it was
         return response
 
     async def session(self, _request: web.Request) -> web.Response:
@@ -163,8 +166,11 @@ async def test_a_stream_that_is_closed_leaves_no_connection_open(
         async with aclosing(aiter(client.sessions.stream("s-1"))) as stream:
             for _ in range(count):
                 await anext(stream)
-        assert client.http.session.connector is not None
-        assert not client.http.session.connector._acquired
+
+        async def are_closed() -> bool:
+            return all(one.is_closing() for one in server.streams)
+
+        await eventually(are_closed)
 
 
 async def test_what_is_no_event_of_ours_does_no_harm(server: Server) -> None:

@@ -44,7 +44,7 @@ async def test_records_and_log_may_share_one_database(tmp_path: Path) -> None:
         await migrate.upgrade(engine, "log")
     async with engine.connect() as connection:
         for branch in migrate.HEADS:
-            assert await connection.run_sync(migrate._is_current, branch)
+            assert await connection.run_sync(migrate.is_current, branch)
     await engine.dispose()
 
 
@@ -72,7 +72,7 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
     await migrate.upgrade(store.engine, "records")
     async with store.read() as connection:
         assert await connection.run_sync(_differences) == []
-        assert await connection.run_sync(migrate._is_current, "records")
+        assert await connection.run_sync(migrate.is_current, "records")
 
 
 async def test_what_became_part_of_a_sessions_state_leaves_the_records(store: Store) -> None:

@@ -1,11 +1,11 @@
-"""Background work: awaited at the end, but not for ever."""
+"""Background work: awaited or ended, with all that it starts."""
 
 import asyncio
 
 from trunkline.control.tasks import Serial, Tasks
 
 
-async def test_settling_waits_for_what_runs_and_for_what_that_starts() -> None:
+async def test_it_waits_for_what_runs_and_for_what_that_starts() -> None:
     tasks, gate, done = Tasks(), asyncio.Event(), []
 
     async def second() -> None:
@@ -18,15 +18,15 @@ async def test_settling_waits_for_what_runs_and_for_what_that_starts() -> None:
         tasks.spawn(second(), "second")
 
     tasks.spawn(first(), "first")
-    settling = asyncio.create_task(tasks.settle(60))
+    waiting = asyncio.create_task(tasks.done())
     await asyncio.sleep(0)
-    assert not settling.done()
+    assert not waiting.done()
     gate.set()
-    await settling
+    await waiting
     assert done == ["first", "second"]
 
 
-async def test_what_does_not_end_in_time_is_ended() -> None:
+async def test_what_does_not_end_by_itself_is_ended() -> None:
     tasks, ended = Tasks(), asyncio.Event()
 
     async def stuck() -> None:
@@ -36,14 +36,11 @@ async def test_what_does_not_end_in_time_is_ended() -> None:
             ended.set()
 
     task = tasks.spawn(stuck(), "stuck")
+    await asyncio.sleep(0)
     async with asyncio.timeout(15):
-        await tasks.settle(0.01)
+        await tasks.cancel()
     assert ended.is_set()
     assert task.cancelled()
-
-
-async def test_settling_without_work_returns_at_once() -> None:
-    await Tasks().settle(0)
 
 
 async def test_serial_work_keeps_its_order_and_survives_a_failure() -> None:
@@ -59,7 +56,7 @@ async def test_serial_work_keeps_its_order_and_survives_a_failure() -> None:
 
     for number, turns_of_the_loop in enumerate((5, 0, 3, 0)):
         serial.add(work(number, turns_of_the_loop), "serial")
-    await tasks.settle(60)
+    await tasks.done()
     assert done == [0, 2, 3]
 
 
@@ -73,6 +70,7 @@ async def test_what_starts_others_while_it_is_ended_ends_with_them() -> None:
             last.append(tasks.spawn(asyncio.Event().wait(), "last"))
 
     tasks.spawn(stuck(), "stuck")
+    await asyncio.sleep(0)
     async with asyncio.timeout(15):
-        await tasks.settle(0.01)
+        await tasks.cancel()
     assert [task.cancelled() for task in last] == [True]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trunkline.execution import files
+from tests.support.audit import audited
 from trunkline.execution.errors import LockBusy
 from trunkline.execution.files import append, locked, read_head, read_tail, sweep, write_atomic
 
@@ -48,7 +48,10 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: 
 
 
 def test_what_a_dead_process_of_the_same_number_left_is_no_hindrance(tmp_path: Path) -> None:
-    number = next(files._numbers)
+    with audited("open") as opened:
+        write_atomic(tmp_path / "b.json", "first")
+    (name,) = (Path(one).name for one in opened if str(one).startswith(str(tmp_path)))
+    number = int(name.split("-")[-1].removesuffix(".tmp"))
     left = tmp_path / f".a.json.{os.getpid()}-{number + 1}.tmp"
     left.write_text("half of a much longer text")
     write_atomic(tmp_path / "a.json", "new")

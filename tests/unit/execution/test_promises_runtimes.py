@@ -14,9 +14,12 @@ from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.process.child import Failure
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
+from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
 home = processes.home
 line = processes.line
@@ -132,11 +135,18 @@ async def test_a_runtime_is_given_what_the_session_needs_and_the_keys(runtimes: 
 
 @pytest.mark.proves("004-5-create-then-start")
 async def test_a_process_is_there_after_start_and_not_before(
-    manager: SessionManager, line: RecordingLine
+    manager: SessionManager, spawner: Spawner, sockets: SocketFolder
 ) -> None:
     await manager.start_session({"session_id": "s-1"})
     session = manager.active_sessions["s-1"]
-    made = session._make_adapter(session.folder, lambda _message: None, lambda _failure: None)
+    made = SemiGraphAdapter(
+        spawner.spawn,
+        sockets,
+        processes.PATIENCE,
+        session.folder,
+        lambda _message: None,
+        lambda _failure: None,
+    )
     alive = [made.alive]
     assert await made.start(session.config) == ipc.Ready()
     alive.append(made.alive)

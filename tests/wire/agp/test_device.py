@@ -129,11 +129,19 @@ def test_a_cancel_that_is_not_heeded_ends_the_turn_and_its_late_end_is_not_shown
     assert "late" not in str(here.core.events)
 
 
-def test_of_two_answers_the_first_counts(here: Here) -> None:
+@pytest.mark.parametrize("is_cancelled", [False, True])
+@pytest.mark.proves("003-5-one-answer-for-a-prompt", "notes-4-two-answers-to-a-cancel")
+def test_of_two_answers_the_first_counts(here: Here, is_cancelled: bool) -> None:
     here.say("t1")
-    here.answer("t1", "first")
+    if is_cancelled:
+        here.cancel()
+    here.answer("t1", "first", reason="cancelled" if is_cancelled else "end_turn")
     here.answer("t1", "second")
-    assert [one["content"] for one in here.core.ends] == ["first"]
+    here.text("t1", "and more")
+    (end,) = here.core.ends
+    assert end["content"] == "first"
+    assert end.get("cancelled", False) is is_cancelled
+    assert here.core.events == [end]
     assert here.refused == []
 
 
@@ -247,6 +255,7 @@ def test_how_long_it_is_away_or_not_listened_to_is_not_its_silence(here: Here, w
 # Repeats
 
 
+@pytest.mark.proves("003-3-msg-id-is-idempotent", "003-5-repeated-msg-id-is-dropped")
 def test_a_message_that_comes_again_with_its_id_is_taken_once(here: Here) -> None:
     here.say("t1")
     for _ in range(2):

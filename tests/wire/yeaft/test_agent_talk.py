@@ -36,6 +36,7 @@ def here() -> Here:
 
 
 @BOTH
+@pytest.mark.proves("notes-3-first-answer-tells")
 def test_nothing_but_create_is_said_before_the_agent_has_answered_it(dialect: str) -> None:
     here = Here()
     here.core.open("s", "t1")
@@ -264,6 +265,34 @@ def test_an_answer_goes_out_under_the_names_that_the_agent_wants(here: Here) -> 
     here.hears({**asked, "questions": [{"question": "Which?"}]})
     (answer,) = here.told(Answer("s", "q", True, "this"))
     assert (answer["type"], answer["answers"]) == ("ask_user_answer", {"Which?": "this"})
+
+
+@pytest.mark.parametrize("how", ["cancelled", "ended here", "followed"])
+def test_a_question_of_a_turn_that_was_ended_here_is_answered_with_no(here: Here, how: str) -> None:
+    """No agent gives up: it would wait for ever, and the next message behind it."""
+    here.ready()
+    here.say("t1")
+    asked = {"type": "ask_user_question", "conversationId": "s", "requestId": "q", "prompt": "?"}
+    here.hears(asked)
+    if how == "cancelled":
+        here.cancel()
+        here.passes(GRACE_S)
+    else:
+        here.core.end("s", "t1")
+    told = here.say("t2") if how == "followed" else here.passes(1)
+    assert (told[0]["type"], told[0]["requestId"]) == ("ask_user_answer", "q")
+    assert told[0]["confirmed"] is False
+    assert names(here.passes(1)) == []
+
+
+def test_a_question_that_has_its_answer_is_not_answered_with_no_besides(here: Here) -> None:
+    here.ready()
+    here.say("t1")
+    asked = {"type": "ask_user_question", "conversationId": "s", "requestId": "q", "prompt": "?"}
+    here.hears(asked)
+    here.told(Answer("s", "q", True))
+    here.core.end("s", "t1")
+    assert here.passes(1) == []
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,14 @@ _TABLES: dict[str, tuple[Table, tuple[str, ...]]] = {
 class Refusals:
     """Writes `access.refused` into the audit log."""
 
-    def __init__(self, store: Store, audit: Audit, tasks: Tasks, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, audit: Audit, tasks: Tasks, clock: Clock, per_minute_max: int
+    ) -> None:
         self._store = store
         self._audit = audit
         self._tasks = tasks
         self._clock = clock
+        self._per_minute_max = per_minute_max
         self._minute = 0
         self._counts: Counter[str] = Counter()
 
@@ -51,9 +54,9 @@ class Refusals:
         if error.kind not in _TABLES:
             return
         nth = self._counted(who.user_id)
-        if nth <= limits.REFUSALS_AUDITED_PER_MINUTE_MAX:
+        if nth <= self._per_minute_max:
             self._tasks.spawn(self._note(who, wire, error), "refusal")
-        elif nth == limits.REFUSALS_AUDITED_PER_MINUTE_MAX + 1:
+        elif nth == self._per_minute_max + 1:
             self._tasks.spawn(self._append(who, wire, "many", ""), "refusals")
 
     def _counted(self, user_id: str) -> int:

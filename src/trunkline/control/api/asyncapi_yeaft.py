@@ -127,7 +127,10 @@ _TO_WEB: Final[dict[str, tuple[str, str]]] = {
     "history_sessions_list": ("Sessions of the past.", "sessions?, provider?, workDir?"),
     "folders_list": ("Folders of sessions.", "folders?, provider?, workDir?"),
     "event_position": ("How far a conversation has come.", "conversationId, eventId"),
-    "claude_output": ("Output of an agent, or of the hub in its form.", "conversationId, data"),
+    "claude_output": (
+        "Output of an agent, or of another machine in its form.",
+        "conversationId, data",
+    ),
     "yeaft_output": (
         "Output of one person of a group.",
         "conversationId?, groupId?, vpId?, vpName?, data",

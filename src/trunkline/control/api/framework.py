@@ -37,11 +37,11 @@ class Route:
     path: str
     handler: Handler
     status: int
-    is_open: bool
+    is_open: bool = False
     """Served to everyone; every other route wants a token or the cookie."""
-    media: str
+    media: str = "application/json"
     """What a response of the handler's own holds; more than one with commas between."""
-    refusal: str
+    refusal: str = ""
     """The media type of a 401 that is not JSON: a page for people."""
     tag: str
     takes: frozenset[str]
@@ -96,47 +96,32 @@ class Routes:
     def delete(self, path: str) -> Callable[[H], H]:
         return self._add("DELETE", path, 204)
 
-    def _add(self, method: str, path: str, status: int, **options: Any) -> Callable[[H], H]:
+    def _add(self, method: str, path: str, status: int, **served: Any) -> Callable[[H], H]:
         def declare(handler: H) -> H:
-            full = self._prefix + path
-            self.items.append(_read(handler, method, full, status, self._tag, **options))
+            full, hints = self._prefix + path, typing.get_type_hints(handler)
+            parameters = inspect.signature(handler).parameters
+            unknown = set(parameters) - _OWN_NAMES - set(_PATH_PARAM.findall(full))
+            if unknown or not inspect.getdoc(handler):
+                name = handler.__qualname__
+                raise TypeError(f"{name}: no docstring, or unknown parameters {unknown}")
+            default = parameters["body"].default if "body" in parameters else None
+            route = Route(
+                method=method,
+                path=full,
+                handler=handler,
+                status=status,
+                tag=self._tag,
+                takes=frozenset(parameters),
+                query=hints.get("query"),
+                body=hints.get("body"),
+                default_body=default if isinstance(default, msgspec.Struct) else None,
+                returns=hints["return"],
+                **served,
+            )
+            self.items.append(route)
             return handler
 
         return declare
-
-
-def _read(
-    handler: Handler,
-    method: str,
-    path: str,
-    status: int,
-    tag: str,
-    *,
-    is_open: bool = False,
-    media: str = "application/json",
-    refusal: str = "",
-) -> Route:
-    hints = typing.get_type_hints(handler)
-    parameters = inspect.signature(handler).parameters
-    unknown = set(parameters) - _OWN_NAMES - set(_PATH_PARAM.findall(path))
-    if unknown or not inspect.getdoc(handler):
-        raise TypeError(f"{handler.__qualname__}: no docstring, or unknown parameters {unknown}")
-    default = parameters["body"].default if "body" in parameters else None
-    return Route(
-        method=method,
-        path=path,
-        handler=handler,
-        status=status,
-        is_open=is_open,
-        media=media,
-        refusal=refusal,
-        tag=tag,
-        takes=frozenset(parameters),
-        query=hints.get("query"),
-        body=hints.get("body"),
-        default_body=default if isinstance(default, msgspec.Struct) else None,
-        returns=hints["return"],
-    )
 
 
 async def identify(core: Core, request: web.Request) -> Principal:

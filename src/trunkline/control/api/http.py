@@ -84,7 +84,7 @@ class HttpServer:
         self._runner = web.AppRunner(
             build_app(core, take_back),
             access_log=None,
-            shutdown_timeout=limits.DRAIN_WORK_S,
+            shutdown_timeout=core.tuning.drain_work_s,
             max_line_size=limits.HEAD_BYTES_MAX,
             max_field_size=limits.HEAD_BYTES_MAX,
         )

@@ -5,14 +5,14 @@ wrong. What passes here can be stored in both databases and written out as JSON 
 """
 
 import asyncio
-import re
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from aiohttp import BodyPartReader, web
 from aiohttp.http import HttpProcessingError
 
 from trunkline import limits
+from trunkline.control.checked_json import check_text, decode
 from trunkline.control.errors import InvalidRequest, TooLarge
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -20,15 +20,13 @@ T = TypeVar("T")
 
 _CHUNK_BYTES = 64 * 1024
 _BODY_TIMEOUT_S = 60.0  # for all of it to arrive
-# Cheap signs that a body may hold what the databases cannot; only then it is walked.
-_SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 
 
 def read_path(request: web.Request, name: str) -> str:
     value = request.match_info[name]
     if len(value) > limits.NAME_CHARS_MAX:
         raise web.HTTPNotFound  # longer than any name of a record
-    _check_text(value, f"$.{name}")
+    check_text(value, f"$.{name}")
     return value
 
 
@@ -38,7 +36,7 @@ def read_query(request: web.Request, kind: type[S]) -> S:
     for name in kind.__struct_fields__:
         value = request.query.get(name)
         if value is not None:
-            _check_text(value, f"$.{name}")
+            check_text(value, f"$.{name}")
             given[name] = value
     try:
         return msgspec.convert(given, kind, strict=False)
@@ -52,21 +50,6 @@ async def read_body(request: web.Request, kind: type[T], default: T | None) -> T
     if not raw and default is not None:
         return default
     return decode(raw, kind)
-
-
-def decode(raw: bytes, kind: type[T]) -> T:
-    """JSON to a typed value, or InvalidRequest with the path of what is wrong."""
-    try:
-        value = msgspec.json.decode(raw, type=kind)
-        if _SUSPICIOUS.search(raw) or raw.count(b"[") + raw.count(b"{") > limits.JSON_DEPTH_MAX:
-            _check_json(msgspec.json.decode(raw))
-    except RecursionError as error:
-        raise _too_deep() from error
-    except UnicodeDecodeError as error:
-        raise InvalidRequest("the body is not UTF-8") from error
-    except msgspec.DecodeError as error:
-        raise InvalidRequest(f"body: {error}") from error
-    return value
 
 
 async def read_upload(request: web.Request) -> bytes:
@@ -127,42 +110,6 @@ async def _read_part(part: BodyPartReader) -> bytes:
         if len(content) > limits.UPLOAD_BYTES_MAX:
             raise _too_large(limits.UPLOAD_BYTES_MAX)
     return bytes(content)
-
-
-def _check_text(text: str, path: str) -> None:
-    """Text that neither database stores: NUL, and halves of characters."""
-    if "\0" in text:
-        raise InvalidRequest(f"a NUL character - at `{path}`")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidRequest(f"not valid Unicode - at `{path}`") from error
-
-
-def _check_json(value: Any) -> None:
-    """Depth, the size of integers, and text, over a whole document, level by level."""
-    level = [value]
-    for _ in range(limits.JSON_DEPTH_MAX + 1):
-        deeper: list[Any] = []
-        for item in level:
-            if isinstance(item, str):
-                _check_text(item, "$")
-            elif isinstance(item, int) and abs(item) > limits.JSON_INT_MAX:
-                raise InvalidRequest("body: an integer is out of range")
-            elif isinstance(item, dict):
-                deeper.extend(item.keys())
-                deeper.extend(item.values())
-            elif isinstance(item, list):
-                deeper.extend(item)
-        if not deeper:
-            return
-        level = deeper
-    raise _too_deep()
-
-
-def _too_deep() -> InvalidRequest:
-    return InvalidRequest(f"body: nested deeper than {limits.JSON_DEPTH_MAX} levels")
 
 
 def _too_large(bytes_max: int) -> TooLarge:

@@ -81,7 +81,7 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
     try:
         cookie = await core.auth.redeem_login(query.code)
     except Unauthorized:
-        return page_response(pages.login_failed(pages.language_of(request.headers)), 401)
+        return page_response(pages.page("login_failed", request.headers), 401)
     response = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
     response.set_cookie(
         COOKIE,
@@ -98,13 +98,13 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
 @routes.get("/", is_open=True, media="text/html")
 async def get_home(request: web.Request) -> web.Response:
     """Show the page."""
-    return page_response(pages.home(pages.language_of(request.headers)))
+    return page_response(pages.page("home", request.headers))
 
 
 @routes.get("/docs", is_open=True, media="text/html")
 async def get_docs(request: web.Request) -> web.Response:
     """Show every route, readable, with a form to try it."""
-    return page_response(pages.docs(pages.language_of(request.headers)))
+    return page_response(pages.page("docs", request.headers))
 
 
 @routes.get("/pages/{name}", is_open=True, media="text/javascript, text/css")

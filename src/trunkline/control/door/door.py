@@ -35,8 +35,13 @@ class Door:
     """Which edge serves which request. `sockets`: those of WebSockets, as `wire_of` names them."""
 
     def __init__(
-        self, settings: Settings, sockets: Mapping[str, Accept], stream: StreamEdge
+        self,
+        settings: Settings,
+        sockets: Mapping[str, Accept],
+        stream: StreamEdge,
+        head_timeout_s: float = limits.HEAD_TIMEOUT_S,
     ) -> None:
+        self.head_timeout_s = head_timeout_s
         self._settings = settings
         self._sockets = sockets
         self._stream = stream
@@ -98,7 +103,7 @@ class Visitor(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._door.waiting.add(self)
         loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(limits.HEAD_TIMEOUT_S, self.abort)
+        self._deadline = loop.call_later(self._door.head_timeout_s, self.abort)
 
     def data_received(self, data: bytes) -> None:
         self._bytes += data

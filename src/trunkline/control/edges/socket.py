@@ -5,11 +5,13 @@ overrides `opened`, `take` and `ended`; what it cannot take it raises as `CloseL
 """
 
 import asyncio
+import time
 from collections.abc import Iterable
 
 import structlog
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
+from trunkline.control.clock import Seconds
 from trunkline.control.door.websocket import send_close
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.frames import (
@@ -40,9 +42,10 @@ class Socket(WSListener):
         per_minute: int,
         unsent_max: int,
         early_bytes_max: int | None = None,
+        now: Seconds = time.monotonic,
     ) -> None:
         """`early_bytes_max`: of a message until the edge says `known`."""
-        self._now = asyncio.get_running_loop().time
+        self._now = now
         self.last_seen = self._now()
         """When the peer last said anything, pings included."""
         self.is_open = False

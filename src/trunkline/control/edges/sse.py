@@ -73,7 +73,9 @@ class SseEdge:
         self._core = core
         # One bucket for each second between two heartbeats, so that they do not all fall due
         # at once.
-        self._buckets: list[set[SseReader]] = [set() for _ in range(int(limits.READER_HEARTBEAT_S))]
+        self._buckets: list[set[SseReader]] = [
+            set() for _ in range(int(core.tuning.reader_heartbeat_s))
+        ]
         self._now = 0
         core.auth.on_revoke(self._revoked)
 

@@ -121,7 +121,8 @@ class Conversation:
                 continue
             round_ = Round(turn_id, say.message, say.metadata, group.persons)
             try:
-                await read_again(self._parts.log, self._log, round_)
+                events_max = self._parts.tuning.group_turn_events_max
+                await read_again(self._parts.log, self._log, round_, events_max)
             except TrunklineError as error:
                 await self._refuse(turn_id, error.message)
             if round_.asks:
@@ -188,6 +189,7 @@ class Conversation:
         self._go_on()
 
     def heard(self, seat: Seat, round_: Round, ask: Ask, event_id: int, event: Json) -> None:
+        """A person does something for an ask. Neither raises nor waits."""
         source = seat.session_id, event_id, ask.number
         if event["type"] not in copying.ENDS:
             copy = copying.copied(event, *source)
@@ -200,6 +202,7 @@ class Conversation:
         self._finish(seat, round_, ask, end)
 
     def settled(self, seat: Seat, event_id: int, event: Json) -> None:
+        """A question of a person has its answer."""
         self._questions.settled(seat, event_id, event)
 
     def _finish(self, seat: Seat, round_: Round, ask: Ask, end: Json) -> None:
@@ -249,7 +252,7 @@ class Conversation:
 
     def _give_up_later(self, round_: Round) -> None:
         loop = asyncio.get_running_loop()
-        loop.call_later(self._parts.cancel_grace_s, self._give_up, round_)
+        loop.call_later(self._parts.tuning.cancel_grace_s, self._give_up, round_)
 
     def _give_up(self, round_: Round) -> None:
         """Whoever has not stopped by now is not waited for."""

@@ -58,9 +58,9 @@ class LogWriter:
         self._parts.log.after_commit(self._log, committed)
 
 
-async def read_again(log: Log, session: SessionLog, round_: Round) -> None:
-    """Shows an open turn everything that the log has of it."""
-    begin = await _begin_of(log, session, round_.turn_id)
+async def read_again(log: Log, session: SessionLog, round_: Round, events_max: int) -> None:
+    """Shows an open turn everything that the log has of it, as far back as it is looked for."""
+    begin = await _begin_of(log, session, round_.turn_id, events_max)
     async for page in log.pages(session, begin, session.last_id):
         for _, line in page:
             if round_.turn_id in line or '"approval_resolved"' in line:
@@ -69,7 +69,7 @@ async def read_again(log: Log, session: SessionLog, round_: Round) -> None:
                     round_.apply(event)
 
 
-async def _begin_of(log: Log, session: SessionLog, turn_id: str) -> int:
+async def _begin_of(log: Log, session: SessionLog, turn_id: str, events_max: int) -> int:
     """Where the turn's message stands: from the newest page back to the one that has it."""
     last = upto = session.last_id
     while upto > 0:
@@ -79,7 +79,7 @@ async def _begin_of(log: Log, session: SessionLog, turn_id: str) -> int:
                 if turn_id in line and '"user_message"' in line and _opens(turn_id, line):
                     return event_id
         upto = after
-        if last - upto > limits.GROUP_TURN_EVENTS_MAX:
+        if last - upto > events_max:
             raise Unavailable("this turn is too long to be found again after a restart")
     return last  # a crash came before the message was logged: nothing has been done for it
 

@@ -1,7 +1,6 @@
 """What groups are made with: their records, and the parts of the control plane that any client may
 use."""
 
-from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.groups.persons import Persons
 from trunkline.control.groups.records import GroupRecords
@@ -9,12 +8,13 @@ from trunkline.control.groups.seat import Seats
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.vms import Vms
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import DEFAULT, Tuning
 
 
 class Parts:
@@ -31,7 +31,7 @@ class Parts:
         vms: Vms,
         clock: Clock,
         *,
-        cancel_grace_s: float = limits.MACHINE_CANCEL_GRACE_S,
+        tuning: Tuning = DEFAULT,
     ) -> None:
         self.persons = Persons(store, users, clock)
         self.records = GroupRecords(store, users, clock)
@@ -44,4 +44,4 @@ class Parts:
         self.tasks = tasks
         self.vms = vms
         self.clock = clock
-        self.cancel_grace_s = cancel_grace_s
+        self.tuning = tuning

@@ -19,7 +19,7 @@ from trunkline.control.groups.mentions import RESERVED, is_name, normal
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id, Name, RuntimeType, Text
 from trunkline.control.records.page import SeenRows, changes
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -72,10 +72,17 @@ class PersonPatch(msgspec.Struct, kw_only=True):
 class Persons(SeenRows[Person]):
     """The records of persons."""
 
-    def __init__(self, store: Store, users: Users, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        users: Users,
+        clock: Clock,
+        per_user_max: int = limits.PERSONS_PER_USER_MAX,
+    ) -> None:
         super().__init__(store, _persons, Person, "person")
         self._users = users
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def create(self, who: Principal, new: NewPerson) -> Person:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
@@ -87,7 +94,7 @@ class Persons(SeenRows[Person]):
         person = Person(id=new_id(), created_at=self._clock(), **values)
         async with self._store.write() as connection:
             others = await _names(connection, owner.id)
-            if len(others) >= limits.PERSONS_PER_USER_MAX:
+            if len(others) >= self._per_user_max:
                 raise LimitReached("this user has too many persons; remove one first")
             _check_free(person.name, others.values())
             await connection.execute(self._insert(person))

@@ -16,7 +16,7 @@ from trunkline.control.groups.persons import Person, PersonName, checked_name, l
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import Id
 from trunkline.control.records.page import Page, Paging, Rows
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -63,10 +63,17 @@ class _Stored(msgspec.Struct, kw_only=True):
 class GroupRecords(Rows[_Stored]):
     """The records of groups."""
 
-    def __init__(self, store: Store, users: Users, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        users: Users,
+        clock: Clock,
+        per_user_max: int = limits.GROUPS_PER_USER_MAX,
+    ) -> None:
         super().__init__(store, _machines, _Stored, "group")
         self._users = users
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def create(self, who: Principal, new: NewGroup) -> Group:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
@@ -121,7 +128,7 @@ class GroupRecords(Rows[_Stored]):
 
     async def _check_room(self, connection: AsyncConnection, user_id: str) -> None:
         query = select(func.count()).where(_IS_GROUP, _machines.c.user_id == user_id)
-        if (await connection.scalar(query) or 0) >= limits.GROUPS_PER_USER_MAX:
+        if (await connection.scalar(query) or 0) >= self._per_user_max:
             raise LimitReached("this user has too many groups; remove one first")
 
     async def _whole(self, stored: _Stored | None, group_id: str) -> Group:

@@ -6,7 +6,7 @@ which ask; what they mean for the group is the conversation's business.
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from sqlalchemy import ColumnElement, delete, insert, or_, select, update
@@ -22,6 +22,9 @@ from trunkline.control.groups.round import Ask, Round
 from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+
+if TYPE_CHECKING:
+    from trunkline.control.groups.conversation import Conversation
 
 _seats, _sessions = schema.group_seats, schema.sessions
 
@@ -106,22 +109,13 @@ def _same(seat: SeatRecord) -> ColumnElement[bool]:
     return (_seats.c.session_id == seat.session_id) & (_seats.c.person_id == seat.person_id)
 
 
-class Hears(Protocol):
-    """Whoever wants to know what a person does. Neither raises nor waits."""
-
-    def heard(self, seat: "Seat", round_: Round, ask: Ask, event_id: int, event: Json) -> None: ...
-
-    def settled(self, seat: "Seat", event_id: int, event: Json) -> None:
-        """A question of that person has its answer."""
-
-
 class Seat(Listener):
-    def __init__(self, record: SeatRecord | None, hears: Hears) -> None:
+    def __init__(self, record: SeatRecord | None, conversation: "Conversation") -> None:
         super().__init__()
         self.record = record
         self.current: tuple[Round, Ask] | None = None
         self.waiting: deque[tuple[Round, Ask]] = deque()
-        self._hears = hears
+        self._conversation = conversation
         self._log: SessionLog | None = None
         self._turn_id: str | None = None
         self._is_answering = False
@@ -160,7 +154,7 @@ class Seat(Listener):
     def end(self, event: Json) -> None:
         """The current ask has an end that its log does not show."""
         if self.current is not None:
-            self._hears.heard(self, *self.current, self.position, event)
+            self._conversation.heard(self, *self.current, self.position, event)
 
     def free(self) -> None:
         """The current ask is over; what may still come of it is nobody's."""
@@ -199,9 +193,9 @@ class Seat(Listener):
         if event["type"] == "user_message":
             self._said(event)
         elif event["type"] == "approval_resolved":
-            self._hears.settled(self, event_id, event)
+            self._conversation.settled(self, event_id, event)
         elif self.current is not None and self._is_ours(event):
-            self._hears.heard(self, *self.current, event_id, event)
+            self._conversation.heard(self, *self.current, event_id, event)
 
     def _is_ours(self, event: Json) -> bool:
         """Whether it is of the current ask. A turn that nobody knows says no more than none."""

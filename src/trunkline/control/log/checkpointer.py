@@ -9,15 +9,15 @@ import os
 import sqlite3
 import sys
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import structlog
 
-from trunkline import limits
-
 _log = structlog.get_logger(__name__)
 
+_DUE_PAGES = 4_096  # 16 MiB, of which much is the same pages again
+_PAGES_MAX = 16_384  # 64 MiB
 _NICENESS = 10
 _PAGE_BYTES = 4096
 _PAGES_PER_ROW = 3  # its leaf, and its share of those that are split; a large body has its own
@@ -26,9 +26,19 @@ _PAGES_PER_ROW = 3  # its leaf, and its share of those that are split; a large b
 class Checkpointer:
     """For one database file with one writer."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        due_pages: int = _DUE_PAGES,
+        pages_max: int = _PAGES_MAX,
+        thread: Executor | None = None,
+    ) -> None:
+        """Moves what is due on the thread, and on the writer's own when there are too many."""
         self._path = path
-        self._thread = ThreadPoolExecutor(
+        self._due_pages = due_pages
+        self._pages_max = pages_max
+        self._thread = thread or ThreadPoolExecutor(
             1, thread_name_prefix="log checkpoint", initializer=_step_back
         )
         self._moving: Future[None] | None = None
@@ -41,13 +51,13 @@ class Checkpointer:
         self._rows += rows
         self._bytes += size_bytes
         since = self._rows * _PAGES_PER_ROW + self._bytes // _PAGE_BYTES
-        if self._pages + since > limits.LOG_WAL_PAGES_MAX:
+        if self._pages + since > self._pages_max:
             # While commits never pause, SQLite cannot start its log anew beside them.
             if self._moving is not None and not self._moving.cancel():
                 wait([self._moving])
             self._pages = self._rows = self._bytes = 0
             _tried(writer)
-        elif since >= limits.LOG_CHECKPOINT_PAGES and (self._moving is None or self._moving.done()):
+        elif since >= self._due_pages and (self._moving is None or self._moving.done()):
             self._rows = self._bytes = 0
             self._moving = self._thread.submit(self._run)
 

@@ -16,6 +16,7 @@ from trunkline.control.log.log import Batch, Log, SessionLog
 _FEED_STEP_BYTES = 64 * 1024  # that are translated before everybody else has a turn
 _FEED_PRIME_EVENTS_MAX = 20_000  # of the turn under way, for a translation that begins in it
 _TURN_START = '"type":"user_message"'
+_FEED_PRIME_BYTES_MAX = 16 * limits.MIB  # the same
 _EVENT_WORK = 500  # what an event costs, in bytes of its line
 
 
@@ -65,9 +66,15 @@ class Feed:
 class Feeds:
     """Every session that is followed in one dialect."""
 
-    def __init__(self, log: Log, make: Callable[[str], Translate]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        make: Callable[[str], Translate],
+        prime_bytes_max: int = _FEED_PRIME_BYTES_MAX,
+    ) -> None:
         self._log = log
         self._make = make
+        self._prime_bytes_max = prime_bytes_max
         self._feeds: dict[str, Feed] = {}
 
     async def follow(self, log: SessionLog, follower: Follower, position: int | None) -> int:
@@ -113,7 +120,7 @@ class Feeds:
             not is_found
             and start > 0
             and position - start < _FEED_PRIME_EVENTS_MAX
-            and size < limits.FEED_PRIME_BYTES_MAX
+            and size < self._prime_bytes_max
         ):
             upto, start = start, max(0, start - limits.RING_EVENTS)
             async for page in self._log.pages(log, start, upto):

@@ -16,12 +16,10 @@ import structlog
 from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.log.segments import Head, Logged, NoteRow, Segment, SegmentStore
+from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire import sse
 
 _log = structlog.get_logger(__name__)
-
-_RETRY_S = 1.0
-_STALL_S = 1.0
 
 Committed = Callable[[int], None]
 """Called behind a commit, with its time (Unix ms)."""
@@ -110,9 +108,13 @@ class SessionLog:
 class Log:
     """All session logs of this control plane, and the one writer behind them."""
 
-    def __init__(self, store: SegmentStore, clock: Clock) -> None:
+    def __init__(self, store: SegmentStore, clock: Clock, tuning: Tuning = DEFAULT) -> None:
         self._store = store
         self._clock = clock
+        self._stall_s, self._retry_s = tuning.stall_s, tuning.retry_s
+        self._page_bytes_max = tuning.events_page_bytes_max
+        self._ring_bytes_max = tuning.ring_bytes_max
+        self._large_bytes = tuning.ring_bytes_max // limits.RING_EVENTS
         # Weak: a log is in memory while a machine, a reader or a task at work holds it, and
         # there are never two of one session.
         self._sessions: WeakValueDictionary[str, SessionLog] = WeakValueDictionary()
@@ -256,7 +258,7 @@ class Log:
         """Commits, however long it takes: what is not on disk is not delivered."""
         loop = asyncio.get_running_loop()
         started = time.perf_counter()
-        stall = loop.call_later(_STALL_S, self._stall, True)
+        stall = loop.call_later(self._stall_s, self._stall, True)
         again = False
         while True:
             try:
@@ -268,7 +270,7 @@ class Log:
                 _log.exception("the log cannot be written; trying again")
                 again = True
                 self._stall(True)
-                await asyncio.sleep(_RETRY_S)
+                await asyncio.sleep(self._retry_s)
         stall.cancel()
         if self.is_stalled:
             self._stall(False)
@@ -284,8 +286,8 @@ class Log:
     def _deliver(self, session: SessionLog, segment: Segment) -> None:
         lines = segment.lines
         session.ring.extend(lines)
-        if len(segment.body) > limits.RING_BYTES_MAX // limits.RING_EVENTS:
-            _trim(session.ring)  # only large events can make a large ring
+        if len(segment.body) > self._large_bytes:
+            _trim(session.ring, self._ring_bytes_max)  # only large events can make a large ring
         session.last_id += len(lines)
         self.events_total += len(lines)
         if lines and session.readers:
@@ -331,12 +333,12 @@ class Log:
         older: list[str] = []
         async for page in self.pages(session, position, upto):
             older += [line for _, line in page]
-            if sum(map(len, older)) > limits.RING_BYTES_MAX:
+            if sum(map(len, older)) > self._ring_bytes_max:
                 return
         if len(older) != upto - position or session.last_id - len(session.ring) != upto:
             return  # the session was deleted, another reader filled it, or it has moved on
         session.ring = deque([*older, *session.ring], maxlen=limits.RING_EVENTS)
-        _trim(session.ring)
+        _trim(session.ring, self._ring_bytes_max)
 
     async def read(self, session: SessionLog, after: int, limit: int) -> list[tuple[int, str]]:
         """Committed events after that id, from memory or disk, however old. Up to `limit`; fewer
@@ -374,15 +376,15 @@ class Log:
         async for page in self.pages(session, max(0, upto - count), upto):
             events.extend(page)
             size += sum(len(line) for _, line in page)
-            while size > limits.EVENTS_PAGE_BYTES_MAX and len(events) > 1:
+            while size > self._page_bytes_max and len(events) > 1:
                 size -= len(events.popleft()[1])
         return list(events)
 
 
-def _trim(ring: deque[str]) -> None:
+def _trim(ring: deque[str], bytes_max: int) -> None:
     """Lets go of the oldest events of a ring that holds too many bytes."""
     size = sum(map(len, ring))
-    while size > limits.RING_BYTES_MAX and len(ring) > 1:
+    while size > bytes_max and len(ring) > 1:
         size -= len(ring.popleft())
 
 

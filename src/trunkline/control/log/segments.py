@@ -17,10 +17,10 @@ from sqlalchemy import and_, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from trunkline import limits
 from trunkline.control.log.checkpointer import Checkpointer
 from trunkline.control.store import log_schema
 from trunkline.control.store.engine import close_engine, open_migrated, sqlite_url
+from trunkline.control.tuning import DEFAULT
 
 _IDS_PER_QUERY = 500
 _T = TypeVar("_T")
@@ -109,7 +109,9 @@ class SegmentStore(Protocol):
     async def close(self) -> None: ...
 
 
-def _unpack(rows: Iterable[tuple[int, bytes]], after: int, limit: int) -> list[tuple[int, str]]:
+def _unpack(
+    rows: Iterable[tuple[int, bytes]], after: int, limit: int, bytes_max: int
+) -> list[tuple[int, str]]:
     """Up to `limit` events, fewer where they are large."""
     events: list[tuple[int, str]] = []
     size = 0
@@ -117,13 +119,13 @@ def _unpack(rows: Iterable[tuple[int, bytes]], after: int, limit: int) -> list[t
         lines = bytes(body).decode().split("\n")
         events += [one for one in enumerate(lines, first_id) if one[0] > after]
         size += len(body)
-        if len(events) >= limit or size > limits.EVENTS_PAGE_BYTES_MAX:
+        if len(events) >= limit or size > bytes_max:
             break
     return events[:limit]
 
 
 def _merged(
-    rows: Iterable[tuple[int, int, bytes]], notes: list[Logged], after_id: int
+    rows: Iterable[tuple[int, int, bytes]], notes: list[Logged], after_id: int, bytes_max: int
 ) -> list[Logged]:
     """Events and notes of up to a page of rows each, in their order. Where one of the two is cut,
     what the other has behind that point waits for the next page: it may belong further back."""
@@ -134,7 +136,7 @@ def _merged(
         lines = enumerate(bytes(body).decode().split("\n"), first_id)
         events += [Logged(one, 0, at, line) for one, line in lines if one > after_id]
         size, count = size + len(body), count + 1
-        if size > limits.EVENTS_PAGE_BYTES_MAX or count == _ENTRIES_PAGE_ROWS:
+        if size > bytes_max or count == _ENTRIES_PAGE_ROWS:
             upto = events[-1].event_id
             break
     if len(notes) == _ENTRIES_PAGE_ROWS:
@@ -146,17 +148,34 @@ def _merged(
 class SqliteSegments:
     """A file of its own and one thread: the writer never waits for the records' transactions."""
 
-    def __init__(self, path: Path, *, full_sync: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        full_sync: bool,
+        page_bytes_max: int,
+        checkpointer: Checkpointer | None = None,
+    ) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="log")
         self._path = path
         self._full_sync = full_sync
-        self._checkpointer = Checkpointer(path)
+        self._page_bytes_max = page_bytes_max
+        self._checkpointer = checkpointer or Checkpointer(path)
         self._connection: sqlite3.Connection
 
     @classmethod
-    async def open(cls, path: Path, *, full_sync: bool = False) -> "SqliteSegments":
+    async def open(
+        cls,
+        path: Path,
+        *,
+        full_sync: bool = False,
+        page_bytes_max: int = DEFAULT.events_page_bytes_max,
+        checkpointer: Checkpointer | None = None,
+    ) -> "SqliteSegments":
         await close_engine(await open_migrated(sqlite_url(path), "log"))
-        store = cls(path, full_sync=full_sync)
+        store = cls(
+            path, full_sync=full_sync, page_bytes_max=page_bytes_max, checkpointer=checkpointer
+        )
         await store._run(store._connect)
         return store
 
@@ -235,7 +254,7 @@ class SqliteSegments:
             " ORDER BY last_id LIMIT ?",
             (session_id, after, limit),
         )
-        return _unpack(rows, after, limit)
+        return _unpack(rows, after, limit, self._page_bytes_max)
 
     def _entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
         # Notes first: what is written in between must not be taken for all there is.
@@ -249,7 +268,7 @@ class SqliteSegments:
             " ORDER BY last_id LIMIT ?",
             (session_id, after_id, _ENTRIES_PAGE_ROWS),
         )
-        return _merged(rows, [Logged(*one) for one in notes], after_id)
+        return _merged(rows, [Logged(*one) for one in notes], after_id, self._page_bytes_max)
 
     def _delete(self, session_id: str) -> None:
         for table in ("segments", "notes"):
@@ -264,12 +283,15 @@ def _values(segment: Segment) -> dict[str, object]:
 class SqlSegments:
     """The same in PostgreSQL."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, *, page_bytes_max: int) -> None:
         self._engine = engine
+        self._page_bytes_max = page_bytes_max
 
     @classmethod
-    async def open(cls, url: str) -> "SqlSegments":
-        return cls(await open_migrated(url, "log"))
+    async def open(
+        cls, url: str, *, page_bytes_max: int = DEFAULT.events_page_bytes_max
+    ) -> "SqlSegments":
+        return cls(await open_migrated(url, "log"), page_bytes_max=page_bytes_max)
 
     async def append(self, segments: list[Segment], *, again: bool = False) -> None:
         rows = [_values(segment) for segment in segments if segment.lines]
@@ -337,7 +359,8 @@ class SqlSegments:
         )
         async with self._engine.connect() as connection:
             rows = (await connection.execute(query)).all()
-        return _unpack(((row.first_id, row.body) for row in rows), after, limit)
+        found = ((row.first_id, row.body) for row in rows)
+        return _unpack(found, after, limit, self._page_bytes_max)
 
     async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
         segments, notes = log_schema.segments, log_schema.notes
@@ -356,7 +379,7 @@ class SqlSegments:
         async with self._engine.connect() as connection:
             found = [Logged(*row) for row in await connection.execute(facts)]
             rows = (await connection.execute(events)).all()
-        return _merged([tuple(row) for row in rows], found, after_id)
+        return _merged([tuple(row) for row in rows], found, after_id, self._page_bytes_max)
 
     async def delete(self, session_id: str) -> None:
         async with self._engine.begin() as connection:

@@ -100,7 +100,7 @@ class MachineCore(ClientInputs):
             self._put(one, Place.ABSENT)
         elif one.place is Place.STARTING:
             one.is_carried = True
-            one.deadline_s = self._time.s + limits.SESSION_START_TIMEOUT_S
+            one.deadline_s = self._time.s + self._start_timeout_s
         elif self.traits.numbers:
             self._put(one, Place.UNKNOWN)  # it may be another process: its heartbeat says what runs
         if told := one.session.state.told:
@@ -288,7 +288,7 @@ class MachineCore(ClientInputs):
             # Only a machine that lists its sessions can show that one is missing.
             if one.place is Place.STARTING and self._has_listed and self.is_up:
                 self._put(one, Place.ABSENT)
-                why = f"the session did not start within {limits.SESSION_START_TIMEOUT_S:.0f} s"
+                why = f"the session did not start within {self._start_timeout_s:.0f} s"
                 one.session.end_all(why, "SESSION_START_TIMEOUT")
             elif one.place is Place.STARTING:
                 self._put(one, Place.RUNNING)

@@ -23,6 +23,7 @@ from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.commands import Start
 
 _log = structlog.get_logger(__name__)
@@ -77,6 +78,7 @@ class Machines:
         *,
         away_s: float,
         tasks: Tasks,
+        tuning: Tuning = DEFAULT,
     ) -> None:
         self._rows = rows
         self._log = log
@@ -86,6 +88,7 @@ class Machines:
         self._clock = clock
         self._time = time
         self._away_s = away_s
+        self._start_timeout_s = tuning.start_timeout_s
         self._tasks = tasks
         self._machines: dict[str, Machine] = {}
         self._loading: dict[str, asyncio.Lock] = {}
@@ -136,7 +139,14 @@ class Machines:
         return machine
 
     def _make(self, machine_id: str, user_id: str, org_id: str, kind: str, state: str) -> Machine:
-        core = MachineCore(machine_id, KINDS[kind], self._time, away_s=self._away_s, state=state)
+        core = MachineCore(
+            machine_id,
+            KINDS[kind],
+            self._time,
+            away_s=self._away_s,
+            start_timeout_s=self._start_timeout_s,
+            state=state,
+        )
         return Machine(machine_id, user_id, org_id, kind, core, self._shell)
 
     async def of(self, session: Session) -> Machine:

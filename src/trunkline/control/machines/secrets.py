@@ -40,9 +40,13 @@ def is_device_token(token: str) -> bool:
 class MachineSecrets:
     """The table, and the machines that belong to it."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, devices_max: int = limits.DEVICES_PER_USER_MAX
+    ) -> None:
+        """`devices_max`: of each kind, of one user."""
         self._store = store
         self._clock = clock
+        self._devices_max = devices_max
         self.renewed = 0
         """Counts the tokens that ended because a new one was given out."""
 
@@ -113,7 +117,7 @@ class MachineSecrets:
             guid = guid or machine_id
         try:
             async with self._store.write() as connection:
-                await _check_room(connection, user_id, kind)
+                await _check_room(connection, user_id, kind, self._devices_max)
                 await connection.execute(
                     insert(machines).values(
                         id=machine_id,
@@ -144,7 +148,7 @@ class MachineSecrets:
         given_up = and_(machines.c.id == known.machine_id, machines.c.state.in_(_ENDED))
         async with self._store.write() as connection:
             if await connection.scalar(select(machines.c.id).where(given_up)) is not None:
-                await _check_room(connection, known.user_id, "agp")
+                await _check_room(connection, known.user_id, "agp", self._devices_max)
                 await connection.execute(update(machines).where(given_up).values(state="pending"))
             await connection.execute(
                 update(machine_secrets)
@@ -167,7 +171,7 @@ class MachineSecrets:
             return (await connection.execute(query)).first()
 
 
-async def _check_room(connection: AsyncConnection, user_id: str, kind: str) -> None:
+async def _check_room(connection: AsyncConnection, user_id: str, kind: str, count_max: int) -> None:
     """Raises unless the user may have one more of that kind."""
     mine = and_(
         machines.c.user_id == user_id,
@@ -175,7 +179,7 @@ async def _check_room(connection: AsyncConnection, user_id: str, kind: str) -> N
         machines.c.state.not_in(_ENDED),
     )
     count = await connection.scalar(select(func.count()).select_from(machines).where(mine))
-    if count is not None and count >= limits.DEVICES_PER_USER_MAX:
+    if count is not None and count >= count_max:
         raise LimitReached(f"this user has {count} of them already; remove one first")
 
 

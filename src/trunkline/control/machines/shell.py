@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from trunkline.control.clock import Clock
+from trunkline.control.clock import Clock, Seconds
 from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.machines.actions import (
@@ -32,11 +32,10 @@ from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import Change
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.commands import MOVED, Command, Say, Start
 
 _log = structlog.get_logger(__name__)
-
-_RETRY_S = 1.0
 
 Starter = Callable[[str], Awaitable[Start | None]]
 """Makes the `Start` of a session; None when there is nothing to start any more."""
@@ -71,6 +70,8 @@ class Shell:
         tasks: Tasks,
         clock: Clock,
         time: Time,
+        now: Seconds,
+        tuning: Tuning = DEFAULT,
     ) -> None:
         self._log = log
         self._projection = projection
@@ -80,11 +81,13 @@ class Shell:
         self._tasks = tasks
         self._clock = clock
         self._time = time
+        self._now = now
+        self._tuning = tuning
         self._at_work: set[str] = set()
         """Machines whose actions are being run: what these lead to is run behind them."""
 
     def tell_time(self) -> None:
-        self._time.ms, self._time.s = self._clock(), asyncio.get_running_loop().time()
+        self._time.ms, self._time.s = self._clock(), self._now()
 
     def run(self, machine: Machine) -> None:
         if machine.id in self._at_work:
@@ -185,7 +188,7 @@ class Shell:
                 break
             except Exception:
                 _log.exception("a session cannot be started yet", session=session_id)
-                await asyncio.sleep(_RETRY_S)
+                await asyncio.sleep(self._tuning.retry_s)
         else:
             return
         with machine.input() as core:
@@ -199,7 +202,7 @@ class Shell:
             except Exception:
                 _log.exception("a message cannot be read", session=session_id, turn=turn_id)
             if say is None:
-                await asyncio.sleep(_RETRY_S)
+                await asyncio.sleep(self._tuning.retry_s)
         with machine.input() as core:
             core.loaded(session_id, say)
 

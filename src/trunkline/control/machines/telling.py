@@ -88,7 +88,14 @@ class Telling:
     """A machine's state, and what it is told because of it."""
 
     def __init__(
-        self, machine_id: str, traits: Traits, time: Time, *, away_s: float, state: str = "pending"
+        self,
+        machine_id: str,
+        traits: Traits,
+        time: Time,
+        *,
+        away_s: float,
+        start_timeout_s: float = limits.SESSION_START_TIMEOUT_S,
+        state: str = "pending",
     ) -> None:
         self.id = machine_id
         self.out: list[Action] = []
@@ -103,6 +110,7 @@ class Telling:
         self._own_traits = traits
         self._time = time
         self._away_ms = int(away_s * 1000)
+        self._start_timeout_s = start_timeout_s
         self._awaited_since_ms = 0
         """Since when somebody waits for a machine that never came."""
         self.is_held = False
@@ -298,7 +306,7 @@ class Telling:
             return
         if self.traits.starts:
             self._put(one, Place.STARTING)
-            one.deadline_s = self._time.s + limits.SESSION_START_TIMEOUT_S
+            one.deadline_s = self._time.s + self._start_timeout_s
             one.started_on = self.line_number
             self._timed.add(session_id)
         if self.traits.starts:

@@ -10,9 +10,7 @@ from trunkline.control.clock import Clock, now_ms
 from trunkline.control.records.agents import Agents
 from trunkline.control.records.credentials import Credentials
 from trunkline.control.records.machines import MachineRecords
-from trunkline.control.records.orgs import Orgs
-from trunkline.control.records.tokens import Tokens
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Orgs, Tokens, Users
 from trunkline.control.store.engine import Store
 
 

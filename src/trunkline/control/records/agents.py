@@ -22,7 +22,7 @@ from trunkline.control.records.fields import (
     Text,
 )
 from trunkline.control.records.page import SeenRows, changes
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

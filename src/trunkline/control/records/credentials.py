@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 import structlog
 from cryptography.exceptions import InvalidTag
-from sqlalchemy import ColumnElement, and_, delete, insert, select
+from sqlalchemy import ColumnElement, and_, delete, func, select
 
 from trunkline import limits
 from trunkline.control.access.keys import Keys
@@ -85,25 +85,17 @@ class Credentials(Rows[Credential]):
             raise InvalidRequest(
                 "a provider's name has 1 to 60 of: lower-case letters, digits, '_', '.', '-'"
             )
-        created_at = self._clock()
-        row = {
-            "id": new_id(),
-            "user_id": user_id,
-            "provider": provider,
-            "sealed_key": self._keys.seal(new.api_key, _context(user_id, provider)),
-            "base_url": new.base_url,
-            "created_at": created_at,
-        }
+        shown = Credential(provider=provider, base_url=new.base_url, created_at=self._clock())
+        sealed = self._keys.seal(new.api_key, _context(user_id, provider))
+        hidden = {"id": new_id(), "user_id": user_id, "sealed_key": sealed}
+        kept = select(func.count()).where(_credentials.c.user_id == user_id)
         async with self._store.write() as connection:
             await connection.execute(delete(_credentials).where(_is(user_id, provider)))
-            await connection.execute(insert(_credentials).values(row))
-            kept = await connection.execute(
-                select(_credentials.c.id).where(_credentials.c.user_id == user_id)
-            )
-            if len(kept.all()) > PER_USER_MAX:
+            await connection.execute(self._insert(shown, **hidden))
+            if (await connection.scalar(kept) or 0) > PER_USER_MAX:
                 raise LimitReached(f"a user has at most {PER_USER_MAX} credentials")
         self._changed(user_id)
-        return Credential(provider=provider, base_url=new.base_url, created_at=created_at)
+        return shown
 
     async def get(self, user_id: str, provider: str) -> Credential:
         credential = await self._find(_is(user_id, provider))

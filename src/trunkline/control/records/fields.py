@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.control.checked_json import check_text
 from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
 from trunkline.control.ids import is_id
 
@@ -47,13 +48,7 @@ def checked_text(value: str, field: str, chars_max: int, *, empty: bool = False)
         raise InvalidRequest(f"{field} must not be empty")
     if len(value) > chars_max:
         raise TooLarge(f"{field} has {len(value)} characters; at most {chars_max} are allowed")
-    # PostgreSQL stores no NUL in text, and half of a surrogate pair has no UTF-8 form.
-    if "\x00" in value:
-        raise InvalidRequest(f"{field} must not contain a NUL character")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidRequest(f"{field} is not valid Unicode") from error
+    check_text(value, field)
     return value
 
 

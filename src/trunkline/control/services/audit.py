@@ -106,7 +106,7 @@ class Audit:
             # A new sealed head would hide what was done to the log.
             raise Unavailable("the audit log was tampered with; verify it", code="AUDIT_BROKEN")
         entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
-        entry["hash"] = _hash(entry)
+        entry["hash"] = hash_of(entry)
         await connection.execute(insert(audit).values(entry))
         sealed = self._seal(_Head(last.seq + 1, entry["hash"]))
         await connection.execute(update(audit_head).values(seq=last.seq + 1, sealed=sealed))
@@ -193,7 +193,7 @@ def _problem(last: _Head, entry: Row[Any]) -> str | None:
         return f"entry {last.seq + 1} is missing; the next one is {entry.seq}"
     if entry.prev_hash != last.hash:
         return f"entry {entry.seq} does not follow the entry before it"
-    if entry.hash != _hash(entry._asdict()):
+    if entry.hash != hash_of(entry._asdict()):
         return f"entry {entry.seq} was changed"
     return None
 
@@ -201,7 +201,7 @@ def _problem(last: _Head, entry: Row[Any]) -> str | None:
 _HASHED = ("seq", "at", "org_id", "user_id", "session_id", "event", "details")
 
 
-def _hash(entry: dict[str, Any]) -> str:
+def hash_of(entry: dict[str, Any]) -> str:
     fields = _canonical({name: entry[name] for name in _HASHED}, "entry", limits.FRAME_BYTES_MAX)
     return hashlib.sha256((entry["prev_hash"] + fields).encode()).hexdigest()
 

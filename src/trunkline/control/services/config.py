@@ -50,16 +50,10 @@ class Config:
             raise NotFound("session", session_id)
         agent = row.agent_config
         if row.agent_id is not None:
-            agent = {**await self._agent(row.org_id, row.agent_id), **agent}
+            own = select(agents).where(agents.c.id == row.agent_id, agents.c.org_id == row.org_id)
+            found = await self._store.first(own)
+            agent = {**(_plain(found) if found is not None else {}), **agent}
         return {"session": _plain(row), "agent": agent}
-
-    async def _agent(self, org_id: str, agent_id: str) -> dict[str, Any]:
-        checked_id("agent", agent_id)
-        query = select(agents).where(agents.c.id == agent_id, agents.c.org_id == org_id)
-        row = await self._store.first(query)
-        if row is None:
-            raise NotFound("agent", agent_id)
-        return _plain(row)
 
 
 def _plain(row: Row[Any]) -> dict[str, Any]:

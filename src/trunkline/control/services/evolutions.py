@@ -80,10 +80,7 @@ class Evolutions(SeenRows[Evolution]):
             org_id=org_id,
             user_id=user_id,
             session_id=session_id,
-            name=given.name,
-            description=given.description,
-            skill_md=given.skill_md,
-            quality_score=given.quality_score,
+            **msgspec.structs.asdict(given),
             state="pending",
             decided_by=None,
             decided_at=None,
@@ -123,17 +120,14 @@ class Evolutions(SeenRows[Evolution]):
 
     async def approve(self, who: Principal, evolution_id: str) -> Evolution:
         """Makes it a skill. Whoever decides first decides."""
-        evolution = await self._owned(who, evolution_id)
+        who.require_org_admin()
+        evolution = await self.get(who, evolution_id)
         package = await asyncio.to_thread(_package, evolution)
         return await self._decide(evolution, package, by=who.user_id)
 
     async def reject(self, who: Principal, evolution_id: str) -> Evolution:
-        evolution = await self._owned(who, evolution_id)
-        return await self._decide(evolution, None, by=who.user_id)
-
-    async def _owned(self, who: Principal, evolution_id: str) -> Evolution:
         who.require_org_admin()
-        return await self.get(who, evolution_id)
+        return await self._decide(await self.get(who, evolution_id), None, by=who.user_id)
 
     async def _decide(
         self, evolution: Evolution, package: SkillPackage | None, by: str | None

@@ -7,7 +7,8 @@ errors into `response.error`. docs/protocols/semibot-methods.md lists the parame
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import msgspec
 import structlog
@@ -34,45 +35,10 @@ class Caller(msgspec.Struct, frozen=True):
     session_id: str
 
 
-class _SkillPackage(msgspec.Struct, frozen=True):
-    skill_id: str
-    version: str | None = None
-
-
-class _MemorySearch(msgspec.Struct, frozen=True):
-    query: str
-    top_k: int | None = None
-
-
-class _McpCall(msgspec.Struct, frozen=True):
-    server: str
-    tool: str
-    arguments: dict[str, Any] | None = None
-
-
-class _Agent(msgspec.Struct, frozen=True):
-    agent_id: str
-
-
-class _Session(msgspec.Struct, frozen=True):
-    """Without an id: the session that asks."""
-
-    session_id: str | None = None
-
-
-class _McpTools(msgspec.Struct, frozen=True):
-    server: str
-
-
 class _Named(msgspec.Struct, frozen=True):
     """What every report may have: the machine's own name for it, so that it counts once."""
 
     report_id: str | None = None
-
-
-class _AuditLog(msgspec.Struct, frozen=True):
-    event: str
-    details: dict[str, Any] | None = None
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
@@ -82,14 +48,10 @@ class _Snapshot(msgspec.Struct, frozen=True):
     file_manifest: dict[str, Any] | None = None
 
 
-class _MemoryWrite(msgspec.Struct, frozen=True):
-    content: str
-    metadata: dict[str, Any] | None = None
+Json = dict[str, Any]
+Method = Callable[[Caller, Json], Awaitable[Any]]
 
-
-Method = Callable[[Caller, dict[str, Any]], Awaitable[Any]]
-Report = Callable[[Caller, dict[str, Any], Once], Awaitable[None]]
-
+_OWN_NAMES = frozenset({"caller", "once"})
 _ACCEPTED = {"accepted": True}
 
 
@@ -101,7 +63,7 @@ class Methods:
     ) -> None:
         self._services = services
         self.refused: Counter[str] = Counter()
-        taken: dict[str, Method] = {
+        taken = {
             "usage_report": self._once(self._usage_report),
             "audit_log": self._once(self._audit_log),
             "evolution_submit": self._once(self._evolution_submit),
@@ -109,15 +71,15 @@ class Methods:
         }
         self.reports = frozenset(taken)
         """The methods that a machine may call in either way."""
-        self._notifications: dict[str, Method] = {**taken, "snapshot_sync": self._snapshot_sync}
+        self._notifications = {**taken, "snapshot_sync": _typed(self._snapshot_sync)}
         # None: the method bounds itself.
         self._requests: dict[str, tuple[Method, float | None]] = {
-            "get_skill_package": (self._get_skill_package, timeout_s),
-            "memory_search": (self._memory_search, timeout_s),
-            "mcp_call": (self._mcp_call, None),
-            "mcp_tools": (self._mcp_tools, None),
-            "get_config": (self._get_config, timeout_s),
-            "get_session": (self._get_session, timeout_s),
+            "get_skill_package": (_typed(self._get_skill_package), timeout_s),
+            "memory_search": (_typed(self._memory_search), timeout_s),
+            "mcp_call": (_typed(self._mcp_call), None),
+            "mcp_tools": (_typed(self._mcp_tools), None),
+            "get_config": (_typed(self._get_config), timeout_s),
+            "get_session": (_typed(self._get_session), timeout_s),
             **{name: (run, timeout_s) for name, run in taken.items()},
         }
 
@@ -159,96 +121,109 @@ class Methods:
             self.refused[label] += 1
             _log.exception("notification failed", method=label, **msgspec.structs.asdict(caller))
 
-    async def _get_skill_package(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, _SkillPackage)
-        return await self._services.skills.get_package(
-            caller.org_id, wanted.skill_id, wanted.version
-        )
+    async def _get_skill_package(
+        self, caller: Caller, skill_id: str, version: str | None = None
+    ) -> Json:
+        return await self._services.skills.get_package(caller.org_id, skill_id, version)
 
-    async def _memory_search(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, _MemorySearch)
-        hits = await self._services.memories.search(
-            caller.org_id, caller.user_id, wanted.query, wanted.top_k
-        )
+    async def _memory_search(self, caller: Caller, query: str, top_k: int | None = None) -> Json:
+        search = self._services.memories.search
+        hits = await search(caller.org_id, caller.user_id, query, top_k)
         return {"results": msgspec.to_builtins(hits)}
 
-    async def _mcp_call(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, _McpCall)
+    async def _mcp_call(
+        self, caller: Caller, server: str, tool: str, arguments: Json | None = None
+    ) -> Json:
+        call = (await self._services.mcp_pool()).call
+        return {"result": await call(caller.org_id, caller.user_id, server, tool, arguments or {})}
+
+    async def _mcp_tools(self, caller: Caller, server: str) -> Json:
         pool = await self._services.mcp_pool()
-        result = await pool.call(
-            caller.org_id, caller.user_id, wanted.server, wanted.tool, wanted.arguments or {}
+        return {"tools": await pool.tools(caller.org_id, caller.user_id, server)}
+
+    async def _get_config(self, caller: Caller, agent_id: str) -> Json:
+        return await self._services.config.get_config(caller.user_id, caller.session_id, agent_id)
+
+    async def _get_session(self, caller: Caller, session_id: str | None = None) -> Json:
+        """Without an id: the session that asks."""
+        return await self._services.config.get_session(
+            caller.user_id, session_id or caller.session_id
         )
-        return {"result": result}
 
-    async def _mcp_tools(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, _McpTools)
-        pool = await self._services.mcp_pool()
-        return {"tools": await pool.tools(caller.org_id, caller.user_id, wanted.server)}
-
-    async def _get_config(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, _Agent).agent_id
-        return await self._services.config.get_config(caller.user_id, caller.session_id, wanted)
-
-    async def _get_session(self, caller: Caller, given: dict[str, Any]) -> Any:
-        wanted = _typed(given, _Session).session_id or caller.session_id
-        return await self._services.config.get_session(caller.user_id, wanted)
-
-    def _once(self, report: Report) -> Method:
+    def _once(self, report: Callable[..., Awaitable[None]]) -> Method:
         """A report that may come again under the same name, and counts once."""
+        run = _typed(report)
 
-        async def taken(caller: Caller, given: dict[str, Any]) -> Any:
-            once = self._services.reports.once(caller.session_id, _typed(given, _Named).report_id)
+        async def taken(caller: Caller, given: Json) -> Json:
+            once = self._services.reports.once(caller.session_id, _read(given, _Named).report_id)
             said = {name: value for name, value in given.items() if name != "report_id"}
             try:
-                await report(caller, said, once)
+                await run(caller, said, once=once)
             except Repeated:
                 _log.debug("a report came again", **msgspec.structs.asdict(caller))
             return _ACCEPTED
 
         return taken
 
-    async def _usage_report(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
+    async def _usage_report(self, caller: Caller, given: Json, once: Once) -> None:
         known = UsageReport.__struct_fields__
         details = {name: value for name, value in given.items() if name not in known}
         if isinstance(given.get("details"), dict):
             details |= given["details"]
-        report = _typed({**given, "details": details}, UsageReport)
-        await self._services.usage.record(
-            caller.org_id, caller.user_id, caller.session_id, report, once
-        )
+        report = _read({**given, "details": details}, UsageReport)
+        owner = caller.org_id, caller.user_id, caller.session_id
+        await self._services.usage.record(*owner, report, once)
 
-    async def _audit_log(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
-        entry = _typed(given, _AuditLog)
+    async def _audit_log(
+        self, caller: Caller, event: str, once: Once, details: Json | None = None
+    ) -> None:
         await self._services.audit.append(
-            entry.event,
-            {**(entry.details or {}), "machine_id": caller.machine_id},
+            event,
+            {**(details or {}), "machine_id": caller.machine_id},
             org_id=caller.org_id,
             user_id=caller.user_id,
             session_id=caller.session_id,
             once=once,
         )
 
-    async def _evolution_submit(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
+    async def _evolution_submit(self, caller: Caller, given: Json, once: Once) -> None:
         # Both forms occur: with the fields in `candidate`, and without it.
         inner = given.get("candidate")
-        evolution = _typed(inner if isinstance(inner, dict) else given, EvolutionInput)
-        await self._services.evolutions.submit(
-            caller.org_id, caller.user_id, caller.session_id, evolution, once
-        )
+        evolution = _read(inner if isinstance(inner, dict) else given, EvolutionInput)
+        owner = caller.org_id, caller.user_id, caller.session_id
+        await self._services.evolutions.submit(*owner, evolution, once)
 
-    async def _snapshot_sync(self, caller: Caller, given: dict[str, Any]) -> None:
-        _typed(given, _Snapshot)
+    async def _snapshot_sync(self, caller: Caller, given: Json) -> None:
+        _read(given, _Snapshot)
         await self._services.snapshots.sync(caller.session_id, given)
 
-    async def _memory_write(self, caller: Caller, given: dict[str, Any], once: Once) -> None:
-        memory = _typed(given, _MemoryWrite)
-        metadata = {**(memory.metadata or {}), "session_id": caller.session_id}
-        await self._services.memories.add(
-            caller.org_id, caller.user_id, memory.content, metadata, once
-        )
+    async def _memory_write(
+        self, caller: Caller, content: str, once: Once, metadata: Json | None = None
+    ) -> None:
+        owner = caller.org_id, caller.user_id
+        metadata = {**(metadata or {}), "session_id": caller.session_id}
+        await self._services.memories.add(*owner, content, metadata, once)
 
 
-def _typed(given: dict[str, Any], kind: type[P]) -> P:
+def _typed(run: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """A method whose parameters are read as its signature says; `given` stands for all of them."""
+    named = [one for one in signature(run).parameters.values() if one.name not in _OWN_NAMES]
+    if [one.name for one in named] == ["given"]:
+        return run
+    hints = get_type_hints(run)
+    fields = [
+        (one.name, hints[one.name], msgspec.field() if one.default is one.empty else one.default)
+        for one in named
+    ]
+    kind = msgspec.defstruct(run.__name__, fields)
+
+    def typed(caller: Caller, given: Json, **more: Once) -> Awaitable[Any]:
+        return run(caller, **msgspec.structs.asdict(_read(given, kind)), **more)
+
+    return typed
+
+
+def _read(given: Json, kind: type[P]) -> P:
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:

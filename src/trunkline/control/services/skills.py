@@ -62,11 +62,11 @@ class Skills(SeenRows[Skill]):
         super().__init__(store, skills, Skill, "skill")
         self._clock = clock
 
-    async def import_zip(self, org_id: str, data: bytes, source: str = "upload") -> Skill:
+    async def import_zip(self, org_id: str, data: bytes) -> Skill:
         package = await asyncio.to_thread(skill_package.read_zip, data)
         try:
             async with self._store.write() as connection:
-                return await self.insert(connection, org_id, package, source)
+                return await self.insert(connection, org_id, package, "upload")
         except IntegrityError as error:
             version = package.manifest.version or "this moment's"
             raise Conflict(

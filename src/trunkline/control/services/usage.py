@@ -4,7 +4,7 @@ Members see their own, org admins their org's, admins all.
 """
 
 import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 from sqlalchemy import ColumnElement, func, insert, select
@@ -64,18 +64,11 @@ class Usage:
         latency_ms = report.latency_ms
         if latency_ms is not None and not 0 <= latency_ms <= _DAY_MS:
             raise InvalidRequest("latency_ms must be between 0 and a day")
-        row = {
-            "id": new_id(),
-            "org_id": org_id,
-            "user_id": user_id,
-            "session_id": session_id,
-            "model": checked_text(report.model, "model", limits.NAME_CHARS_MAX),
-            "tokens_in": report.tokens_in,
-            "tokens_out": report.tokens_out,
-            "latency_ms": latency_ms,
-            "details": checked_object(report.details, "details", limits.METADATA_BYTES_MAX),
-            "created_at": self._clock(),
-        }
+        checked_text(report.model, "model", limits.NAME_CHARS_MAX)
+        checked_object(report.details, "details", limits.METADATA_BYTES_MAX)
+        owner = {"org_id": org_id, "user_id": user_id, "session_id": session_id}
+        about = {"id": new_id(), "created_at": self._clock()}
+        row = {**msgspec.structs.asdict(report), **owner, **about}
         async with self._store.write() as connection:
             await once(connection)
             await connection.execute(insert(usage).values(row))
@@ -88,9 +81,14 @@ class Usage:
         until: int | None = None,
     ) -> list[UsageSum]:
         """Sums of what was reported in `since <= time < until` (Unix ms), largest first."""
-        if group_by not in get_args(GroupBy):
-            raise InvalidRequest(f"group_by must be one of {', '.join(get_args(GroupBy))}")
-        key = _key(group_by).label("key")
+        keys: dict[GroupBy, ColumnElement[Any]] = {
+            "model": usage.c.model,
+            "user": usage.c.user_id,
+            "session": usage.c.session_id,
+            "day": usage.c.created_at - usage.c.created_at % _DAY_MS,
+            "agent": sessions.c.agent_id,
+        }
+        key = keys[group_by].label("key")
         total = func.sum(usage.c.tokens_in + usage.c.tokens_out)
         query = (
             select(
@@ -117,17 +115,6 @@ class Usage:
             UsageSum(_shown(group_by, group), calls, int(tokens_in), int(tokens_out), latency_ms)
             for group, calls, tokens_in, tokens_out, latency_ms in rows
         ]
-
-
-def _key(group_by: GroupBy) -> ColumnElement[Any]:
-    keys: dict[str, ColumnElement[Any]] = {
-        "model": usage.c.model,
-        "user": usage.c.user_id,
-        "session": usage.c.session_id,
-        "day": usage.c.created_at - usage.c.created_at % _DAY_MS,
-        "agent": sessions.c.agent_id,
-    }
-    return keys[group_by]
 
 
 def _shown(group_by: GroupBy, group: Any) -> str | None:

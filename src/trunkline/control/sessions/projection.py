@@ -15,12 +15,11 @@ import structlog
 from trunkline.control.log.log import Log
 from trunkline.control.sessions.state import Change, SessionState, fold
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import DEFAULT, Tuning
 
 _log = structlog.get_logger(__name__)
 
-_RETRY_S = 1.0
 _SESSIONS_AT_ONCE = 500
-_WAIT_S = 5.0  # for the record of an event that was just shown
 
 
 class Position(msgspec.Struct, frozen=True, order=True):
@@ -63,10 +62,11 @@ class Rows(Protocol):
 class Projection:
     """The one writer of these records."""
 
-    def __init__(self, rows: Rows, log: Log, tasks: Tasks) -> None:
+    def __init__(self, rows: Rows, log: Log, tasks: Tasks, tuning: Tuning = DEFAULT) -> None:
         self._rows = rows
         self._log = log
         self._tasks = tasks
+        self._tuning = tuning
         self._steps: list[tuple[int, Step]] = []
         self._added = 0
         self._pending: dict[int, str] = {}
@@ -91,7 +91,7 @@ class Projection:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiter = session_id, self._added, done
         self._waiting.append(waiter)
-        await asyncio.wait([done], timeout=_WAIT_S)
+        await asyncio.wait([done], timeout=self._tuning.records_wait_s)
         if waiter in self._waiting:
             self._waiting.remove(waiter)
 
@@ -114,7 +114,7 @@ class Projection:
                 if failed:
                     again = [one for one in steps if one[1].session_id in failed]
                     self._steps[:0] = again  # before what came meanwhile
-                    await asyncio.sleep(_RETRY_S)
+                    await asyncio.sleep(self._tuning.retry_s)
         finally:
             self._is_running = False
 

@@ -16,11 +16,11 @@ HEADS = {"records": "records_0005", "log": "log_0002"}
 
 async def upgrade(engine: AsyncEngine, branch: str) -> None:
     async with engine.begin() as connection:
-        if not await connection.run_sync(_is_current, branch):
+        if not await connection.run_sync(is_current, branch):
             await connection.run_sync(_upgrade, branch)
 
 
-def _is_current(connection: Connection, branch: str) -> bool:
+def is_current(connection: Connection, branch: str) -> bool:
     """Nearly always so, and then Alembic, half a second of imports, is not needed."""
     if not inspect(connection).has_table("alembic_version"):
         return False

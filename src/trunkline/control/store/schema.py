@@ -177,7 +177,7 @@ skills = sa.Table(
     sa.Column("version", sa.String(60), nullable=False),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("description", sa.Text, nullable=False),
-    sa.Column("source", sa.String(20), nullable=False),  # clawhub | upload | builtin | evolution
+    sa.Column("source", sa.String(20), nullable=False),  # upload | evolution
     sa.Column("file_inventory", sa.JSON, nullable=False),
     sa.Column("requires", sa.JSON, nullable=False),
     _created(),

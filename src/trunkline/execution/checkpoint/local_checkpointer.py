@@ -45,11 +45,12 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         session_dir: Path,
         keep: int = limits.CHECKPOINTS_KEPT,
         *,
+        bytes_max: int = limits.CHECKPOINT_BYTES_MAX,
         serde: SerializerProtocol | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         super().__init__(serde=serde)
-        self._shelf = Shelf(session_dir, keep)
+        self._shelf = Shelf(session_dir, keep, bytes_max)
         self._chance = chance
         # Encoded values of the checkpoint written last: most channels do not change in a step.
         self._known: dict[str, Known] = {}

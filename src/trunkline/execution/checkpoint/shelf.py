@@ -63,11 +63,12 @@ class Line(msgspec.Struct):
 class Shelf:
     """The checkpoints of one session."""
 
-    def __init__(self, session_dir: Path, keep: int) -> None:
+    def __init__(self, session_dir: Path, keep: int, bytes_max: int) -> None:
         self._session_dir = session_dir
         self._folder = session_dir / FOLDER
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._keep = keep
+        self._bytes_max = bytes_max
         self._lines: dict[str, Line] = {}
         self._spare: str | None = None
         """Writes of a checkpoint that is gone; the next file of writes takes its place."""
@@ -91,8 +92,8 @@ class Shelf:
         line = self.line(record.thread_id, record.checkpoint_ns)
         path = path_of(self._folder, line.key, record.checkpoint_id, Kind.RECORD)
         data = encode(record)
-        if len(data) > limits.CHECKPOINT_BYTES_MAX:
-            raise _too_large("state of this session")
+        if len(data) > self._bytes_max:
+            raise _too_large("state of this session", self._bytes_max)
         if not line.entries:
             self._retire_lines_before(line)
         self._remember(line, record)
@@ -102,13 +103,13 @@ class Shelf:
         """Adds what a task wrote after a checkpoint."""
         path = path_of(self._folder, line.key, checkpoint_id, Kind.WRITES)
         data = writes_line(writes)
-        if len(data) > limits.CHECKPOINT_BYTES_MAX:
-            raise _too_large("writes of one step")
+        if len(data) > self._bytes_max:
+            raise _too_large("writes of one step", self._bytes_max)
         if checkpoint_id not in line.writes:
             spare, self._spare = self._spare, None
             write_atomic(path, data, spare=spare)
-        elif not append(path, data, bytes_max=limits.CHECKPOINT_BYTES_MAX):
-            raise _too_large("writes of one step")
+        elif not append(path, data, bytes_max=self._bytes_max):
+            raise _too_large("writes of one step", self._bytes_max)
         self._lines.setdefault(line.key, line)
         self._remember_writes(line, checkpoint_id, [writes])
 
@@ -212,9 +213,8 @@ class Shelf:
             remove(path_of(self._folder, key, checkpoint_id, Kind.WRITES))
 
 
-def _too_large(what: str) -> CheckpointError:
+def _too_large(what: str, bytes_max: int) -> CheckpointError:
     return CheckpointError(
         "CHECKPOINT_TOO_LARGE",
-        f"The {what} is larger than {limits.CHECKPOINT_BYTES_MAX // limits.MIB} MiB "
-        "and cannot be saved.",
+        f"The {what} is larger than {bytes_max // limits.MIB} MiB and cannot be saved.",
     )

@@ -41,10 +41,11 @@ _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encodin
 _encode = msgspec.json.encode
 
 
-def rehearse(times: int = 1, model: str = "gpt-rehearsal") -> None:
-    """Leaves nothing behind, no thread either. Not to be called inside an event loop."""
+def rehearse(times: int = 1, model: str = "gpt-rehearsal", parent: Path | None = None) -> None:
+    """Leaves nothing behind, no thread either. Not to be called inside an event loop. `parent`:
+    where its folder is made; by default where the system has such."""
     try:
-        with tempfile.TemporaryDirectory(prefix="trunkline-") as folder:
+        with tempfile.TemporaryDirectory(prefix="trunkline-", dir=parent) as folder:
             for _ in range(times):
                 asyncio.run(_session(Path(folder), model))
     except Exception as error:

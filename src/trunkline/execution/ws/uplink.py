@@ -155,7 +155,7 @@ class Uplink:
         """Sends until the line breaks. Raises ConnectionError then."""
         while True:
             self._work.clear()
-            if not await self._send_some(line):
+            if not await self.send_some(line):
                 await self._pause()
 
     async def flushed(self) -> None:
@@ -163,7 +163,7 @@ class Uplink:
         self.wake()
         await self._idle.wait()
 
-    async def _send_some(self, line: Socket) -> bool:
+    async def send_some(self, line: Socket) -> bool:
         """At most one frame of each sort, so that none waits for all of another.
 
         Where the pace allows one alone, they take turns; and a report that is due need not wait

@@ -178,7 +178,7 @@ class AgentTalk(Telling):
         conversation = self.conversation(say.session_id)
         before = self._current.get(say.session_id)
         if before is not None and before.turn_id != say.turn_id:
-            self.questions.forget(say.session_id)  # it was ended here
+            self._deny_all(say.session_id)  # it was ended here
         self._current[say.session_id] = say
         conversation.inward.end()  # if it was said before, it was lost with its line
         self._hold(conversation, say)
@@ -200,11 +200,17 @@ class AgentTalk(Telling):
             self._grace[session_id] = say, self._wake(self._bounds.cancel_grace_s)
 
     def _answer(self, command: Answer) -> None:
-        names = self.questions.names(command.session_id, command.request_id)
+        names = self.questions.answered(command.session_id, command.request_id)
         message = answer_message(
             command.session_id, command.request_id, command.confirmed, command.answer, names
         )
         self._send(encode(message))
+
+    def _deny_all(self, session_id: str) -> None:
+        """Their turn was ended here, and the agent, which never gives up, may wait for them."""
+        for request_id in self.questions.open_of(session_id):
+            self._answer(Answer(session_id, request_id, confirmed=False))
+        self.questions.forget(session_id)
 
     def _forward(self, command: Forward) -> None:
         if command.protocol != PROTOCOL:
@@ -265,6 +271,7 @@ class AgentTalk(Telling):
         if self._is_up:
             for say in list(self._current.values()):
                 if self._has_ended(say):
+                    self._deny_all(say.session_id)
                     self._turn_ended(say.session_id, say.turn_id)
                 else:
                     self._settle(say, ts)

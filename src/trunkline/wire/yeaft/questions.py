@@ -29,6 +29,8 @@ class Waiting(msgspec.Struct):
     deadline_ms: int
     names: list[str]
     """Under which the agent wants its answers; empty where it wants one."""
+    is_answered: bool = False
+    """An answer went out. It may go out again, or be asked for again."""
 
 
 class Pending:
@@ -44,14 +46,27 @@ class Pending:
         """A question was asked. Asked again, it keeps its time."""
         key = session_id, request_id
         if key in self._waiting:
+            self._waiting[key].is_answered = False
             return
         self._waiting[key] = Waiting(now_ms + self._timeout_ms, names)
         if len(self._waiting) > self._count_max:
             next(iter(self._waiting.values())).deadline_ms = now_ms
 
-    def names(self, session_id: str, request_id: str) -> list[str]:
+    def answered(self, session_id: str, request_id: str) -> list[str]:
+        """The names under which the agent wants the answer that goes out now."""
         found = self._waiting.get((session_id, request_id))
-        return found.names if found is not None else []
+        if found is None:
+            return []
+        found.is_answered = True
+        return found.names
+
+    def open_of(self, session_id: str) -> list[str]:
+        """Those of the session to which no answer went out."""
+        return [
+            request_id
+            for (one, request_id), waiting in self._waiting.items()
+            if one == session_id and not waiting.is_answered
+        ]
 
     def overdue(self, now_ms: int) -> list[tuple[str, str]]:
         """Whose time is over. Their denial takes them out; where that fails, it is due again."""

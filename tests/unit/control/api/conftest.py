@@ -23,6 +23,7 @@ from trunkline.control.log import events
 from trunkline.control.log.segments import SqliteSegments
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT, Tuning
 
 ADMIN_TOKEN = "the-fixed-admin-token"
 
@@ -91,12 +92,19 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
+def tuning() -> Tuning:
+    return DEFAULT
+
+
+@pytest.fixture
 async def core(
-    sqlite_store: Store, keys: Keys, settings: Settings, tmp_path: Path
+    sqlite_store: Store, keys: Keys, settings: Settings, tmp_path: Path, tuning: Tuning
 ) -> AsyncIterator[Core]:
     fresh_data.copy_to(tmp_path / "data")
-    segments = await SqliteSegments.open(tmp_path / "data" / "log.db")
-    core = Core(settings, sqlite_store, segments, keys, ADMIN_TOKEN)
+    segments = await SqliteSegments.open(
+        tmp_path / "data" / "log.db", page_bytes_max=tuning.events_page_bytes_max
+    )
+    core = Core(settings, sqlite_store, segments, keys, ADMIN_TOKEN, tuning=tuning)
     yield core
     await core.vms.stop()
     await core.settle(5)

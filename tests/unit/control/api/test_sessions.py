@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.unit.control.api.conftest import Api
-from trunkline import limits
 from trunkline.control.api.routes.sessions import read_events
 from trunkline.control.sessions.records import LoggedEvent
+from trunkline.control.tuning import Tuning
 
 
 async def new_session(api: Api) -> str:
@@ -78,11 +78,10 @@ async def test_the_log_is_read_page_by_page(api: Api) -> None:
     assert len(seen) >= 5
 
 
+@pytest.mark.parametrize("tuning", [Tuning(events_page_bytes_max=1_000, ring_bytes_max=1_000)])
 async def test_a_page_that_large_events_make_short_is_not_taken_for_the_last_one(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+    api: Api,
 ) -> None:
-    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 1_000)
-    monkeypatch.setattr(limits, "RING_BYTES_MAX", 1_000)
     ann, session_id = api.people.ann, await new_session(api)
     for _ in range(5):
         body = {"message": "x" * 700}

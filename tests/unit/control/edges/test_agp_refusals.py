@@ -34,7 +34,7 @@ async def _asked(core: Core, name: str) -> list[str]:
         engine = connection.engine.sync_engine
     event.listen(engine, "before_cursor_execute", note)
     AgpRefusals(core).foreign(machine, "session", name)
-    await core.tasks.settle(15)
+    await core.tasks.done()
     event.remove(engine, "before_cursor_execute", note)
     return statements
 

@@ -66,7 +66,7 @@ class Desk:
 async def desk(store: Store, clock: FakeClock) -> AsyncIterator[Desk]:
     made = Desk(store, await People.settle(store, clock), clock)
     yield made
-    await made.tasks.settle(1.0)
+    await made.tasks.cancel()
 
 
 async def test_each_number_is_the_place_of_its_event(desk: Desk) -> None:
@@ -168,11 +168,10 @@ async def test_sessions_that_take_turns_on_a_connection_need_few_rows(desk: Desk
 
 
 async def test_the_rows_of_a_connection_are_bounded_and_without_them_more_is_repeated(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk,
 ) -> None:
-    monkeypatch.setattr(limits, "MYAGENT_PAGE_RUNS", 2)
-    monkeypatch.setattr(limits, "MYAGENT_PAGES_MAX", 4)
-    session, track = await desk.session(), desk.connection()
+    session = await desk.session()
+    track = Track(new_id(), desk.people.ann.user_id, page_runs=2, pages_max=4)
     await desk.positions.begin(track, session, 1, Place(0))
     for seq in range(1, 41):
         desk.positions.sent(track, session, seq, 2 * seq)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -179,21 +178,6 @@ async def test_a_clients_message_waits_for_the_conversation_to_be_there(here: Wo
     here.line.hear({"type": "session_ready", "conversationId": session})
     numbers = [one["n"] for one in here.line.of_type("custom")]
     assert numbers == list(range(limits.YEAFT_FORWARDS_MAX))
-
-
-async def test_more_messages_than_may_wait_are_refused_with_a_reason(
-    here: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await here.turn()
-    monkeypatch.setattr(limits, "SESSION_PROMPTS_MAX", 1)
-    await here.say(session, "waits")
-    await here.say(session, "too much")
-
-    async def errors() -> list[Any]:
-        return [one for one in await here.events(session) if one["type"] == "execution_error"]
-
-    (error,) = await eventually(errors)
-    assert error["code"] == "SESSION_BUSY"
 
 
 @pytest.mark.parametrize("kind", ["crew_output", "terminal_output", "context_usage", "btw_stream"])

@@ -14,6 +14,8 @@ from trunkline.wire.yeaft import names
 
 Json = dict[str, Any]
 
+MOST_CHARS = limits.YEAFT_FORWARDS_CHARS_MAX * 3 // 4  # for which there is room once
+
 
 @pytest.fixture
 async def here(tmp_path: Path) -> AsyncIterator[World]:
@@ -22,29 +24,32 @@ async def here(tmp_path: Path) -> AsyncIterator[World]:
 
 
 @pytest.mark.parametrize(
-    ("limit", "most"), [("YEAFT_OUTSIDE_WAITING_MAX", 2), ("YEAFT_OUTSIDE_WAITING_CHARS_MAX", 500)]
+    ("count", "chars"),
+    [
+        (limits.YEAFT_OUTSIDE_WAITING_MAX, 100),
+        (2, limits.YEAFT_OUTSIDE_WAITING_CHARS_MAX // 3 + 1),
+    ],
 )
 async def test_what_waits_for_a_look_up_is_bounded_and_the_agent_is_told(
-    here: World, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+    here: World, count: int, chars: int
 ) -> None:
-    monkeypatch.setattr(limits, limit, most)
     passed: list[str] = []
     here.core.relay.listen("yeaft", here.who.user_id, lambda _machine, text: passed.append(text))
     own = new_id()
     texts = [
-        f'{{"type":"crew_output","sessionId":"{own}","n":{number},"pad":"{"x" * 100}"}}'
-        for number in range(4)
+        f'{{"type":"crew_output","sessionId":"{own}","n":{number},"pad":"{"x" * chars}"}}'
+        for number in range(count + 2)
     ]
-    for text in texts[:3]:
+    for text in texts[: count + 1]:
         here.line.hear(text)
     assert [one["code"] for one in here.line.of_type("error")] == ["INVALID_REQUEST"]
 
     async def heard() -> list[str]:
         return list(passed)
 
-    await eventually(heard, lambda found: len(found) == 2)
-    here.line.hear(texts[3])  # there is room again
-    assert passed == [*texts[:2], texts[3]]
+    await eventually(heard, lambda found: len(found) == count)
+    here.line.hear(texts[-1])  # there is room again
+    assert passed == [*texts[:count], texts[-1]]
 
 
 @pytest.mark.parametrize("name", sorted(names.SERVERS))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trunkline.control.edges.yeaft_web.answers import answer_of
+from trunkline.control.edges.yeaft_web.talk import answer_of
 from trunkline.control.errors import InvalidRequest
 
 APPROVE = {"kind": "approve"}

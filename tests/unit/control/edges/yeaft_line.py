@@ -14,6 +14,7 @@ from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
 from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
 from trunkline.control.sessions.records import NewMessage, NewSession
 from trunkline.control.settings import Settings
+from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.yeaft.agent import visitor_of
 
 Json = dict[str, Any]
@@ -115,9 +116,9 @@ class World:
 
 
 @asynccontextmanager
-async def world(data: Path, **settings: Any) -> AsyncIterator[World]:
+async def world(data: Path, tuning: Tuning = DEFAULT, **settings: Any) -> AsyncIterator[World]:
     given: Json = {"rate_limit_per_minute": 0, **settings}
-    core = await Core.open(Settings(data=str(data), **given), "an-admin-token")
+    core = await Core.open(Settings(data=str(data), **given), "an-admin-token", tuning)
     try:
         who = await first_user(core.store, core.clock)
         host = YeaftAgentHost(core)

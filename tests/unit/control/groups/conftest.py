@@ -20,8 +20,10 @@ from trunkline.control.log.segments import SqliteSegments
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.records import NewMessage, NewSession
+from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.commands import Command, Say
 from trunkline.wire.events import line
 
@@ -99,12 +101,12 @@ async def core(sqlite_store: Store, keys: Keys, tmp_path: Path) -> AsyncIterator
     await segments.close()
 
 
-def groups_of(core: Core, cancel_grace_s: float) -> Groups:
-    """The core's groups, with less patience."""
+def groups_of(core: Core, sessions: Sessions, tuning: Tuning) -> Groups:
+    """The core's groups, with less patience, or other sessions."""
     return Groups(
         core.store,
         core.records.users,
-        core.sessions,
+        sessions,
         core.machines,
         core.turns,
         core.approvals,
@@ -112,7 +114,7 @@ def groups_of(core: Core, cancel_grace_s: float) -> Groups:
         core.tasks,
         core.vms,
         core.clock,
-        cancel_grace_s=cancel_grace_s,
+        tuning=tuning,
     )
 
 
@@ -141,11 +143,11 @@ async def furnish(stage: Stage, groups: Groups) -> Stage:
     return stage
 
 
-async def restarted(stage: Stage, keys: Keys) -> Stage:
+async def restarted(stage: Stage, keys: Keys, tuning: Tuning = DEFAULT) -> Stage:
     """The same records and logs under a new core: whatever the old one knew is forgotten."""
     old = stage.core
     await old.settle(5)
-    core = Core(old.settings, old.store, old.segments, keys, "admin")
+    core = Core(old.settings, old.store, old.segments, keys, "admin", tuning=tuning)
     await core.recover()
     await core.groups.start()
     machine = await core.machines.get(stage.machine.id)

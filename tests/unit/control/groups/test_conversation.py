@@ -1,8 +1,9 @@
 """A conversation over a core without sockets: what is hard to see from outside."""
 
 import gc
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
-import pytest
 from sqlalchemy import update
 
 from tests.support.eventually import eventually
@@ -16,7 +17,9 @@ from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
+from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.store import schema
+from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.commands import Answer, Cancel, Say, Stop
 
 
@@ -41,7 +44,7 @@ async def test_a_person_that_does_not_stop_is_not_waited_for(stage: Stage) -> No
     person = await stage.core.groups.persons.create(
         stage.who, NewPerson(name="deaf", machine_id=stage.machine.id)
     )
-    groups = groups_of(stage.core, cancel_grace_s=0.01)
+    groups = groups_of(stage.core, stage.core.sessions, Tuning(cancel_grace_s=0.01))
     group = await groups.create(stage.who, NewGroup(name="g", person_ids=[person.id]))
     session = await stage.core.sessions.create(stage.who, NewSession(machine_id=group.id))
     stage.session_id = session.id
@@ -140,15 +143,14 @@ async def test_an_answer_that_a_crash_kept_from_its_machine_is_passed_on(
 
 
 async def test_a_turn_whose_beginning_is_out_of_reach_ends_with_an_error(
-    stage: Stage, keys: Keys, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, keys: Keys
 ) -> None:
     turn = await stage.say("hello")
     say = await stage.line.until(Say)
     for number in range(2 * limits.EVENTS_PAGE_MAX):
         stage.does(say, "text_chunk", content=str(number))
     await stage.core.log.flushed()
-    monkeypatch.setattr(limits, "GROUP_TURN_EVENTS_MAX", 100)
-    stage = await restarted(stage, keys)
+    stage = await restarted(stage, keys, Tuning(group_turn_events_max=100))
     end = await stage.end(turn)
     assert (end["type"], end["code"]) == ("execution_error", "GROUP_FAILED")
     assert "too long" in end["error"]
@@ -173,7 +175,7 @@ async def test_what_a_crash_left_open_is_closed_at_the_next_start(stage: Stage) 
         await connection.execute(
             update(table).where(table.c.id == stage.session_id).values(status="closed")
         )
-    await Groups.start(groups_of(stage.core, 1))
+    await Groups.start(groups_of(stage.core, stage.core.sessions, Tuning(cancel_grace_s=1)))
     await stage.line.until(Stop, 2)
     for session_id, status in (
         (say.session_id, "closed"),
@@ -188,23 +190,33 @@ async def test_a_session_that_is_closed_while_a_person_is_seated_leaves_none_ope
 ) -> None:
     await stage.say("hello")
     await stage.core.sessions.close(stage.who, stage.session_id)
-    await stage.core.tasks.settle(5)
+    await stage.core.tasks.done()
     assert await stage.core.sessions.page(stage.who, 50, None, "active") == []
 
 
-async def test_a_person_that_is_removed_while_it_is_being_seated_leaves_no_session(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    groups = stage.core.groups
-    (person,) = (await groups.records.get(stage.who, stage.group_id)).persons
-    create = stage.core.sessions.create
+class Interrupted:
+    """The sessions, with something that happens right behind the making of one."""
 
-    async def created(who: Principal, new: NewSession) -> Session:
-        session = await create(who, new)
-        await groups.remove_person(stage.who, person.id)
+    def __init__(self, sessions: Sessions, then: Callable[[], Awaitable[None]]) -> None:
+        self._sessions = sessions
+        self._then = then
+
+    async def create(self, who: Principal, new: NewSession) -> Session:
+        session = await self._sessions.create(who, new)
+        await self._then()
         return session
 
-    monkeypatch.setattr(stage.core.sessions, "create", created)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sessions, name)
+
+
+async def test_a_person_that_is_removed_while_it_is_being_seated_leaves_no_session(
+    stage: Stage,
+) -> None:
+    plain = stage.core.groups
+    (person,) = (await plain.records.get(stage.who, stage.group_id)).persons
+    sessions = Interrupted(stage.core.sessions, lambda: plain.remove_person(stage.who, person.id))
+    await groups_of(stage.core, cast(Sessions, sessions), DEFAULT).start()
     end = await stage.end(await stage.say("hello"))
     assert (end["type"], end["code"]) == ("execution_error", "GROUP_FAILED")
     errors = [one["code"] for one in await stage.events() if one["type"] == "person_error"]

@@ -4,7 +4,6 @@ import pytest
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.people import People
-from trunkline import limits
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, LimitReached, NotFound
@@ -13,7 +12,7 @@ from trunkline.control.groups.records import GroupPatch, GroupRecords, NewGroup
 from trunkline.control.groups.seat import SeatRecord, Seats
 from trunkline.control.ids import new_id
 from trunkline.control.records.page import Paging
-from trunkline.control.records.users import Users
+from trunkline.control.records.people import Users
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -26,6 +25,12 @@ class Book:
         self.persons = Persons(store, users, clock)
         self.groups = GroupRecords(store, users, clock)
         self.seats = Seats(store, clock)
+        self._made_with = store, users, clock
+
+    def per_user_max(self, count: int) -> None:
+        """Of either, from here on."""
+        self.persons = Persons(*self._made_with, per_user_max=count)
+        self.groups = GroupRecords(*self._made_with, per_user_max=count)
 
     async def person(self, who: Principal, name: str) -> str:
         return (await self.persons.create(who, NewPerson(name=name))).id
@@ -148,11 +153,8 @@ async def test_nobody_changes_what_is_of_somebody_above_them(book: Book) -> None
         await book.groups.change(orla, group.id, GroupPatch(name="mine"))
 
 
-async def test_persons_and_groups_of_one_user_are_bounded(
-    book: Book, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "PERSONS_PER_USER_MAX", 1)
-    monkeypatch.setattr(limits, "GROUPS_PER_USER_MAX", 1)
+async def test_persons_and_groups_of_one_user_are_bounded(book: Book) -> None:
+    book.per_user_max(1)
     await book.person(book.people.ann, "a")
     await book.groups.create(book.people.ann, NewGroup(name="a"))
     with pytest.raises(LimitReached):

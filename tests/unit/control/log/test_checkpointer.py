@@ -1,23 +1,21 @@
 """The write-ahead log of the session log stays bounded, and no commit is lost while it moves."""
 
-import sqlite3
 import threading
-from concurrent.futures import Future, wait
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trunkline import limits
-from trunkline.control.log import checkpointer
+from trunkline.control.log.checkpointer import Checkpointer
 from trunkline.control.log.segments import Segment, SqliteSegments
 
 
-async def test_the_write_ahead_log_stays_bounded_while_commits_never_pause(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "LOG_CHECKPOINT_PAGES", 30)
-    monkeypatch.setattr(limits, "LOG_WAL_PAGES_MAX", 200)
-    store = await SqliteSegments.open(tmp_path / "log.db")
+async def test_the_write_ahead_log_stays_bounded_while_commits_never_pause(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    checkpointer = Checkpointer(path, due_pages=30, pages_max=200)
+    store = await SqliteSegments.open(path, checkpointer=checkpointer)
     for number in range(1, 1501):
         await store.append([Segment("s1", number, [f"e{number}"], f"e{number}", 1, None)])
     size = (tmp_path / "log.db-wal").stat().st_size
@@ -29,13 +27,13 @@ async def test_the_write_ahead_log_stays_bounded_while_commits_never_pause(
 
 
 async def test_a_thread_that_gets_no_turn_does_not_let_the_write_ahead_log_grow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "LOG_CHECKPOINT_PAGES", 30)
-    monkeypatch.setattr(limits, "LOG_WAL_PAGES_MAX", 200)
-    store = await SqliteSegments.open(tmp_path / "log.db")
-    turn = threading.Event()
-    store._checkpointer._thread.submit(turn.wait)
+    thread, turn = ThreadPoolExecutor(1), threading.Event()
+    thread.submit(turn.wait)
+    path = tmp_path / "log.db"
+    checkpointer = Checkpointer(path, due_pages=30, pages_max=200, thread=thread)
+    store = await SqliteSegments.open(path, checkpointer=checkpointer)
     for number in range(1, 1501):
         await store.append([Segment("s1", number, [f"e{number}"], f"e{number}", 1, None)])
     size = (tmp_path / "log.db-wal").stat().st_size
@@ -46,13 +44,15 @@ async def test_a_thread_that_gets_no_turn_does_not_let_the_write_ahead_log_grow(
 
 @pytest.mark.parametrize("gets_no_turn", [False, True])
 async def test_commits_of_many_sessions_do_not_let_the_write_ahead_log_grow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gets_no_turn: bool
+    tmp_path: Path, gets_no_turn: bool
 ) -> None:
-    monkeypatch.setattr(limits, "LOG_WAL_PAGES_MAX", 1000)  # 4 MiB
-    store = await SqliteSegments.open(tmp_path / "log.db")
-    turn = threading.Event()
+    thread, turn = ThreadPoolExecutor(1), threading.Event()
     if gets_no_turn:
-        store._checkpointer._thread.submit(turn.wait)
+        thread.submit(turn.wait)
+    # 4 MiB at most.
+    path = tmp_path / "log.db"
+    checkpointer = Checkpointer(path, pages_max=1000, thread=thread)
+    store = await SqliteSegments.open(path, checkpointer=checkpointer)
     for number in range(1, 41):
         # Spread over the tree, so that each row is on a page of its own.
         names = [f"s{(place * 7919) % 300:05d}" for place in range(300)]
@@ -67,47 +67,65 @@ async def test_commits_of_many_sessions_do_not_let_the_write_ahead_log_grow(
     assert size < 8 * 1024 * 1024
 
 
+class Slow(Executor):
+    """One thread, whose first work takes until somebody would rather have it cancelled."""
+
+    def __init__(self, order: list[str]) -> None:
+        self._order = order
+        self.begun, self._asked = threading.Event(), threading.Event()
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        done = Impatient(self._order, self._asked)
+
+        def work() -> None:
+            self.begun.set()
+            self._asked.wait(60)
+            result = call(*arguments, **named)
+            self._order.append("moved")
+            done.set_result(result)
+
+        threading.Thread(target=work).start()
+        return done
+
+
+class Impatient(Future[Any]):
+    def __init__(self, order: list[str], asked: threading.Event) -> None:
+        super().__init__()
+        self._order, self._asked = order, asked
+
+    def cancel(self) -> bool:
+        """It is too late for that."""
+        self._order.append("full")
+        self._asked.set()
+        return False
+
+
 async def test_a_checkpoint_that_takes_long_is_waited_for_when_the_write_ahead_log_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "LOG_CHECKPOINT_PAGES", 30)
-    monkeypatch.setattr(limits, "LOG_WAL_PAGES_MAX", 200)
-    move, order = checkpointer._tried, list[str]()
-    begun, turn = threading.Event(), threading.Event()
-
-    def move_slowly(connection: sqlite3.Connection) -> int:
-        by_thread = threading.current_thread().name.startswith("log checkpoint")
-        if by_thread:
-            begun.set()
-            turn.wait(60)
-        pages = move(connection)
-        order.append("thread" if by_thread else "writer")
-        return pages
-
-    def let_go(futures: list[Future[None]]) -> object:
-        turn.set()
-        return wait(futures)
-
-    monkeypatch.setattr(checkpointer, "_tried", move_slowly)
-    monkeypatch.setattr(checkpointer, "wait", let_go)
-    store = await SqliteSegments.open(tmp_path / "log.db")
+    order: list[str] = []
+    thread = Slow(order)
+    path = tmp_path / "log.db"
+    checkpointer = Checkpointer(path, due_pages=30, pages_max=200, thread=thread)
+    store = await SqliteSegments.open(path, checkpointer=checkpointer)
     for number in range(1, 1501):
         await store.append([Segment("s1", number, [f"e{number}"], f"e{number}", 1, None)])
         if number == 10:
-            assert begun.wait(60)
+            assert thread.begun.wait(60)
+        if order and len(order) < 3:
+            order.append("committed")
     size = (tmp_path / "log.db-wal").stat().st_size
-    assert order[:2] == ["thread", "writer"]
+    assert order[:3] == ["full", "moved", "committed"]
     assert len(await store.read("s1", 0, 2000)) == 1500
     await store.close()
     assert size < 4 * 1024 * 1024
 
 
-async def test_what_was_moved_and_what_was_not_is_there_after_a_restart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "LOG_CHECKPOINT_PAGES", 21)
+async def test_what_was_moved_and_what_was_not_is_there_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
     for start in range(1, 61, 20):
-        store = await SqliteSegments.open(tmp_path / "log.db")
+        checkpointer = Checkpointer(path, due_pages=21)
+        store = await SqliteSegments.open(path, checkpointer=checkpointer)
         for number in range(start, start + 20):
             await store.append([Segment("s1", number, [f"e{number}"], f"e{number}", 1, None)])
         await store.close()

@@ -196,12 +196,9 @@ async def test_others_have_their_turn_while_a_long_turn_is_looked_through(log: L
     assert client.ids == []
 
 
-async def test_no_more_bytes_than_the_bound_are_looked_through(
-    log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "FEED_PRIME_BYTES_MAX", 1000)
+async def test_no_more_bytes_than_the_bound_are_looked_through(log: Log) -> None:
     translations = Translations()
-    feeds = Feeds(log, translations.make)
+    feeds = Feeds(log, translations.make, prime_bytes_max=1000)
     session = await log.open("s")
     await say(log, session, *("x" * 10 for _ in range(4 * limits.RING_EVENTS)))
     await feeds.follow(session, Client(), None)

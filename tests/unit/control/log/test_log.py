@@ -11,9 +11,9 @@ import pytest
 from tests.unit.control.log.gated import GatedStore
 from trunkline import limits
 from trunkline.control.clock import now_ms
-from trunkline.control.log import log as log_module
 from trunkline.control.log.log import Batch, Log, SessionLog
 from trunkline.control.log.segments import Head, Segment, SqliteSegments
+from trunkline.control.tuning import Tuning
 
 
 class Collector:
@@ -72,13 +72,10 @@ async def test_events_that_come_during_a_commit_become_one_transaction() -> None
     ]
 
 
-async def test_a_failing_disk_delays_events_and_loses_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(log_module, "_RETRY_S", 0.0)
+async def test_a_failing_disk_delays_events_and_loses_none() -> None:
     store = GatedStore()
     store.failures = 3
-    log = Log(store, now_ms)
+    log = Log(store, now_ms, Tuning(retry_s=0.0))
     stalls: list[bool] = []
     log.watch_stalls(stalls.append)
     session = await log.open("s1")
@@ -95,37 +92,39 @@ async def test_a_failing_disk_delays_events_and_loses_none(
 
 
 async def test_a_log_that_is_let_go_while_others_are_read_keeps_its_place(
-    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """Its last holder left in the middle of `open_all`, and it began again at 1."""
+    kept: list[SessionLog] = []
+
+    class Slow(SqliteSegments):
+        async def heads(self, session_ids: list[str]) -> dict[str, Head]:
+            kept.clear()
+            gc.collect()
+            return await super().heads(session_ids)
+
+    disk = await Slow.open(tmp_path / "log.db")
     log = Log(disk, now_ms)
-    kept: list[SessionLog] = [await log.open("s1")]
+    kept.append(await log.open("s1"))
     await log.append_and_wait(kept[0], "a")
-    heads = disk.heads
-
-    async def slow_heads(session_ids: list[str]) -> dict[str, Head]:
-        kept.clear()
-        gc.collect()
-        return await heads(session_ids)
-
-    monkeypatch.setattr(disk, "heads", slow_heads)
     opened = await log.open_all(["s1", "s2"])
     assert (opened["s1"].last_id, opened["s2"].last_id) == (1, 0)
+    await disk.close()
 
 
 async def test_a_commit_whose_answer_was_lost_is_not_made_twice(
-    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(log_module, "_RETRY_S", 0.0)
-    commit, failures = SqliteSegments._append, ["disk full"]
+    failures = ["disk full"]
 
-    def committed_but_failed(self: SqliteSegments, segments: list[Segment], again: bool) -> None:
-        commit(self, segments, again)
-        if failures:
-            raise OSError(failures.pop())
+    class Lossy(SqliteSegments):
+        async def append(self, segments: list[Segment], *, again: bool = False) -> None:
+            await super().append(segments, again=again)
+            if failures:
+                raise OSError(failures.pop())
 
-    monkeypatch.setattr(SqliteSegments, "_append", committed_but_failed)
-    log = Log(disk, now_ms)
+    disk = await Lossy.open(tmp_path / "log.db")
+    log = Log(disk, now_ms, Tuning(retry_s=0.0))
     session = await log.open("s1")
     reader = Collector()
     await log.follow(session, reader, 0)
@@ -133,6 +132,7 @@ async def test_a_commit_whose_answer_was_lost_is_not_made_twice(
     await log.append_and_wait(session, "b")
     assert reader.events == [(1, "a"), (2, "b")]
     assert await disk.read("s1", 0, 10) == [(1, "a"), (2, "b")]
+    await disk.close()
 
 
 async def test_a_reader_that_fails_does_not_keep_the_log_from_others(
@@ -152,11 +152,8 @@ async def test_a_reader_that_fails_does_not_keep_the_log_from_others(
     assert reader.events == [(1, "a"), (2, "b")]
 
 
-async def test_a_ring_of_large_events_is_bounded_in_bytes(
-    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "RING_BYTES_MAX", 10_000)
-    log = Log(disk, now_ms)
+async def test_a_ring_of_large_events_is_bounded_in_bytes(disk: SqliteSegments) -> None:
+    log = Log(disk, now_ms, Tuning(ring_bytes_max=10_000))
     session = await log.open("s1")
     for _ in range(30):
         await log.append_and_wait(session, "x" * 1000)
@@ -169,9 +166,9 @@ async def test_a_ring_of_large_events_is_bounded_in_bytes(
 
 
 async def test_large_events_come_back_from_disk_under_their_own_ids(
-    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 3_000)
+    disk = await SqliteSegments.open(tmp_path / "log.db", page_bytes_max=3_000)
     before = Log(disk, now_ms)
     session = await before.open("s1")
     events = [(number, f"{number} {'x' * 1000}") for number in range(1, 31)]
@@ -181,19 +178,18 @@ async def test_large_events_come_back_from_disk_under_their_own_ids(
     session, reader = await log.open("s1"), Collector()
     await log.follow(session, reader, 10)
     assert (reader.events, reader.resyncs) == (events[10:], 0)
-    monkeypatch.setattr(limits, "RING_BYTES_MAX", 5_000)
-    log = Log(disk, now_ms)
+    log = Log(disk, now_ms, Tuning(ring_bytes_max=5_000))
     session, far = await log.open("s1"), Collector()
     await log.follow(session, far, 10)
     assert (far.events, far.resyncs) == ([], 1)
+    await disk.close()
 
 
 async def test_the_newest_events_are_the_newest_and_a_range_is_whole_however_large_they_are(
-    disk: SqliteSegments, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 3_500)
-    monkeypatch.setattr(limits, "RING_BYTES_MAX", 1_500)
-    log = Log(disk, now_ms)
+    disk = await SqliteSegments.open(tmp_path / "log.db", page_bytes_max=3_500)
+    log = Log(disk, now_ms, Tuning(events_page_bytes_max=3_500, ring_bytes_max=1_500))
     session = await log.open("s1")
     for _ in range(20):
         await log.append_and_wait(session, "x" * 1000)
@@ -201,6 +197,7 @@ async def test_the_newest_events_are_the_newest_and_a_range_is_whole_however_lar
     assert found == list(range(5, 19))
     assert [event_id for event_id, _ in await log.newest(session, 20, 10)] == [18, 19, 20]
     assert [event_id for event_id, _ in await log.newest(session, 18, 2)] == [17, 18]
+    await disk.close()
 
 
 async def test_waiting_for_an_event_gives_the_id_that_readers_see(disk: SqliteSegments) -> None:

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from tests.unit.control.log.gated import GatedStore
-from trunkline.control.log import log as log_module
 from trunkline.control.log.log import Batch, Log
 from trunkline.control.log.segments import Head, NoteRow
+from trunkline.control.tuning import Tuning
 
 
 class Collector:
@@ -28,7 +28,7 @@ def store() -> GatedStore:
 
 @pytest.fixture
 def log(store: GatedStore) -> Log:
-    return Log(store, lambda: 77)
+    return Log(store, lambda: 77, Tuning(retry_s=0.0))
 
 
 async def test_a_note_says_behind_which_event_it_stands(store: GatedStore, log: Log) -> None:
@@ -151,10 +151,7 @@ async def test_a_call_that_fails_keeps_no_other_from_being_made(
     assert made == ["next"]
 
 
-async def test_a_failing_disk_delays_calls_and_loses_none(
-    store: GatedStore, log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_module, "_RETRY_S", 0.0)
+async def test_a_failing_disk_delays_calls_and_loses_none(store: GatedStore, log: Log) -> None:
     session = await log.open("s")
     made: list[str] = []
     store.failures = 2

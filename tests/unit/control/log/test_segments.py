@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.unit.control.postgres import Postgres
-from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.log.log import Log
 from trunkline.control.log.segments import (
@@ -20,6 +19,7 @@ from trunkline.control.log.segments import (
     SqliteSegments,
     SqlSegments,
 )
+from trunkline.control.tuning import DEFAULT
 
 
 def segment(
@@ -42,14 +42,22 @@ async def all_entries(store: SegmentStore, session_id: str, *after: int) -> list
     return found
 
 
+@pytest.fixture
+def page_bytes_max() -> int:
+    return DEFAULT.events_page_bytes_max
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-async def segments(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SegmentStore]:
+async def segments(
+    request: pytest.FixtureRequest, tmp_path: Path, page_bytes_max: int
+) -> AsyncIterator[SegmentStore]:
     opened: SegmentStore
     if request.param == "sqlite":
-        opened = await SqliteSegments.open(tmp_path / "log.db")
+        opened = await SqliteSegments.open(tmp_path / "log.db", page_bytes_max=page_bytes_max)
     else:
         server: Postgres = request.getfixturevalue("postgres")
-        opened = await SqlSegments.open(await server.new_database())
+        url = await server.new_database()
+        opened = await SqlSegments.open(url, page_bytes_max=page_bytes_max)
     yield opened
     await opened.close()
 
@@ -176,10 +184,8 @@ async def test_entries_of_many_pages_are_merged_in_their_order(segments: Segment
     assert behind == among[2 * 599 :]
 
 
-async def test_large_entries_come_in_smaller_pages(
-    segments: SegmentStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 1_000)
+@pytest.mark.parametrize("page_bytes_max", [1_000])
+async def test_large_entries_come_in_smaller_pages(segments: SegmentStore) -> None:
     for number in range(1, 6):
         note = NoteRow(number, number, f"n{number}")
         await segments.append([segment("s", number, ["x" * 900], number, None, note)])

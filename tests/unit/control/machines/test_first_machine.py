@@ -8,6 +8,8 @@ from sqlalchemy import select
 
 from tests.support.vm_bench import ADMIN, Bench, vm_bench
 from trunkline.control.access.keys import Keys
+from trunkline.control.clock import now_ms
+from trunkline.control.machines.vm_records import VmRecords
 from trunkline.control.store import schema
 
 
@@ -44,9 +46,9 @@ async def test_the_next_start_has_the_same_one(bench: Bench) -> None:
 
 
 async def test_one_that_failed_is_tried_again_with_its_files(bench: Bench) -> None:
-    before = await bench.vms(command="no-such-program")
-    vm_id = await before._records.add("admin", "local", "this computer")
-    await before._records.set_state(vm_id, "failed", "why not")
+    records = VmRecords(bench.store, now_ms)
+    vm_id = await records.add("admin", "local", "this computer")
+    await records.set_state(vm_id, "failed", "why not")
     after = await bench.vms()
     await after.keep_one_for(ADMIN)
     await bench.until_online(vm_id)

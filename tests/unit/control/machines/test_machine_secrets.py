@@ -5,16 +5,10 @@ from sqlalchemy import update
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.people import People
-from trunkline import limits
 from trunkline.control.errors import LimitReached, Unauthorized
 from trunkline.control.machines.secrets import MachineSecrets
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import machines
-
-
-@pytest.fixture
-def two_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DEVICES_PER_USER_MAX", 2)
 
 
 async def _give_up(store: Store, machine_id: str) -> None:
@@ -24,11 +18,13 @@ async def _give_up(store: Store, machine_id: str) -> None:
         )
 
 
-@pytest.mark.usefixtures("two_at_most")
 async def test_a_device_that_is_a_device_again_counts_as_one(
     store: Store, clock: FakeClock
 ) -> None:
-    secrets, ann = MachineSecrets(store, clock), (await People.settle(store, clock)).ann
+    secrets, ann = (
+        MachineSecrets(store, clock, devices_max=2),
+        (await People.settle(store, clock)).ann,
+    )
     first, old = await secrets.issue_device(ann.user_id, "first", [])
     await _give_up(store, first.machine_id)
     for guid in ("second", "third"):
@@ -45,11 +41,10 @@ async def test_a_device_that_is_a_device_again_counts_as_one(
         await secrets.issue_device(ann.user_id, "third", [])
 
 
-@pytest.mark.usefixtures("two_at_most")
 async def test_how_many_devices_one_user_has_says_nothing_of_another_user_or_of_agents(
     store: Store, clock: FakeClock
 ) -> None:
-    secrets, people = MachineSecrets(store, clock), await People.settle(store, clock)
+    secrets, people = MachineSecrets(store, clock, devices_max=2), await People.settle(store, clock)
     for guid in ("first", "second"):
         await secrets.issue_device(people.ann.user_id, guid, [])
     await secrets.issue_device(people.bob.user_id, "third", [])

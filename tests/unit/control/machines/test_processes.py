@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from tests.support.audit import audited
 from tests.support.eventually import eventually
 from trunkline import limits
 from trunkline.control.errors import Unavailable
@@ -61,6 +62,9 @@ class Held:
         self._reader = await self._arrived.get()
         return int(await self._reader.readline())
 
+    def hang_up(self) -> None:
+        self._writer.close()
+
     async def end(self) -> None:
         """Returns when the last process that holds the connection is gone."""
         reader = self._reader or await self._arrived.get()
@@ -73,7 +77,7 @@ async def held(tmp_path: Path) -> AsyncIterator[Held]:
     server = await asyncio.start_unix_server(held.take, held.path)
     yield held
     server.close()
-    held._writer.close()
+    held.hang_up()
 
 
 async def start(tmp_path: Path, *command: str, env: dict[str, str] | None = None) -> Child:
@@ -118,16 +122,18 @@ async def test_stopping_twice_or_after_the_end_is_harmless(tmp_path: Path) -> No
 
 
 async def test_a_child_that_has_ended_is_signalled_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     async with asyncio.timeout(BOUND_S):
+        with audited("os.kill", "os.killpg") as signalled:
+            running = await python(tmp_path, "import signal; signal.pause()")
+            await running.stop()
+            assert running.pid in signalled
         child = await python(tmp_path, "pass")
         await child.ended()
-        signalled: list[int] = []
-        # By now the number may belong to somebody else's group.
-        monkeypatch.setattr(os, "killpg", lambda pid, _: signalled.append(pid))
-        await child.stop()
-        assert signalled == []
+        with audited("os.kill", "os.killpg") as signalled:
+            await child.stop()  # by now the number may belong to somebody else's group
+            assert signalled == []
 
 
 async def test_a_process_that_left_the_group_does_not_keep_the_end_waiting(

@@ -20,7 +20,10 @@ from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Saved, Step
 from trunkline.control.sessions.state import SessionState, TurnEnded, TurnOpened, TurnTold
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import Tuning
 from trunkline.wire.commands import Cancel, Command, Forward, Say, Start, Stop
+
+QUICK = Tuning(retry_s=0.0)
 
 
 class KeptRows:
@@ -74,7 +77,7 @@ class Stage:
 
     def __init__(self, traits: Traits = VM) -> None:
         self.store = GatedStore()
-        self.log = Log(self.store, lambda: 77)
+        self.log = Log(self.store, lambda: 77, QUICK)
         self.rows, self.tasks = KeptRows(), Tasks()
         self.time = Time()
         self.starts: dict[str, Start | None] = {"s": start_of()}
@@ -82,7 +85,16 @@ class Stage:
         self.closed: list[str] = []
         self.projection = Projection(self.rows, self.log, self.tasks)
         self.shell = Shell(
-            self.log, self.projection, self, self, self.start, self.tasks, lambda: 77, self.time
+            self.log,
+            self.projection,
+            self,
+            self,
+            self.start,
+            self.tasks,
+            lambda: 77,
+            self.time,
+            lambda: 0.0,
+            QUICK,
         )
         core = MachineCore("m", traits, self.time, away_s=60, state="offline")
         core.last_seen_ms = 77
@@ -151,10 +163,7 @@ async def test_nothing_is_sent_before_it_is_committed(stage: Stage) -> None:
     assert texts == ['{"type":"told","turn_id":"t","settles":true}']
 
 
-async def test_a_failed_commit_sends_nothing_until_it_succeeds(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trunkline.control.log.log._RETRY_S", 0.0)
+async def test_a_failed_commit_sends_nothing_until_it_succeeds(stage: Stage) -> None:
     stage.store.failures = 1
     stage.say_hello()
     stage.store.gate.release()
@@ -267,10 +276,7 @@ async def test_a_session_is_started_with_what_the_records_say_then() -> None:
     assert stage.line.told == [start_of()]
 
 
-async def test_a_session_that_cannot_be_read_yet_is_started_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("trunkline.control.machines.shell._RETRY_S", 0.0)
+async def test_a_session_that_cannot_be_read_yet_is_started_later() -> None:
     stage = Stage()
     stage.starts.clear()
     stage.attach(fresh=True)

@@ -14,7 +14,7 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, _hash
+from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, hash_of
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import audit, audit_head
 
@@ -80,7 +80,7 @@ async def test_an_edited_entry_with_a_fitting_hash_breaks_the_next_link(
         row = (await connection.execute(select(audit).where(audit.c.seq == 3))).one()._asdict()
         row["details"] = "{}"
         await connection.execute(
-            update(audit).where(audit.c.seq == 3).values(details="{}", hash=_hash(row))
+            update(audit).where(audit.c.seq == 3).values(details="{}", hash=hash_of(row))
         )
     assert await broken_at(services) == (4, "entry 4 does not follow the entry before it")
 
@@ -119,7 +119,7 @@ async def test_a_chain_computed_anew_does_not_fit_the_sealed_head(
         prev = "0" * 64
         for row in rows:
             entry = {**row._asdict(), "details": '{"forged":true}', "prev_hash": prev}
-            prev = entry["hash"] = _hash(entry)
+            prev = entry["hash"] = hash_of(entry)
             await connection.execute(update(audit).where(audit.c.seq == row.seq).values(**entry))
     assert await broken_at(services) == (5, "the chain was computed anew")
 
@@ -129,7 +129,7 @@ async def test_an_entry_added_past_the_head_is_named(world: World, services: Ser
     async with world.store.write() as connection:
         last = (await connection.execute(select(audit).where(audit.c.seq == 5))).one()._asdict()
         entry = {**last, "seq": 6, "prev_hash": last["hash"]}
-        await connection.execute(insert(audit).values({**entry, "hash": _hash(entry)}))
+        await connection.execute(insert(audit).values({**entry, "hash": hash_of(entry)}))
     assert await broken_at(services) == (6, "entry 6 was added past the head")
 
 

@@ -191,7 +191,6 @@ async def test_the_index_has_the_latest_of_each_skill_and_only_chosen_ones(
                 "---\nname: 数据分析\ndescription: d\nrequires: {bins: [python3]}\n---\n".encode(),
             )
         ),
-        "clawhub",
     )
     index = await services.skills.index_for(world.org)
     assert index[0] == {
@@ -209,7 +208,6 @@ async def test_the_index_has_the_latest_of_each_skill_and_only_chosen_ones(
         },
         "requires": {"binaries": [], "env_vars": []},
     }
-    assert index[1]["source"] == "clawhub"
     assert index[1]["requires"] == {"binaries": ["python3"], "env_vars": []}
     chosen = await services.skills.index_for(world.org, ["数据分析", "unknown"])
     assert [entry["id"] for entry in chosen] == ["数据分析"]

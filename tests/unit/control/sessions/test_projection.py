@@ -9,11 +9,10 @@ import pytest
 from sqlalchemy import delete, insert, select, update
 
 from tests.unit.control.sessions.recorded import OPENED, Records
-from trunkline import limits
 from trunkline.control.log import events
 from trunkline.control.log.log import Log
 from trunkline.control.log.segments import SqliteSegments
-from trunkline.control.sessions import notes, projection
+from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.notes import Note
 from trunkline.control.sessions.projection import Position, Projection, Saved, Step
@@ -21,6 +20,7 @@ from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.state import Change, SessionState, fold
 from trunkline.control.store import schema
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import Tuning
 
 Json = dict[str, Any]
 
@@ -118,10 +118,9 @@ async def test_what_has_caught_up_is_not_written_again(records: Records, log: Lo
     assert counted.writes == 0
 
 
-async def test_a_long_log_is_caught_up_page_by_page(
-    records: Records, log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "EVENTS_PAGE_BYTES_MAX", 10)
+async def test_a_long_log_is_caught_up_page_by_page(records: Records, tmp_path: Path) -> None:
+    disk = await SqliteSegments.open(tmp_path / "log.db", page_bytes_max=10)
+    log = Log(disk, lambda: 7)
     session = await log.open(records.session)
     said = events.make("user_message", 1, turn_id="t", content="hi")
     ended = events.make("execution_complete", 1, turn_id="t")
@@ -182,10 +181,10 @@ class CountedRows:
 
 
 class Live:
-    def __init__(self, records: Records, log: Log) -> None:
+    def __init__(self, records: Records, log: Log, tuning: Tuning) -> None:
         self.rows = CountedRows(records.rows)
         self.tasks = Tasks()
-        self.projection = Projection(self.rows, log, self.tasks)
+        self.projection = Projection(self.rows, log, self.tasks, tuning)
         self._count = 0
 
     def add(self, session_id: str, *changes: Change) -> None:
@@ -214,7 +213,7 @@ async def other(records: Records) -> str:
 
 @pytest.fixture
 def live(records: Records, log: Log) -> Live:
-    return Live(records, log)
+    return Live(records, log, Tuning(retry_s=0.0))
 
 
 async def test_what_a_sessions_events_mean_is_written_in_their_order(
@@ -249,9 +248,8 @@ async def test_over_all_sessions_one_waits_for_all(records: Records, live: Live)
 
 
 async def test_a_record_that_cannot_be_written_is_tried_again_and_holds_up_no_other(
-    records: Records, other: str, live: Live, monkeypatch: pytest.MonkeyPatch
+    records: Records, other: str, live: Live
 ) -> None:
-    monkeypatch.setattr(projection, "_RETRY_S", 0.0)
     live.rows.faults = {records.session: 3}
     live.add(other, states.TurnOpened("first", "hi", None))
     live.add(records.session, OPENED)
@@ -262,9 +260,9 @@ async def test_a_record_that_cannot_be_written_is_tried_again_and_holds_up_no_ot
 
 
 async def test_what_is_never_written_is_not_waited_for_without_end(
-    records: Records, live: Live, monkeypatch: pytest.MonkeyPatch
+    records: Records, log: Log
 ) -> None:
-    monkeypatch.setattr(projection, "_WAIT_S", 0.0)
+    live = Live(records, log, Tuning(records_wait_s=0.0))
     live.rows.free.clear()
     live.add(records.session, OPENED)
     await live.projection.settled(records.session)

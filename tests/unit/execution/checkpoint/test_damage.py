@@ -17,7 +17,6 @@ from tests.unit.execution.checkpoint.savers import (
     place,
     put,
 )
-from trunkline import limits
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.errors import CheckpointError
 
@@ -162,9 +161,9 @@ def test_names_that_cannot_be_kept_are_refused(local: LocalCheckpointer, name: s
 
 
 def test_a_state_that_is_too_large_says_so_and_leaves_the_last_one(
-    local: LocalCheckpointer, session_dir: Path, monkeypatch: pytest.MonkeyPatch
+    local: LocalCheckpointer, session_dir: Path
 ) -> None:
-    monkeypatch.setattr(limits, "CHECKPOINT_BYTES_MAX", 10_000)
+    local = LocalCheckpointer(session_dir, bytes_max=10_000)
     before = names_in(session_dir)
     with pytest.raises(CheckpointError, match="cannot be saved") as caught:
         put(local, "c", {"n": "x" * 10_000})

@@ -155,12 +155,7 @@ async def test_the_child_gets_no_secrets_of_the_daemon(
 def test_a_missing_part_is_named_with_what_to_install(
     absent: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name: None if name == absent else found("json"),
-    )
+    monkeypatch.setitem(sys.modules, absent, None)  # as where it is not installed
     with pytest.raises(LocalModelError, match=words):
         find_model()
 

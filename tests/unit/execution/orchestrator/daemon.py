@@ -59,8 +59,11 @@ class Daemon:
             task.cancel()
         await asyncio.gather(*self._processes, *self._tasks, return_exceptions=True)
 
-    async def start(self, *, turn_id: str | None = None, **config: Any) -> "Daemon":
-        """A new process for the session; returns when it is ready."""
+    async def start(
+        self, *, turn_id: str | None = None, behind: ipc.Down | None = None, **config: Any
+    ) -> "Daemon":
+        """A new process for the session; returns when it is ready. `behind`: a message that comes
+        right behind the first."""
         ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES_MAX)
         far_reader, far_writer = await asyncio.open_connection(sock=theirs, limit=LINE_BYTES_MAX)
@@ -70,7 +73,7 @@ class Daemon:
             timing = {"clock": clock, "monotonic": clock, "sleep": clock.sleep}
         self.process = asyncio.create_task(serve(far_reader, far_writer, env=ENV, **timing))
         self._processes.append(self.process)
-        await self.serve(reader, writer, turn_id=turn_id, **config)
+        await self.serve(reader, writer, turn_id=turn_id, behind=behind, **config)
         return self
 
     async def serve(
@@ -79,6 +82,7 @@ class Daemon:
         writer: asyncio.StreamWriter,
         *,
         turn_id: str | None = None,
+        behind: ipc.Down | None = None,
         **config: Any,
     ) -> None:
         """Starts the session in whatever process is at the other end."""
@@ -98,6 +102,8 @@ class Daemon:
                 **config,
             )
         )
+        if behind is not None:
+            self.send(behind)
         await self.until(lambda: self.ready is not None or self.error is not None)
 
     def hang_up(self) -> None:

@@ -183,23 +183,14 @@ async def test_a_yes_given_while_no_process_ran_counts_when_it_is_repeated_after
     assert (timed.home.workspace / "made").exists()
 
 
-async def test_an_answer_right_behind_the_start_counts(
-    daemon: Daemon, model: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_answer_right_behind_the_start_counts(daemon: Daemon, model: ModelServer) -> None:
     model.script(Turn(tool_calls=[MAKE]), Turn(text="done"))
     await daemon.start(agent_config=ALWAYS)
     turn = daemon.say("make it")
     asked = await daemon.event("approval_request")
     await daemon.stop()
-    send = daemon.send
-
-    def send_both(message: ipc.Down) -> None:
-        send(message)
-        monkeypatch.undo()
-        daemon.answer(asked["request_id"], True)
-
-    monkeypatch.setattr(daemon, "send", send_both)
-    await daemon.start(agent_config=ALWAYS, turn_id=turn)
+    answer = ipc.ApprovalResponse(data={"request_id": asked["request_id"], "confirmed": True})
+    await daemon.start(agent_config=ALWAYS, turn_id=turn, behind=answer)
     assert (await daemon.end(turn))["content"] == "done"
 
 

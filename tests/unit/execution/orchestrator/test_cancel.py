@@ -3,15 +3,14 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.audit import audited
 from tests.support.eventually import WAIT_S, eventually
 from tests.support.model_server import Failure, Gate, ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.files import locked
-from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.session import ipc
 
 
@@ -185,22 +184,21 @@ async def test_cancel_ends_the_pause_before_a_model_is_asked_again(
 
 
 async def test_cancel_while_a_turn_is_noted_ends_it_once_and_keeps_its_answer(
-    daemon: Daemon, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, model: ModelServer
 ) -> None:
-    reflecting = asyncio.Event()
-    save = LocalShortTermMemory.save_context
-
-    async def seen(self: LocalShortTermMemory, key: str, value: Any) -> None:
-        reflecting.set()
-        await save(self, key, value)
-
-    monkeypatch.setattr(LocalShortTermMemory, "save_context", seen)
     model.script(Turn(text="the answer"), Turn(text="ok"))
     await daemon.start()
     memory = daemon.home.session("s1") / "memory"
+    loop, waits = asyncio.get_running_loop(), asyncio.Event()
+
+    def tell() -> None:
+        loop.call_soon_threadsafe(waits.set)
+
     async with locked(memory / ".lock"):
         turn = daemon.say("go")
-        await asyncio.wait_for(reflecting.wait(), WAIT_S)
+        await daemon.event("text_chunk")
+        with audited("fcntl.flock", then=tell):
+            await asyncio.wait_for(waits.wait(), WAIT_S)
         daemon.send(ipc.Cancel())
         assert (await daemon.end(turn))["cancelled"] is True
     assert not (memory / "context.json").exists()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 
 from tests.support.eventually import eventually
 from tests.support.recording_line import RecordingLine
@@ -13,13 +14,15 @@ from trunkline.execution.session.process import SessionProcess
 from trunkline.execution.session.session import PROCESS_REVIVALS_MAX, Session
 
 
-async def crashed(manager: SessionManager, line: RecordingLine) -> None:
-    """The daemon is gone without a goodbye: its sessions' processes with it, nothing is told."""
+async def crashed(manager: SessionManager, line: RecordingLine, home: Home) -> None:
+    """The daemon is gone without a goodbye: its sessions' processes with it, and what is on disk is
+    what was there at that moment."""
+    kept = home.root.with_name("kept")
+    shutil.copytree(home.root, kept)
+    await manager.close()
+    shutil.rmtree(home.root)
+    kept.rename(home.root)
     line.sessions.clear()
-    for session in manager.active_sessions.values():
-        session._is_stopping = True
-        await session.adapter.stop("test")
-    manager.active_sessions.clear()
     line.sent.clear()
 
 
@@ -31,14 +34,14 @@ async def restarted(make_manager: MakeManager) -> SessionManager:
 
 
 async def test_a_turn_that_ran_ends_when_the_daemon_is_back(
-    make_manager: MakeManager, line: RecordingLine
+    make_manager: MakeManager, line: RecordingLine, home: Home
 ) -> None:
     first = make_manager()
     await first.start_session(start("s-1"))
     line.say("s-1", "hello", "t-0")
     line.say("s-1", "wait", "t-1")
     await line.until("s-1", "thinking")
-    await crashed(first, line)
+    await crashed(first, line, home)
     second = await restarted(make_manager)
     [event] = line.events("s-1")
     assert (event["type"], event["code"]) == ("execution_error", "MACHINE_RESTARTED")
@@ -48,14 +51,14 @@ async def test_a_turn_that_ran_ends_when_the_daemon_is_back(
 
 
 async def test_what_an_earlier_daemon_took_is_named_before_anything_is_ended(
-    make_manager: MakeManager, line: RecordingLine
+    make_manager: MakeManager, line: RecordingLine, home: Home
 ) -> None:
     """`resume` says which turns are here; one that is missing there would run again."""
     first = make_manager()
     await first.start_session(start("s-1"))
     line.say("s-1", "wait", "t-1")
     await line.until("s-1", "thinking")
-    await crashed(first, line)
+    await crashed(first, line, home)
     second = make_manager()
     second.find_left()
     assert second.turns() == ["t-1"]
@@ -63,13 +66,13 @@ async def test_what_an_earlier_daemon_took_is_named_before_anything_is_ended(
 
 
 async def test_a_turn_that_waits_for_a_person_goes_on_after_a_restart(
-    make_manager: MakeManager, line: RecordingLine
+    make_manager: MakeManager, line: RecordingLine, home: Home
 ) -> None:
     first = make_manager()
     await first.start_session(start("s-1", session_config={"max_turns": 3}))
     line.say("s-1", "ask", "t-1")
     await line.until("s-1", "approval_request")
-    await crashed(first, line)
+    await crashed(first, line, home)
     second = await restarted(make_manager)
     assert (await line.until("s-1", "approval_request"))["turn_id"] == "t-1"
     assert second.names() == ["s-1"]
@@ -88,7 +91,7 @@ async def test_a_waiting_turn_whose_session_cannot_be_started_again_ends(
     await first.start_session(start("s-1"))
     line.say("s-1", "ask", "t-1")
     await line.until("s-1", "approval_request")
-    await crashed(first, line)
+    await crashed(first, line, home)
     (home.session("s-1") / "start.json").write_text("{torn")
     await restarted(make_manager)
     assert (await line.end_of("s-1", "t-1"))["code"] == "MACHINE_RESTARTED"
@@ -101,7 +104,7 @@ async def test_torn_files_of_other_sessions_do_not_stop_the_recovery(
     await first.start_session(start("s-1"))
     line.say("s-1", "wait", "t-1")
     await line.until("s-1", "thinking")
-    await crashed(first, line)
+    await crashed(first, line, home)
     for name, text in (("s-0", '{"open": 7}'), ("s-2", "\x00")):
         home.session(name).mkdir()
         (home.session(name) / "turn.json").write_text(text)
@@ -164,7 +167,7 @@ async def test_a_shutdown_ends_what_runs_and_keeps_what_waits(
     assert [event["type"] for event in line.events("s-2")][-1] == "stopped"
 
 
-async def two_left(make_manager: MakeManager, line: RecordingLine) -> SessionManager:
+async def two_left(make_manager: MakeManager, line: RecordingLine, home: Home) -> SessionManager:
     """A daemon after a restart: a turn of s-1 waits for a person, one of s-2 was running."""
     first = make_manager()
     for name, word in (("s-1", "ask"), ("s-2", "wait")):
@@ -172,7 +175,7 @@ async def two_left(make_manager: MakeManager, line: RecordingLine) -> SessionMan
         line.say(name, word, f"t-{name}")
     await line.until("s-1", "approval_request")
     await line.until("s-2", "thinking")
-    await crashed(first, line)
+    await crashed(first, line, home)
     second = make_manager()
     second.find_left()
     return second
@@ -181,7 +184,7 @@ async def two_left(make_manager: MakeManager, line: RecordingLine) -> SessionMan
 async def test_what_is_no_session_among_the_sessions_keeps_none_from_being_recovered(
     make_manager: MakeManager, line: RecordingLine, home: Home
 ) -> None:
-    await two_left(make_manager, line)
+    await two_left(make_manager, line, home)
     waits = (home.session("s-1") / "turn.json").read_bytes()
     for name in (" copy of s-1", ".hidden", "a b", "é", "x" * 101):
         (home.sessions / name).mkdir()
@@ -200,9 +203,9 @@ async def test_what_is_no_session_among_the_sessions_keeps_none_from_being_recov
 
 
 async def test_a_session_that_is_started_during_the_recovery_has_no_turn_that_never_ends(
-    make_manager: MakeManager, line: RecordingLine
+    make_manager: MakeManager, line: RecordingLine, home: Home
 ) -> None:
-    manager = await two_left(make_manager, line)
+    manager = await two_left(make_manager, line, home)
     recovering = asyncio.create_task(manager.recover())
     await asyncio.sleep(0)  # one turn of the loop: it has begun, and waits for a process
     assert manager.names() == ["s-1"]
@@ -214,9 +217,9 @@ async def test_a_session_that_is_started_during_the_recovery_has_no_turn_that_ne
 
 
 async def test_a_session_that_is_started_before_the_recovery_ends_its_old_turn_once(
-    make_manager: MakeManager, line: RecordingLine
+    make_manager: MakeManager, line: RecordingLine, home: Home
 ) -> None:
-    manager = await two_left(make_manager, line)
+    manager = await two_left(make_manager, line, home)
     await manager.start_session(start("s-2"))
     await manager.start_session(start("s-1"))
     await manager.recover()

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -51,20 +50,14 @@ def test_after_preloading_a_first_turn_imports_nothing_whichever_the_provider() 
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
-def test_a_rehearsal_goes_well_and_leaves_no_file_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_a_rehearsal_goes_well_and_leaves_no_file_behind(tmp_path: Path) -> None:
     with capture_logs() as logs:
-        rehearse()
+        rehearse(parent=tmp_path)
     assert logs == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_machine_on_which_nothing_can_be_rehearsed_still_runs_sessions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+def test_a_machine_on_which_nothing_can_be_rehearsed_still_runs_sessions(tmp_path: Path) -> None:
     with capture_logs() as logs:
-        rehearse()
+        rehearse(parent=tmp_path / "missing")
     assert [entry["event"] for entry in logs] == ["no rehearsal"]

@@ -1,6 +1,7 @@
 """`web_fetch`: readable text of public pages, within bounds, and no way to private ones."""
 
 import asyncio
+import codecs
 import gzip
 import threading
 import zlib
@@ -8,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from aiohttp import web
+from typing_extensions import Buffer
 
 from tests.unit.execution.tools.support import Call
 from tests.unit.execution.tools.web import (
@@ -22,7 +24,6 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.tools.web_fetch import (
     WEB_REDIRECTS_MAX,
     WebFetch,
-    _Page,
     guarded_connector,
 )
 
@@ -96,20 +97,26 @@ async def test_any_other_charset_is_read_as_utf_8(
         assert (await call.run(fetch, url=url)).content == f"{text}\ufffd"
 
 
-async def test_a_page_is_decoded_beside_the_event_loop(
-    fetch: WebFetch, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_page_is_decoded_beside_the_event_loop(fetch: WebFetch, call: Call) -> None:
     threads = set()
-    decoded = _Page._decoded
 
-    def noted(page: _Page) -> str:
+    def decode(data: Buffer, errors: str = "strict", /) -> tuple[str, int]:
         threads.add(threading.current_thread())
-        return decoded(page)
+        return codecs.utf_8_decode(data, errors)
 
-    monkeypatch.setattr(_Page, "_decoded", noted)
-    for kind in ("text/plain", "text/html"):
-        async with serving(answering(web.Response(text=PAGE, content_type=kind))) as url:
-            await call.run(fetch, url=url)
+    def noted(name: str) -> codecs.CodecInfo | None:
+        known = codecs.CodecInfo(codecs.utf_8_encode, decode)
+        return known if name.replace("_", "-") == "gb-noted" else None
+
+    codecs.register(noted)
+    try:
+        for kind in ("text/plain", "text/html"):
+            page = web.Response(body=PAGE.encode())
+            page.headers["Content-Type"] = f"{kind}; charset=gb-noted"
+            async with serving(answering(page)) as url:
+                await call.run(fetch, url=url)
+    finally:
+        codecs.unregister(noted)
     assert threads
     assert threading.main_thread() not in threads
 

@@ -42,7 +42,7 @@ async def stream(uplink: Uplink, clock: Clock, frames: Frames, data: str) -> Non
         uplink.event("s-1", data)
         if number % 50 == 0:
             report(uplink)
-        await uplink._send_some(cast(Socket, frames))
+        await uplink.send_some(cast(Socket, frames))
         clock.now += 0.01
     uplink.spill()
 
@@ -73,7 +73,7 @@ async def test_requests_and_events_share_a_line_that_is_too_slow_for_both(
     for number in range(12_000):
         uplink.event("s-1", data)
         uplink.frame(request("s-1", f"r-{number}", "memory_search", {}))
-        await uplink._send_some(cast(Socket, frames))
+        await uplink.send_some(cast(Socket, frames))
         clock.now += 0.01
     uplink.spill()
     events = frames.sent["batch"] + frames.sent["sse_event"]
@@ -111,9 +111,9 @@ async def test_an_end_that_is_on_disk_is_still_urgent(tmp_path: Path) -> None:
     uplink.line_up({}, frozenset(("seq",)))
     for data in (text("a"), text("b"), event("execution_complete", turn_id="t-1")):
         uplink.event("s-1", data)
-        await uplink._send_some(cast(Socket, frames))
+        await uplink.send_some(cast(Socket, frames))
     assert frames.sent["sse_event"] == 2
-    assert not await uplink._send_some(cast(Socket, frames))
+    assert not await uplink.send_some(cast(Socket, frames))
 
 
 async def test_a_bad_event_costs_nobody_elses(tmp_path: Path) -> None:
@@ -125,7 +125,8 @@ async def test_a_bad_event_costs_nobody_elses(tmp_path: Path) -> None:
     uplink = make_uplink(tmp_path, Clock())
     uplink.line_up({}, frozenset(("seq",)))
     uplink.event("s-1", text("a"))
-    uplink._coalescer._held["s-1"].append(Broken("{}"))
+    uplink.spill()
+    uplink.outbox.append("s-1", Broken("{}"))
     uplink.event("s-1", event("usage"))
     uplink.event("s-2", text("b"))
     uplink.spill()

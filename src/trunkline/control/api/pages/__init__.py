@@ -35,16 +35,10 @@ def language_of(headers: Mapping[str, str]) -> Language:
     return "en"
 
 
-def home(language: Language) -> str:
-    return _page("home.html", language)
-
-
-def docs(language: Language) -> str:
-    return _page("docs.html", language)
-
-
-def login_failed(language: Language) -> str:
-    return _page("login_failed.html", language)
+def page(name: str, headers: Mapping[str, str]) -> str:
+    """A page in the language that the headers ask for."""
+    tag = f'<html lang="{language_of(headers)}">'
+    return _read(f"{name}.html").replace('<html lang="en">', tag, 1)
 
 
 def file(name: str) -> web.Response:
@@ -53,10 +47,6 @@ def file(name: str) -> web.Response:
     if kind is None:
         raise web.HTTPNotFound
     return web.Response(text=_read(name), content_type=kind, headers=PAGE_HEADERS)
-
-
-def _page(name: str, language: Language) -> str:
-    return _read(name).replace('<html lang="en">', f'<html lang="{language}">', 1)
 
 
 @cache

@@ -53,10 +53,7 @@ class YeaftAgent(msgspec.Struct, kw_only=True):
 
 @devices.post("/users/{user_id}/devices", status=201)
 async def add_device(
-    core: Core,
-    who: Principal,
-    user_id: str,
-    body: NewDevice = NewDevice(),  # noqa: B008 - read, never changed
+    core: Core, who: Principal, user_id: str, body: NewDevice = NewDevice()
 ) -> Device:
     """Let an AGP device in.
 
@@ -74,10 +71,7 @@ async def add_device(
 
 @devices.post("/users/{user_id}/yeaft-agents", status=201)
 async def add_yeaft_agent(
-    core: Core,
-    who: Principal,
-    user_id: str,
-    body: NewYeaftAgent = NewYeaftAgent(),  # noqa: B008 - read, never changed
+    core: Core, who: Principal, user_id: str, body: NewYeaftAgent = NewYeaftAgent()
 ) -> YeaftAgent:
     """Let a Yeaft agent in."""
     user = await core.records.users.get_managed(who, user_id)
@@ -117,11 +111,7 @@ class NewVm(msgspec.Struct, kw_only=True):
 
 @machines.post("/users/{user_id}/vm", status=201)
 async def schedule_vm(
-    core: Core,
-    who: Principal,
-    request: web.Request,
-    user_id: str,
-    body: NewVm = NewVm(),  # noqa: B008 - read, never changed
+    core: Core, who: Principal, request: web.Request, user_id: str, body: NewVm = NewVm()
 ) -> Scheduled:
     """Schedule an execution plane for a user.
 

@@ -11,10 +11,18 @@ from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
 from trunkline.control.records.credentials import Credential, NewCredential
-from trunkline.control.records.orgs import NewOrg, Org, OrgPatch
 from trunkline.control.records.page import Page, Paging
-from trunkline.control.records.tokens import IssuedToken, NewToken, Token
-from trunkline.control.records.users import NewUser, User, UserPatch
+from trunkline.control.records.people import (
+    IssuedToken,
+    NewOrg,
+    NewToken,
+    NewUser,
+    Org,
+    OrgPatch,
+    Token,
+    User,
+    UserPatch,
+)
 
 me = Routes("me")
 orgs = Routes("orgs")
@@ -164,10 +172,7 @@ async def remove_user(core: Core, who: Principal, user_id: str) -> None:
 
 @tokens.post("/users/{user_id}/token", status=201)
 async def issue_token(
-    core: Core,
-    who: Principal,
-    user_id: str,
-    body: NewToken = NewToken(),  # noqa: B008
+    core: Core, who: Principal, user_id: str, body: NewToken = NewToken()
 ) -> IssuedToken:
     """Issue a bearer token for a user.
 

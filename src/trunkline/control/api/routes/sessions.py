@@ -89,11 +89,7 @@ class Snapshot(msgspec.Struct, kw_only=True):
 
 
 @sessions.post("/sessions", status=201)
-async def create_session(
-    core: Core,
-    who: Principal,
-    body: NewSession = NewSession(),  # noqa: B008 - read, never changed
-) -> Session:
+async def create_session(core: Core, who: Principal, body: NewSession = NewSession()) -> Session:
     """Make a session and pin it to a machine.
 
     Without `machine_id`, one of your machines that is online is picked.
@@ -156,10 +152,7 @@ async def send_message(
 
 @sessions.post("/sessions/{session_id}/cancel", status=202)
 async def cancel_turn(
-    core: Core,
-    who: Principal,
-    session_id: str,
-    body: CancelRequest = CancelRequest(),  # noqa: B008 - read, never changed
+    core: Core, who: Principal, session_id: str, body: CancelRequest = CancelRequest()
 ) -> None:
     """Cancel what a session is doing. Nothing happens if it does nothing."""
     await core.sessions.cancel(who, session_id, body.reason)

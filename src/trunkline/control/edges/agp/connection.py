@@ -39,7 +39,8 @@ class AgpLine(Socket):
         super().__init__(
             bytes_max=limits.FRAME_BYTES_MAX,
             per_minute=host.rate_limit,
-            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+            unsent_max=host.line_unsent_max,
+            now=host.now,
         )
         self.device = device
         self.last_told = self.last_seen

@@ -3,7 +3,6 @@
 Outlives the device's lines. Pieces of text go straight into the log.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from trunkline.control.core import Core
 from trunkline.control.edges.runner import Runner
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
+from trunkline.control.tuning import Tuning
 from trunkline.wire import actions
 from trunkline.wire.actions import Action
 from trunkline.wire.agp import plain
@@ -33,10 +33,10 @@ class AgpDevice:
         self, core: Core, machine: Machine, known: Known, on_foreign: Callable[[str, str], None]
     ) -> None:
         self.machine = machine
-        self.state = state = Device(known.guid, known.user_id, machine.core, _bounds())
+        self.state = state = Device(known.guid, known.user_id, machine.core, _bounds(core.tuning))
         state.default_app = _default_app(known)
         self.line: Teller | None = None
-        self.now: Callable[[], float] = asyncio.get_running_loop().time
+        self.now = core.now
         """What grace and silence are measured with."""
         self._core = core
         self._logs = machine.logs
@@ -123,9 +123,9 @@ def _default_app(known: Known) -> str:
     return next(iter(known.agent_apps), DEFAULT_APP)
 
 
-def _bounds() -> Bounds:
+def _bounds(tuning: Tuning) -> Bounds:
     return Bounds(
-        cancel_grace_s=limits.MACHINE_CANCEL_GRACE_S,
+        cancel_grace_s=tuning.cancel_grace_s,
         silence_s=limits.AGP_TURN_SILENCE_S,
         msg_ids_kept=limits.AGP_MSG_IDS_KEPT,
         cancels_kept=limits.AGP_CANCELS_KEPT,

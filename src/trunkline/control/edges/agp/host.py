@@ -36,6 +36,8 @@ class AgpHost:
         self.rate_limit = core.settings.rate_limit_per_minute
         self.metrics = core.metrics
         self.clock = core.clock
+        self.now = core.now
+        self.line_unsent_max = core.tuning.line_unsent_bytes_max
         self.lines: set[AgpLine] = set()
         self._devices: dict[str, AgpDevice] = {}
         """Those that are here, or were lately."""
@@ -133,7 +135,7 @@ class AgpHost:
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     def sweep(self) -> None:
-        now = asyncio.get_running_loop().time()
+        now = self._core.now()
         for line in list(self.lines):
             if self._core.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen

@@ -2,38 +2,46 @@
 the connection tells the client."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from sqlalchemy import ColumnElement, select
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.edges.myagent.outbound import Outbound
 from trunkline.control.edges.myagent.pages import Place
-from trunkline.control.edges.myagent.questions import find_question
 from trunkline.control.edges.myagent.returns import Returns
-from trunkline.control.edges.myagent.shared import Shared
-from trunkline.control.errors import Conflict, InvalidRequest
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound
+from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
+from trunkline.control.store import schema
 from trunkline.wire.answers import answer_of, kind_of
 from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.identifiers import confirm_id, confirm_id_of
 from trunkline.wire.myagent.messages import Downlink, Json, Uplink
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.myagent.host import MyAgentHost
 
 T = TypeVar("T")
 
+_approvals = schema.approvals
+
+_QUESTIONS_LOOKED_AT = 1_000  # of a session, or of all: for the one that a step id names
 _TEXTS = ("text", "message", "content", "question")
 
 
 class Commands:
     """Of one connection."""
 
-    def __init__(self, core: Core, shared: Shared, who: Principal, out: Outbound) -> None:
-        self._core = core
-        self._shared = shared
+    def __init__(self, host: "MyAgentHost", who: Principal, out: Outbound) -> None:
+        self._host = host
+        self._core = host.core
         self._who = who
         self._out = out
-        self._returns = Returns(core, shared, who, out)
+        self._returns = Returns(host, who, out)
         self.known: dict[str, Callable[[Uplink], Awaitable[None]]] = {
             names.CREATE_SESSION: self._create,
             names.MESSAGE: self._message,
@@ -116,9 +124,9 @@ class Commands:
     async def _message(self, message: Uplink) -> None:
         new = _new_message(message)
         session = await self._reached(message)
-        if session.id in self._shared.speaking:
+        if session.id in self._host.speaking:
             raise _turn_running()
-        self._shared.speaking.add(session.id)
+        self._host.speaking.add(session.id)
         try:
             if await self._is_repeated(session, new):
                 return
@@ -126,7 +134,7 @@ class Commands:
                 raise _turn_running()
             await self._core.sessions.send(self._who, session.id, new)
         finally:
-            self._shared.speaking.discard(session.id)
+            self._host.speaking.discard(session.id)
 
     async def _is_repeated(self, session: Session, new: NewMessage) -> bool:
         name = new.client_message_id
@@ -156,7 +164,7 @@ class Commands:
         if not isinstance(message.step_id, str) or not message.step_id:
             raise InvalidRequest("step_id is missing", code="MISSING_FIELD")
         session = await self._reached(message)
-        approval = await find_question(self._core, self._who, session.id, message.step_id)
+        approval = await _find_question(self._core, self._who, session.id, message.step_id)
         asked = approval.request
         kind = kind_of(asked.get("kind"), asked.get("options"))
         answer = answer_of(message.content, kind)
@@ -196,3 +204,39 @@ def _convert(value: Json, kind: type[T]) -> T:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"content: {error}") from error
+
+
+class QuestionNotFound(NotFound):
+    """Told by the step that the client named, audited by the id in it. `name` is the question's
+    own id, which shows that there is one and is none of that client's business."""
+
+    def __init__(self, step_id: str, asked: str, name: str) -> None:
+        super().__init__("approval", step_id)
+        self.asked = asked
+        self.name = name
+
+
+async def _find_question(core: Core, who: Principal, session_id: str, step_id: str) -> Approval:
+    """The question of that session, open or answered, from the step id that the client names:
+    `wire/myagent/steps` makes it of the question's own and its session. If it is none of these,
+    everybody's are looked through, so that who names somebody else's is audited."""
+    asked = confirm_id_of(step_id)
+    if asked is None:
+        raise NotFound("approval", step_id)
+    await core.projection.settled(session_id)  # who answers what was just shown must find it
+    name = await _name_of(core, asked, _approvals.c.session_id == session_id)
+    if name is None:
+        raise QuestionNotFound(step_id, asked, await _name_of(core, asked) or asked)
+    return await core.approvals.find(who, name, session_id)
+
+
+async def _name_of(core: Core, asked: str, *which: ColumnElement[bool]) -> str | None:
+    """The machine's own id of the one, among the newest of these, whose step has that id."""
+    query = (
+        select(_approvals.c.session_id, _approvals.c.request_id)
+        .where(*which)
+        .order_by(_approvals.c.id.desc())
+        .limit(_QUESTIONS_LOOKED_AT)
+    )
+    rows = await core.store.all(query)
+    return next((name for session_id, name in rows if confirm_id(session_id, name) == asked), None)

@@ -4,15 +4,16 @@ Turns frames into messages and does them one after the other; a message that can
 answered with an error, and the connection lives.
 """
 
+from typing import TYPE_CHECKING
+
 import structlog
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.api.inputs import decode
-from trunkline.control.core import Core
+from trunkline.control.checked_json import decode
 from trunkline.control.edges.myagent.commands import Commands
 from trunkline.control.edges.myagent.outbound import Outbound
-from trunkline.control.edges.myagent.shared import Shared
+from trunkline.control.edges.myagent.pages import Track
 from trunkline.control.edges.socket import Socket
 from trunkline.control.errors import InvalidRequest, NotFound, TrunklineError
 from trunkline.control.tasks import Serial
@@ -21,6 +22,9 @@ from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.messages import Downlink, Uplink
 from trunkline.wire.myagent.signed_state import StateRefused
 
+if TYPE_CHECKING:
+    from trunkline.control.edges.myagent.host import MyAgentHost
+
 _log = structlog.get_logger(__name__)
 
 
@@ -28,43 +32,46 @@ class MyAgentConnection(Socket):
     """One client."""
 
     def __init__(
-        self, core: Core, shared: Shared, who: Principal, greeting: Downlink, *, typed: bool
+        self, host: "MyAgentHost", who: Principal, greeting: Downlink, *, typed: bool
     ) -> None:
+        core = host.core
         super().__init__(
             bytes_max=limits.MYAGENT_FRAME_BYTES_MAX,
             per_minute=core.settings.rate_limit_per_minute,
             unsent_max=limits.MYAGENT_UNSENT_BYTES_MAX,
+            now=core.now,
         )
         self.who = who
         self.id = greeting.connection_id or ""
-        self.next_heartbeat = self._now() + limits.MYAGENT_HEARTBEAT_S
+        self.next_heartbeat = self._now() + core.tuning.myagent_heartbeat_s
         self._core = core
-        self._shared = shared
+        self._host = host
         self._greeting = greeting
         self.out = Outbound(
             self,
-            shared.track(self.id, who.user_id),
-            shared.positions,
-            shared.feeds(typed=typed),
+            Track(self.id, who.user_id),
+            host.positions,
+            host.feeds[typed],
             core.clock,
+            core.tuning.myagent_sessions_max,
         )
-        self._commands = Commands(core, shared, who, self.out)
+        self._commands = Commands(host, who, self.out)
         self._work = Serial(core.tasks)
         self._is_paused = False
 
     def opened(self) -> None:
-        self._shared.connections[self.id] = self
+        self._host.connections[self.id] = self
         self.out.say(self._greeting)
 
     def ended(self) -> None:
-        self._shared.connections.pop(self.id, None)
-        self.out.leave()
+        self._host.connections.pop(self.id, None)
+        self.out.left()
 
     def beat(self, now: float, uptime_s: int) -> None:
         """Once a second: a heartbeat, when it is time for one."""
         if now < self.next_heartbeat:
             return
-        self.next_heartbeat = now + limits.MYAGENT_HEARTBEAT_S
+        self.next_heartbeat = now + self._core.tuning.myagent_heartbeat_s
         metadata = {"seq": self.out.seq + 1, "server_uptime_seconds": uptime_s}
         self.out.say(Downlink(names.HEARTBEAT, metadata=metadata))
 

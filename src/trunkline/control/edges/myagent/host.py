@@ -1,6 +1,7 @@
 """What stands behind every MyAgent connection: who is let in, heartbeats, the end."""
 
 import asyncio
+from functools import partial
 
 import structlog
 from sqlalchemy import func, select
@@ -12,28 +13,42 @@ from trunkline.control.door.door import refuse
 from trunkline.control.door.head import MYAGENT, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.myagent.connection import MyAgentConnection
-from trunkline.control.edges.myagent.shared import Shared
+from trunkline.control.edges.myagent.positions import Positions
 from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
 from trunkline.control.ids import new_id
+from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.store import schema
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import timestamp
 from trunkline.wire.myagent.messages import Downlink
+from trunkline.wire.myagent.outward import from_events, unshown
+from trunkline.wire.myagent.outward_state import Outward
 
 _log = structlog.get_logger(__name__)
 
 _PURGE_EVERY_SWEEPS = 60
 _BEARER = "bearer."
+_TEXT_CHARS_MAX = 1_000_000  # of a turn's answer, put together from its pieces
 
 
 class MyAgentHost:
+    """What the connections share, and the watch over them."""
+
     path = MYAGENT
     is_machines = False
 
     def __init__(self, core: Core) -> None:
-        self._core = core
-        self._shared = Shared(core)
+        self.core = core
+        self.positions = Positions(core.store, core.tasks, core.clock)
+        self.connections: dict[str, MyAgentConnection] = {}
+        self.speaking: set[str] = set()
+        """Sessions for which a message is being taken: of two at once, one opens the turn."""
+        self.state_key = core.keys.derive("myagent signed state")
+        self.feeds = {
+            typed: Feeds(core.log, partial(self._translation, typed)) for typed in (False, True)
+        }
+        """By shape: whether an answer is an object."""
         self._started_ms = core.clock()
         self._waiting = 0
         """Connections whose token is being looked up."""
@@ -47,7 +62,7 @@ class MyAgentHost:
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
         self._waiting += 1
-        self._core.tasks.spawn(self._admit(transport, head), "myagent connection")
+        self.core.tasks.spawn(self._admit(transport, head), "myagent connection")
 
     async def _admit(self, transport: asyncio.Transport, head: Head) -> None:
         try:
@@ -68,7 +83,7 @@ class MyAgentHost:
             return
         typed = head.query.get("shape") == "typed"
         greeting = self._greeting(active)
-        connection = MyAgentConnection(self._core, self._shared, who, greeting, typed=typed)
+        connection = MyAgentConnection(self, who, greeting, typed=typed)
         transport.resume_reading()
         chosen = _chosen_subprotocol(head)
         adopt(transport, head, connection, limits.MYAGENT_FRAME_BYTES_MAX, chosen)
@@ -77,9 +92,9 @@ class MyAgentHost:
         bearers = (one for one in _offered(head) if one.startswith(_BEARER))
         secret = secret_of(head, next(bearers, "").removeprefix(_BEARER))
         if secret is not None:
-            return await self._core.auth.identify(secret)
-        if self._core.settings.open_myagent and "Authorization" not in head.headers:
-            return self._core.auth.first_user
+            return await self.core.auth.identify(secret)
+        if self.core.settings.open_myagent and "Authorization" not in head.headers:
+            return self.core.auth.first_user
         raise Unauthorized("a bearer token or a login is needed")
 
     async def _active_sessions(self, who: Principal) -> int:
@@ -87,8 +102,7 @@ class MyAgentHost:
         query = select(func.count()).where(
             table.c.user_id == who.user_id, table.c.status == "active"
         )
-        async with self._core.store.read() as connection:
-            return await connection.scalar(query) or 0
+        return await self.core.store.scalar(query) or 0
 
     def _greeting(self, active_sessions: int) -> Downlink:
         return Downlink(
@@ -96,7 +110,7 @@ class MyAgentHost:
             connection_id=new_id(),
             content={
                 "server_version": __version__,
-                "server_time": timestamp(self._core.clock()),
+                "server_time": timestamp(self.core.clock()),
             },
             metadata={
                 "server_uptime_seconds": self._uptime_s(),
@@ -105,29 +119,54 @@ class MyAgentHost:
         )
 
     def _uptime_s(self) -> int:
-        return max(0, self._core.clock() - self._started_ms) // 1000
+        return max(0, self.core.clock() - self._started_ms) // 1000
 
     def sweep(self) -> None:
         """Once a second: heartbeats that are due, ends of tokens; once a minute, old positions."""
-        now, uptime_s = asyncio.get_running_loop().time(), self._uptime_s()
-        now_ms = self._core.clock()
-        for connection in list(self._shared.connections.values()):
+        now, uptime_s = self.core.now(), self._uptime_s()
+        now_ms = self.core.clock()
+        for connection in list(self.connections.values()):
             if connection.who.has_expired(now_ms):
                 connection.close(CloseCode.REFUSED, "the token has expired")
             connection.beat(now, uptime_s)
         self._sweeps += 1
         if self._sweeps % _PURGE_EVERY_SWEEPS == 0:
-            self._core.tasks.spawn(self._shared.positions.purge(), "myagent positions")
+            self.core.tasks.spawn(self.positions.purge(), "myagent positions")
 
     def _revoked(self, token_id: str) -> None:
-        for connection in list(self._shared.connections.values()):
+        for connection in list(self.connections.values()):
             if connection.who.token_id == token_id:
                 connection.close(CloseCode.REFUSED, "the token does not count any more")
 
     def say_goodbye(self) -> None:
-        for connection in list(self._shared.connections.values()):
+        for connection in list(self.connections.values()):
             connection.close(CloseCode.GOING_AWAY, "the control plane is going down")
-        self._shared.positions.save_soon()
+        self.positions.save_soon()
+
+    def _translation(self, typed: bool, session_id: str) -> Translate:
+        state = Outward(
+            session_id,
+            self.core.clock,
+            typed=typed,
+            llm_messages=self.core.settings.send_llm_message,
+            confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
+            text_chars_max=_TEXT_CHARS_MAX,
+        )
+
+        def translate(first_id: int, lines: list[str]) -> list[Message]:
+            messages: list[Message] = []
+            for event_id, line in enumerate(lines, first_id):
+                try:
+                    bodies = from_events(state, event_id, line)
+                except Exception:
+                    _log.exception(
+                        "an event could not be shown", session=session_id, event_id=event_id
+                    )
+                    bodies = unshown(state, line)
+                messages += [Message(event_id, body) for body in bodies]
+            return messages
+
+        return translate
 
 
 def _offered(head: Head) -> list[str]:

@@ -1,14 +1,13 @@
 """What goes out on one MyAgent connection: numbered, remembered, followed from any place.
 
-A `Follower` of feeds; the connection itself is only written to.
+The connection itself is only written to.
 """
 
-from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.edges.following import Following
 from trunkline.control.edges.myagent.pages import Place, Track
 from trunkline.control.edges.myagent.positions import Positions
 from trunkline.control.edges.socket import Socket
-from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message
 from trunkline.control.log.log import SessionLog
 from trunkline.wire.myagent import messages as names
@@ -20,21 +19,25 @@ _UNSAVED_PAGES_MAX = 200  # of a connection, until they are saved
 _SESSION_END = b'{"event":"%b"' % names.SESSION_END.encode()
 
 
-class Outbound:
+class Outbound(Following):
     """The numbers of one connection, and the sessions that it follows."""
 
     def __init__(
-        self, socket: Socket, track: Track, positions: Positions, feeds: Feeds, clock: Clock
+        self,
+        socket: Socket,
+        track: Track,
+        positions: Positions,
+        feeds: Feeds,
+        clock: Clock,
+        sessions_max: int,
     ) -> None:
+        super().__init__(socket, sessions_max)
         self.track = track
         self.seq = 0
         self._socket = socket
         self._positions = positions
         self._feeds = feeds
         self._clock = clock
-        self._followed: set[str] = set()
-        self._ended: set[str] = set()
-        """Of those, the ones that make room as soon as it is needed."""
         self._skips: dict[str, Place] = {}
 
     def say(self, message: Downlink) -> None:
@@ -56,17 +59,6 @@ class Outbound:
         self.seq += 1
         return numbered(body, self.track.connection_id, self.seq)
 
-    def follows(self, session_id: str) -> bool:
-        return session_id in self._followed
-
-    def check_room(self) -> None:
-        """Raises unless one more session can be followed."""
-        if len(self._followed) >= limits.MYAGENT_SESSIONS_MAX:
-            for session_id in list(self._ended):
-                self._stop(session_id)
-        if len(self._followed) >= limits.MYAGENT_SESSIONS_MAX:
-            raise LimitReached("this connection follows too many sessions: open another one")
-
     async def follow(self, log: SessionLog, place: Place, *, has_ended: bool = False) -> None:
         """Sends what came after that place, then goes on live; from anew if it did already."""
         session_id = log.session_id
@@ -74,29 +66,19 @@ class Outbound:
             self.check_room()
         self._check_saved()
         await self._positions.begin(self.track, session_id, self.seq + 1, place)
-        self._feeds.leave(session_id, self)
-        self._followed.add(session_id)
+        self.leave(session_id)
         if has_ended:
-            self._ended.add(session_id)
+            self.finished(session_id)
         self._skips[session_id] = place
-        try:
-            await self._feeds.follow(log, self, place.event_id)
-        except BaseException:
-            self._stop(session_id)
-            raise
-        if not self._socket.is_open or not self.follows(session_id):
-            self._feeds.leave(session_id, self)  # one of the two ended meanwhile
+        await self.begin(log, self._feeds, place.event_id)
 
-    def _stop(self, session_id: str) -> None:
-        self._followed.discard(session_id)
-        self._ended.discard(session_id)
+    def leave(self, session_id: str) -> None:
+        super().leave(session_id)
         self._skips.pop(session_id, None)
-        self._feeds.leave(session_id, self)
 
-    def leave(self) -> None:
+    def left(self) -> None:
         """The connection is gone; its sessions go on."""
-        for session_id in list(self._followed):
-            self._stop(session_id)
+        self.leave_all()
         self._positions.save_soon()
 
     def take(self, session_id: str, messages: list[Message]) -> None:
@@ -114,12 +96,9 @@ class Outbound:
             self._positions.sent(self.track, session_id, self.seq, event_id, nth)
         self._socket.send_all(out)
         if any(message.body.startswith(_SESSION_END) for message in messages):
-            self._stop(session_id)
+            self.leave(session_id)
         self._check_saved()
 
     def _check_saved(self) -> None:
         if self.track.unsaved > _UNSAVED_PAGES_MAX:
             self._socket.close(CloseCode.TRY_AGAIN_LATER, "what was sent cannot be written down")
-
-    async def room(self) -> None:
-        await self._socket.room()

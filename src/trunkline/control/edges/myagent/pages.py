@@ -4,6 +4,7 @@ A run: messages `seq`, `seq + 1`, … of the connection are of the events `event
 … of a session. A page has runs of one session, and where the client was before the first of them.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,33 +27,21 @@ class Run(msgspec.Struct, array_like=True, gc=False):
     count: int = 1
 
 
+@dataclass(slots=True, eq=False)
 class Page:
     """Some runs of a session on a connection. Grows until it is full."""
 
-    __slots__ = (
-        "acked",
-        "is_written",
-        "place",
-        "runs",
-        "seq",
-        "session_id",
-        "track",
-        "updated_at",
-    )
-
-    def __init__(self, track: "Track", session_id: str, seq: int, place: Place) -> None:
-        self.track = track
-        self.session_id = session_id
-        self.seq = seq
-        self.place = place
-        self.acked = track.acked
-        self.runs: list[Run] = []
-        self.updated_at = 0
-        self.is_written = False
+    track: "Track"
+    session_id: str
+    seq: int
+    place: Place
+    acked: int | None
+    runs: list[Run] = field(default_factory=list)
+    updated_at: int = 0
 
     @property
     def is_full(self) -> bool:
-        return len(self.runs) >= limits.MYAGENT_PAGE_RUNS
+        return len(self.runs) >= self.track.page_runs
 
     @property
     def last_seq(self) -> int:
@@ -88,9 +77,10 @@ class Page:
 class Book:
     """One session on one connection: the page that grows, and what is kept of those before."""
 
-    __slots__ = ("_kept", "page")
+    __slots__ = ("_kept", "_pages_max", "page")
 
-    def __init__(self) -> None:
+    def __init__(self, pages_max: int) -> None:
+        self._pages_max = pages_max
         self.page: Page | None = None
         self._kept: list[tuple[int, bool]] = []
 
@@ -102,7 +92,7 @@ class Book:
         """
         self.page = page
         self._kept.append((page.seq, begins))
-        if len(self._kept) <= limits.MYAGENT_PAGES_MAX:
+        if len(self._kept) <= self._pages_max:
             return None
         older = self._kept[:-1]
         dropped = next((one for one in older if not one[1]), older[0])
@@ -113,8 +103,18 @@ class Book:
 class Track:
     """One connection."""
 
-    def __init__(self, connection_id: str, user_id: str) -> None:
+    def __init__(
+        self,
+        connection_id: str,
+        user_id: str,
+        *,
+        page_runs: int = limits.MYAGENT_PAGE_RUNS,
+        pages_max: int = limits.MYAGENT_PAGES_MAX,
+    ) -> None:
+        """`page_runs`: that one page has; `pages_max`: of one session."""
         self.connection_id = connection_id
+        self.page_runs = page_runs
+        self._pages_max = pages_max
         self.user_id = user_id
         self.acked: int | None = None
         self.unsaved = 0
@@ -124,7 +124,7 @@ class Track:
     def book(self, session_id: str) -> Book:
         book = self._books.get(session_id)
         if book is None:
-            book = self._books[session_id] = Book()
+            book = self._books[session_id] = Book(self._pages_max)
             if len(self._books) > 2 * limits.MYAGENT_SESSIONS_MAX:
                 del self._books[next(iter(self._books))]  # most likely one that has ended
         return book

@@ -1,6 +1,6 @@
 """What each MyAgent connection was sent, so that a client can go on after any of its messages.
 
-Pages (see `myagent_pages`) are written a moment after they have grown: a crash costs a repeat.
+Pages (see `pages`) are written a moment after they have grown: a crash costs a repeat.
 `find` reads what is written.
 """
 
@@ -9,10 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 import msgspec
-import structlog
-from sqlalchemy import and_, bindparam, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import and_, bindparam, delete, exists, func, insert, select
 
 from trunkline import limits
 from trunkline.control.clock import Clock
@@ -22,17 +19,16 @@ from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
 
-_log = structlog.get_logger(__name__)
-
 _pages = schema.myagent_runs
 _CONNECTIONS_LOOKED_AT = 20
 _KEY = ("connection_id", "session_id", "seq")
-_THIS = and_(*(_pages.c[name] == bindparam(f"key_{name}") for name in _KEY))
-_DELETE = delete(_pages).where(_THIS)
-_UPDATE = (
-    update(_pages)
-    .where(_THIS)
-    .values({name: bindparam(name) for name in _pages.c.keys() if name not in _KEY})  # noqa: SIM118
+_DELETE = delete(_pages).where(*(_pages.c[name] == bindparam(f"key_{name}") for name in _KEY))
+# Of a session that was just deleted no position is kept; it must not cost the others theirs.
+_INSERT = insert(_pages).from_select(
+    list(_pages.c),
+    select(*(bindparam(column.name, type_=column.type) for column in _pages.c)).where(
+        exists().where(schema.sessions.c.id == bindparam("session_id"))
+    ),
 )
 
 
@@ -76,10 +72,10 @@ class Positions:
             await self.save()
 
     def _open(self, track: Track, session_id: str, seq: int, place: Place, *, begins: bool) -> Page:
-        page = Page(track, session_id, seq, place)
+        page = Page(track, session_id, seq, place, track.acked)
         dropped = track.book(session_id).open(page, begins=begins)
         if dropped is not None:
-            self._dropped.append(_key_of(track.connection_id, session_id, dropped))
+            self._dropped.append(_key_of({**page.row(), "seq": dropped}))
         return page
 
     def _changed(self, page: Page) -> None:
@@ -115,38 +111,16 @@ class Positions:
                 raise
 
     async def _write(self, pages: list[Page], dropped: list[dict[str, Any]]) -> None:
-        new = [page.row() for page in pages if not page.is_written]
-        grown = [
-            {**page.row(), **_key_of(page.track.connection_id, page.session_id, page.seq)}
-            for page in pages
-            if page.is_written
-        ]
-        try:
-            async with self._store.write() as connection:
-                await _execute(connection, insert(_pages), new)
-                await _execute(connection, _UPDATE, grown)
-                await _execute(connection, _DELETE, dropped)
-        except IntegrityError:
-            # A session that was just deleted must not cost the others their positions.
-            for row in new:
-                await self._write_one(row)
-            async with self._store.write() as connection:
-                await _execute(connection, _UPDATE, grown)
-                await _execute(connection, _DELETE, dropped)
-        for page in pages:
-            page.is_written = True
-
-    async def _write_one(self, row: dict[str, Any]) -> None:
-        try:
-            async with self._store.write() as connection:
-                await connection.execute(insert(_pages).values(row))
-        except IntegrityError:
-            _log.debug("no position is kept of a session that is gone", session=row["session_id"])
+        rows = [page.row() for page in pages]
+        async with self._store.write() as connection:
+            await connection.execute(_DELETE, [_key_of(row) for row in rows])
+            await connection.execute(_INSERT, rows)
+            if dropped:
+                await connection.execute(_DELETE, dropped)
 
     async def purge(self) -> None:
         oldest = self._clock() - int(limits.MYAGENT_RUNS_KEPT_S * 1000)
-        async with self._store.write() as connection:
-            await connection.execute(delete(_pages).where(_pages.c.updated_at < oldest))
+        await self._store.run(delete(_pages).where(_pages.c.updated_at < oldest))
 
     async def find(
         self,
@@ -175,9 +149,8 @@ class Positions:
 
     async def _owner(self, connection_id: str) -> str | None:
         query = select(_pages.c.user_id).where(_pages.c.connection_id == connection_id).limit(1)
-        async with self._store.read() as connection:
-            owner: str | None = await connection.scalar(query)
-            return owner
+        owner: str | None = await self._store.scalar(query)
+        return owner
 
     async def _last_connection(
         self, track: Track, session_id: str, live: Collection[str]
@@ -191,8 +164,7 @@ class Positions:
             .order_by(newest.desc())
             .limit(_CONNECTIONS_LOOKED_AT)
         )
-        async with self._store.read() as connection:
-            found = list(await connection.scalars(query))
+        found = await self._store.scalars(query)
         return next((one for one in found if one not in live), next(iter(found), None))
 
     async def _place(self, connection_id: str, session_id: str, seq: int | None) -> Place | None:
@@ -213,11 +185,5 @@ class Positions:
         return place_on(Place(event_id, skipped), msgspec.convert(runs, list[Run]), seq)
 
 
-def _key_of(connection_id: str, session_id: str, seq: int) -> dict[str, Any]:
-    values = (connection_id, session_id, seq)
-    return {f"key_{name}": value for name, value in zip(_KEY, values, strict=True)}
-
-
-async def _execute(connection: AsyncConnection, what: Any, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        await connection.execute(what, rows)
+def _key_of(row: dict[str, Any]) -> dict[str, Any]:
+    return {f"key_{name}": row[name] for name in _KEY}

@@ -1,14 +1,13 @@
 """MyAgent clients that come back: to their place in a session, or with a state that they kept."""
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.core import Core
 from trunkline.control.edges.myagent.outbound import Outbound
 from trunkline.control.edges.myagent.pages import Place
-from trunkline.control.edges.myagent.shared import Shared
-from trunkline.control.edges.myagent.states import state_of
 from trunkline.control.errors import InvalidRequest, NotFound
 from trunkline.control.log.log import SessionLog
 from trunkline.control.sessions.records import Session
@@ -16,16 +15,19 @@ from trunkline.control.sessions.turns import messages_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.codec import timestamp
 from trunkline.wire.myagent.identifiers import NOTHING_YET, UNSAID, Seen, seen_of
-from trunkline.wire.myagent.messages import Downlink, Uplink
+from trunkline.wire.myagent.messages import Downlink, Json, Uplink
 from trunkline.wire.myagent.signed_state import open_state, sign
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.myagent.host import MyAgentHost
 
 
 class Returns:
     """Of one connection."""
 
-    def __init__(self, core: Core, shared: Shared, who: Principal, out: Outbound) -> None:
-        self._core = core
-        self._shared = shared
+    def __init__(self, host: "MyAgentHost", who: Principal, out: Outbound) -> None:
+        self._host = host
+        self._core = host.core
         self._who = who
         self._out = out
 
@@ -47,8 +49,8 @@ class Returns:
 
     async def _known_place(self, session_id: str, seen: Seen) -> Place | None:
         """A position that does not count, or is somebody else's, is as good as none."""
-        find = self._shared.positions.find
-        track, live = self._out.track, self._shared.connections
+        find = self._host.positions.find
+        track, live = self._out.track, self._host.connections
         try:
             place = await find(track, session_id, *seen, live)
         except NotFound as error:
@@ -66,13 +68,13 @@ class Returns:
             await self._core.sessions.get(self._who, named)
         own = self._out.track.connection_id
         if connection_id in (None, own):
-            await self._shared.positions.acknowledged(self._out.track, min(seq, self._out.seq))
+            await self._host.positions.acknowledged(self._out.track, min(seq, self._out.seq))
 
     async def export(self, session: Session) -> None:
         """Gives the client the session's state to keep."""
         turns = await self._core.turns.recent(session.id, limits.MYAGENT_STATE_MESSAGES_MAX)
         now = self._core.clock()
-        signed = sign(self._shared.state_key, state_of(session, self._who, messages_of(turns)), now)
+        signed = sign(self._host.state_key, _state_of(session, self._who, messages_of(turns)), now)
         valid_until = timestamp(now + int(limits.MYAGENT_STATE_LIFE_S * 1000))
         self._out.say(
             Downlink(
@@ -98,7 +100,7 @@ class Returns:
         if given is None:
             raise InvalidRequest("signed_state is missing", code="MISSING_FIELD")
         state = open_state(
-            self._shared.state_key,
+            self._host.state_key,
             given,
             self._core.clock(),
             life_ms=int(limits.MYAGENT_STATE_LIFE_S * 1000),
@@ -126,3 +128,24 @@ class Returns:
             )
         )
         await self._follow(session, log, place)
+
+
+def _state_of(session: Session, who: Principal, messages: list[Json]) -> Json:
+    """What a client keeps of a session between two visits: the newest messages that fit, and the
+    place in the log; no configuration, no secrets."""
+    state: Json = {
+        "session_id": session.id,
+        "user_id": who.user_id,
+        "title": session.title or "",
+        "runtime_type": session.runtime_type,
+        "last_event_id": session.last_event_id,
+        "messages": [],
+    }
+    room = limits.MYAGENT_STATE_BYTES_MAX - len(msgspec.json.encode(state))
+    kept: list[Json] = []
+    for message in reversed(messages[-limits.MYAGENT_STATE_MESSAGES_MAX :]):
+        room -= len(msgspec.json.encode(message)) + 1
+        if room < 0:
+            break
+        kept.append(message)
+    return {**state, "messages": kept[::-1]}

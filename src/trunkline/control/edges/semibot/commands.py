@@ -1,6 +1,7 @@
 """Commands in the words of the Semibot wire. Pure."""
 
-from msgspec import UNSET, UnsetType
+import msgspec
+from msgspec import UNSET
 
 from trunkline.wire.commands import (
     Answer,
@@ -20,19 +21,9 @@ def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink | None:
     wire has no words for."""
     match command:
         case Start():
-            return wire.StartSession(
-                data=wire.StartSessionData(
-                    session_id=command.session_id,
-                    runtime_type=command.runtime_type,
-                    agent_config=command.agent_config,
-                    skill_index=command.skill_index,
-                    mcp_servers=command.mcp_servers,
-                    sub_agents=command.sub_agents,
-                    session_config=command.session_config,
-                    openclaw_config=_or_unset(command.openclaw_config),
-                    snapshot=_or_unset(command.snapshot),
-                )
-            )
+            fields = msgspec.structs.asdict(command)
+            known = {name: value for name, value in fields.items() if value is not None}
+            return wire.StartSession(data=wire.StartSessionData(**known))
         case Say():
             return wire.UserMessage(
                 session_id=command.session_id,
@@ -60,7 +51,3 @@ def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink | None:
             )
         case Forward():
             return None
-
-
-def _or_unset(value: wire.Json | None) -> wire.Json | UnsetType:
-    return UNSET if value is None else value

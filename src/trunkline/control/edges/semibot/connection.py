@@ -61,7 +61,8 @@ class VmLine(Socket):
             bytes_max=limits.FRAME_BYTES_MAX,
             early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
             per_minute=0,  # the connection counts
-            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+            unsent_max=host.tuning.line_unsent_bytes_max,
+            now=host.now,
         )
         self.user_id = user_id
         self.ticket = ticket
@@ -80,7 +81,7 @@ class VmLine(Socket):
         self._host.lines.add(self)
         loop = asyncio.get_running_loop()
         self._auth_deadline = loop.call_later(
-            limits.AUTH_TIMEOUT_S, self.close, CloseCode.AUTH_FAILED, "no auth in time"
+            self._host.tuning.auth_timeout_s, self.close, CloseCode.AUTH_FAILED, "no auth in time"
         )
 
     def take(self, text: str) -> None:

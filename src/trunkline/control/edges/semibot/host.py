@@ -55,7 +55,8 @@ class VmHost:
         self.requests = VmRequests(core)
         self.rate_limit = core.settings.rate_limit_per_minute
         self.lines: set[VmLine] = set()
-        self.now = asyncio.get_running_loop().time
+        self.now = core.now
+        self.tuning = core.tuning
         self._core = core
         core.records.credentials.watch(self._keys_changed)
 
@@ -64,7 +65,7 @@ class VmHost:
         user_id = head.query.get("user_id", "")
         if not user_id:
             raise InvalidRequest("user_id is missing in the URL")
-        if sum(line.machine is None for line in self.lines) >= limits.UNKNOWN_LINES_MAX:
+        if sum(line.machine is None for line in self.lines) >= self.tuning.unknown_lines_max:
             raise LimitReached("too many lines have not shown a token yet")
         line = VmLine(self, user_id, head.query.get("ticket"))
         adopt(transport, head, line, limits.FRAME_BYTES_MAX)
@@ -227,7 +228,7 @@ class VmHost:
         for line in list(self.lines):
             if self.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen
-            if now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
+            if now - line.last_seen > self.tuning.silence_s:
                 line.close(CloseCode.TIMEOUT, "no sign of life")
         self._renew_tokens()
 

@@ -35,6 +35,7 @@ class VmRequests:
         self._records = core.session_records
         self._metrics = core.metrics
         self._tasks = core.tasks
+        self._requests_max = core.tuning.requests_max
         self._running: dict[tuple[str, str], VmLine] = {}
         """By machine and request id, with the line that wants the answer now."""
         self._promised: set[tuple[str, str]] = set()
@@ -47,15 +48,15 @@ class VmRequests:
         caller = self._caller(line, request.session_id, request.method)
         if caller is None:
             no_session = ErrorBody(code="SESSION_NOT_FOUND", message=_NO_SESSION)
-            self._answer(line, request.id, None, no_session)
+            line.tell(Response(id=request.id, error=no_session))
             return
         key = (caller.machine_id, request.id)
         if key in self._running:
             self._running[key] = line  # asked again after a reconnect: it runs already
             return
-        if self._per_user.get(caller.user_id, 0) >= limits.REQUESTS_IN_FLIGHT_MAX:
+        if self._per_user.get(caller.user_id, 0) >= self._requests_max:
             busy = ErrorBody(code="TOO_MANY_REQUESTS", message="too many requests are under way")
-            self._answer(line, request.id, None, busy)
+            line.tell(Response(id=request.id, error=busy))
             return
         self._running[key] = line
         self._per_user[caller.user_id] = self._per_user.get(caller.user_id, 0) + 1
@@ -93,7 +94,7 @@ class VmRequests:
             self._count_down(caller.user_id)
         known = request.method if request.method in self._services.methods.names else "unknown"
         self._metrics.request_seconds.labels(known).observe(time.perf_counter() - started)
-        self._answer(line, request.id, result, error)
+        line.tell(Response(id=request.id, result=result, error=error))
 
     async def _keep(
         self, user_id: str, request_id: str, result: Any, error: ErrorBody | None
@@ -109,11 +110,6 @@ class VmRequests:
         self._per_user[user_id] -= 1
         if not self._per_user[user_id]:
             del self._per_user[user_id]
-
-    def _answer(
-        self, line: "VmLine", request_id: str, result: Any, error: ErrorBody | None
-    ) -> None:
-        line.tell(Response(id=request_id, result=result, error=error))
 
     def report(self, line: "VmLine", message: FireAndForget) -> None:
         caller = self._caller(line, message.session_id, message.method)

@@ -11,6 +11,7 @@ from trunkline.control.core import Core
 from trunkline.control.edges.runner import Runner
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
+from trunkline.control.tuning import Tuning
 from trunkline.wire import actions
 from trunkline.wire.actions import Action
 from trunkline.wire.commands import Command
@@ -30,7 +31,7 @@ class Agent:
 
     def __init__(self, core: Core, machine: Machine, saving: Serial) -> None:
         self.machine = machine
-        self.talk = AgentTalk(machine.id, machine.user_id, machine.core, _bounds())
+        self.talk = AgentTalk(machine.id, machine.user_id, machine.core, _bounds(core.tuning))
         self._core = core
         self._saving = saving
         self._line: Sender | None = None
@@ -93,7 +94,7 @@ class Agent:
         self._runner.run()
 
 
-def _bounds() -> Bounds:
+def _bounds(tuning: Tuning) -> Bounds:
     return Bounds(
         answer_chars_max=limits.YEAFT_ANSWER_CHARS_MAX,
         tools_max=limits.YEAFT_TOOLS_MAX,
@@ -105,8 +106,8 @@ def _bounds() -> Bounds:
         path_chars_max=limits.FILE_PATH_CHARS_MAX,
         forwards_max=limits.YEAFT_FORWARDS_MAX,
         forwards_chars_max=limits.YEAFT_FORWARDS_CHARS_MAX,
-        start_timeout_s=limits.SESSION_START_TIMEOUT_S,
-        resume_wait_s=limits.YEAFT_RESUME_WAIT_S,
-        cancel_grace_s=limits.MACHINE_CANCEL_GRACE_S,
-        quiet_s=limits.YEAFT_QUIET_S,
+        start_timeout_s=tuning.start_timeout_s,
+        resume_wait_s=tuning.yeaft_resume_wait_s,
+        cancel_grace_s=tuning.cancel_grace_s,
+        quiet_s=tuning.yeaft_quiet_s,
     )

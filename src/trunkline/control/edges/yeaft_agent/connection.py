@@ -64,7 +64,8 @@ class YeaftAgentLine(Socket):
             bytes_max=limits.FRAME_BYTES_MAX,
             early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
             per_minute=host.core.settings.rate_limit_per_minute,
-            unsent_max=limits.LINE_UNSENT_BYTES_MAX,
+            unsent_max=host.core.tuning.line_unsent_bytes_max,
+            now=host.core.now,
         )
         self.visitor = visitor
         self.agent: Agent | None = None
@@ -78,7 +79,8 @@ class YeaftAgentLine(Socket):
 
     def opened(self) -> None:
         self._host.lines.add(self)
-        self._await(limits.YEAFT_AUTH_TIMEOUT_S, self.close, CloseCode.REFUSED, "no auth in time")
+        wait_s = self._core.tuning.yeaft_auth_timeout_s
+        self._await(wait_s, self.close, CloseCode.REFUSED, "no auth in time")
         self.send(self._handshake.challenge())
 
     def take(self, text: str) -> None:

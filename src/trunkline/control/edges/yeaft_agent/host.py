@@ -97,11 +97,11 @@ class YeaftAgentHost:
 
     def sweep(self) -> None:
         """Once a second: silent lines, turns that were ended here, questions without an answer."""
-        now = asyncio.get_running_loop().time()
+        now = self.core.now()
         for line in list(self.lines):
             if self.core.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen
-            if now - line.last_seen > limits.YEAFT_SILENCE_S:
+            if now - line.last_seen > self.core.tuning.yeaft_silence_s:
                 line.close(CloseCode.SILENT, "no sign of life")
         for agent in list(self._agents.values()):
             agent.tick()

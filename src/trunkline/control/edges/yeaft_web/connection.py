@@ -1,4 +1,4 @@
-"""One Yeaft web client's connection (002; WIRE-NOTES: the web handshake).
+"""One Yeaft web client's connection (docs/protocols/yeaft.md).
 
 Reads one message after the other and answers in that order; a message that cannot be served is
 answered with `error`, and the connection goes on.
@@ -6,7 +6,7 @@ answered with `error`, and the connection goes on.
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -14,16 +14,17 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.yeaft_web import conversations, lists, talk
-from trunkline.control.edges.yeaft_web.forward import pass_on
 from trunkline.control.edges.yeaft_web.reader import WebReader
-from trunkline.control.edges.yeaft_web.visit import WIRE, Host, Visit
+from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
 from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
-from trunkline.control.log.feeds import Feeds
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
 from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.yeaft_web.host import YeaftWebHost
 
 _log = structlog.get_logger(__name__)
 
@@ -67,31 +68,23 @@ HANDLERS: Final[dict[str, Handler]] = {
     "list_history_sessions": lists.list_history_sessions,
     "list_folders": lists.list_folders,
 }
-"""What the hub understands; everything else is for an agent."""
+"""What is understood here; everything else is for an agent."""
 
 
 class YeaftWeb(Socket):
     """The socket, and what waits on it."""
 
-    def __init__(
-        self,
-        host: Host,
-        secret: str | None,
-        feeds: dict[bool, Feeds],
-        *,
-        per_minute: int,
-        on_open: "Callable[[YeaftWeb], None]",
-        on_end: "Callable[[YeaftWeb], None]",
-    ) -> None:
+    def __init__(self, host: "YeaftWebHost", secret: str | None) -> None:
         super().__init__(
             bytes_max=limits.FRAME_BYTES_MAX,
-            per_minute=per_minute,
+            per_minute=host.core.settings.rate_limit_per_minute,
             unsent_max=limits.YEAFT_UNSENT_BYTES_MAX,
         )
-        self._host = host
+        self.host = host
         self._tasks = host.core.tasks
+        self._requests_bytes_max = host.core.tuning.yeaft_requests_bytes_max
         self._secret = secret
-        self.reader = WebReader(self, feeds)
+        self.reader = WebReader(self, host.feeds)
         self.visit: Visit | None = None
         self._hearing: set[str] = set()
         self._waiting: deque[str] = deque()
@@ -99,11 +92,9 @@ class YeaftWeb(Socket):
         self._is_paused = False
         self._is_working = False
         self._is_listing = False
-        self._on_open = on_open
-        self._on_end = on_end
 
     def opened(self) -> None:
-        self._on_open(self)
+        self.host.clients.add(self)
         self._pace()
         self._tasks.spawn(self._admit(), "yeaft web login")
 
@@ -117,7 +108,7 @@ class YeaftWeb(Socket):
     def _pace(self) -> None:
         """Reads on only while little waits, and nothing of somebody who is not known."""
         is_full = len(self._waiting) >= limits.YEAFT_REQUESTS_MAX
-        is_large = self._waiting_chars >= limits.YEAFT_REQUESTS_BYTES_MAX
+        is_large = self._waiting_chars >= self._requests_bytes_max
         is_due = self.visit is None or is_full or is_large
         if is_due is not self._is_paused:
             self._is_paused = is_due
@@ -127,15 +118,15 @@ class YeaftWeb(Socket):
         self._waiting.clear()
         self.reader.leave_all()
         for user_id in self._hearing:
-            self._host.core.relay.leave(WIRE, user_id, self._heard)
+            self.host.core.relay.leave(WIRE, user_id, self._heard)
         self._hearing.clear()
-        self._on_end(self)
+        self.host.ended(self)
 
     async def _admit(self) -> None:
         try:
             if self._secret is None:
                 raise Unauthorized("Authentication required")
-            who = await self._host.core.auth.identify(self._secret)
+            who = await self.host.core.auth.identify(self._secret)
             if not self.is_open:
                 return
             self._secret = None
@@ -150,8 +141,8 @@ class YeaftWeb(Socket):
             self._work_on()
 
     def _enter(self, who: Principal) -> Visit:
-        self.visit = visit = Visit(self._host, who, self.reader, self.send, self._hear)
-        self._hear(who.user_id)
+        self.visit = visit = Visit(self, who)
+        self.hear(who.user_id)
         granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
         known = {"role": who.role, "userId": who.user_id}
         self.send(encode({"type": "auth_result", **granted, **known}))
@@ -181,11 +172,11 @@ class YeaftWeb(Socket):
                 await self.reader.speak_deployed()
             await HANDLERS.get(request.type, pass_on)(visit, request)
         except Malformed as error:
-            self._host.core.metrics.malformed += 1
+            self.host.core.metrics.malformed += 1
             self._refuse(visit, request, "INVALID_REQUEST", str(error))
         except TrunklineError as error:
             if isinstance(error, NotFound):
-                self._host.core.refusals.note(visit.who, WIRE, error)
+                self.host.core.refusals.note(visit.who, WIRE, error)
             self._refuse(visit, request, error.code, error.message)
         except Exception:
             _log.exception("a web client's message could not be handled")
@@ -213,10 +204,11 @@ class YeaftWeb(Socket):
         self._is_listing = False  # from here on, another change is another list
         await lists.list_agents(visit)
 
-    def _hear(self, user_id: str) -> None:
+    def hear(self, user_id: str) -> None:
+        """Hears what machines of that user say outside of any session."""
         if user_id not in self._hearing and self.is_open:
             self._hearing.add(user_id)
-            self._host.core.relay.listen(WIRE, user_id, self._heard)
+            self.host.core.relay.listen(WIRE, user_id, self._heard)
 
     def _heard(self, machine_id: str, text: str) -> None:
         """What a Yeaft agent says outside of any session, as it came. Deployed clients need to

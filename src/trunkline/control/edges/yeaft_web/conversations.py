@@ -4,9 +4,8 @@ import math
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.edges.yeaft_web.forward import pass_on
 from trunkline.control.edges.yeaft_web.lists import chosen_in
-from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
+from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
 from trunkline.control.errors import InvalidRequest, NotFound
 from trunkline.control.ids import is_id
 from trunkline.control.log.log import SessionLog
@@ -36,17 +35,21 @@ async def create(visit: Visit, request: Request) -> None:
 
 
 async def _create(visit: Visit, request: Request, machine: Machine | None, chosen: Json) -> Session:
-    title = request.get("title")
-    if title is not None and len(title) > limits.NAME_CHARS_MAX:
-        raise InvalidRequest(f"a title may have {limits.NAME_CHARS_MAX} characters")
     new = NewSession(
         machine_id=None if machine is None else machine.id,
-        title=title,
+        title=_title(request),
         runtime_type=_runtime(machine, chosen),
         agent_config=_agent_config(chosen),
         session_config=_session_config(chosen),
     )
     return await visit.core.sessions.create(visit.who, new)
+
+
+def _title(request: Request) -> str | None:
+    title = request.get("title")
+    if title is not None and len(title) > limits.NAME_CHARS_MAX:
+        raise InvalidRequest(f"a title may have {limits.NAME_CHARS_MAX} characters")
+    return title
 
 
 def _session_config(chosen: Json) -> Json | None:
@@ -108,7 +111,7 @@ async def resume(visit: Visit, request: Request) -> None:
     log = await visit.core.sessions.readable(visit.who, session.id)
     machine = await visit.machine_of(session)
     position = request.position("lastEventId")
-    more: Json = {"isProcessing": machine is not None and machine.core.is_busy(session.id)}
+    more: Json = {"isProcessing": await visit.is_busy(session)}
     if position is not None and position <= log.last_id:
         visit.reader.wants_positions = True
         visit.send(_ready(visit, session, machine, lastEventId=position, **more))
@@ -172,14 +175,9 @@ async def _history(
         before=before_row,
     )
     history.is_cut = after > 0
-    while after < last:
-        page = await visit.core.log.read(log, after, limits.EVENTS_PAGE_MAX)
-        if not page:
-            break
+    async for page in visit.core.log.pages(log, after, last):
         for event_id, line in page:
-            if event_id <= last:
-                history.add(event_id, line)
-            after = event_id
+            history.add(event_id, line)
     return history
 
 
@@ -235,8 +233,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
 
 async def refresh(visit: Visit, request: Request) -> None:
     session = await visit.session_of(request)
-    machine = await visit.machine_of(session)
-    busy = machine is not None and machine.core.is_busy(session.id)
+    busy = await visit.is_busy(session)
     visit.tell("conversation_refresh", request, conversationId=session.id, isProcessing=busy)
 
 
@@ -247,7 +244,7 @@ async def ping_session(visit: Visit, request: Request) -> None:
     status = "ok" if machine is not None and machine.line is not None else "agent-offline"
     if session.status != "active":
         status = "session-lost"
-    busy = machine is not None and machine.core.is_busy(session.id)
+    busy = await visit.is_busy(session)
     fields = {"conversationId": session.id, "status": status, "isProcessing": busy}
     visit.tell("pong_session", request, **fields)
 
@@ -255,9 +252,7 @@ async def ping_session(visit: Visit, request: Request) -> None:
 async def update_settings(visit: Visit, request: Request) -> None:
     """A title is ours; every other setting is its agent's."""
     session = await visit.session_of(request)
-    title = request.get("title")
-    if title is not None and len(title) > limits.NAME_CHARS_MAX:
-        raise InvalidRequest(f"a title may have {limits.NAME_CHARS_MAX} characters")
+    title = _title(request)
     if "title" in request.fields:
         await visit.core.sessions.rename(visit.who, session.id, title)
     if request.rest("title"):

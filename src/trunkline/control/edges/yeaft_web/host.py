@@ -31,7 +31,7 @@ class YeaftWebHost:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.clients: set[YeaftWeb] = set()
-        self._feeds = {
+        self.feeds = {
             deployed: Feeds(core.log, partial(self._translate, deployed))
             for deployed in (False, True)
         }
@@ -45,17 +45,9 @@ class YeaftWebHost:
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         if sum(one.visit is None for one in self.clients) >= limits.UNKNOWN_SOCKETS_MAX:
             raise LimitReached("too many connections wait to be let in")
-        client = YeaftWeb(
-            self,
-            secret_of(head),
-            self._feeds,
-            per_minute=self.core.settings.rate_limit_per_minute,
-            on_open=self.clients.add,
-            on_end=self._ended,
-        )
-        adopt(transport, head, client, limits.FRAME_BYTES_MAX)
+        adopt(transport, head, YeaftWeb(self, secret_of(head)), limits.FRAME_BYTES_MAX)
 
-    def _ended(self, client: YeaftWeb) -> None:
+    def ended(self, client: YeaftWeb) -> None:
         self.clients.discard(client)
         self._has_unpinned = True
 
@@ -82,6 +74,7 @@ class YeaftWebHost:
                 client.close(CloseCode.REFUSED, "authentication: the token was revoked")
 
     def pin(self, session_id: str, machine: Machine | None) -> None:
+        """Remembers where a session runs, for those who follow it."""
         if machine is not None:
             self._pins[session_id] = machine.id, machine.kind
 

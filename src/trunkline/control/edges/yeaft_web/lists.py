@@ -7,8 +7,7 @@ asked from it; for all other machines the records answer.
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.edges.yeaft_web.forward import forward
-from trunkline.control.edges.yeaft_web.visit import Visit
+from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Paging
@@ -130,9 +129,8 @@ def chosen_in(session: Session) -> Json:
 
 
 async def list_history_sessions(visit: Visit, request: Request) -> None:
-    machine, _ = await visit.target_of(request)
-    if machine is not None and machine.kind == "yeaft":
-        forward(visit, machine, request)
+    found = await _recorded(visit, request)
+    if found is None:
         return
     sessions = [
         {
@@ -144,18 +142,17 @@ async def list_history_sessions(visit: Visit, request: Request) -> None:
             "provider": chosen_in(one).get("provider"),
             "lastModified": one.updated_at,
         }
-        for one in await _recorded(visit, machine, request)
+        for one in found
     ]
     visit.tell("history_sessions_list", request, sessions=sessions, **_asked_for(request))
 
 
 async def list_folders(visit: Visit, request: Request) -> None:
-    machine, _ = await visit.target_of(request)
-    if machine is not None and machine.kind == "yeaft":
-        forward(visit, machine, request)
+    found = await _recorded(visit, request)
+    if found is None:
         return
     folders: dict[str, Json] = {}
-    for one in await _recorded(visit, machine, request):
+    for one in found:
         path = chosen_in(one).get("workDir")
         if not isinstance(path, str) or not path:
             continue
@@ -167,9 +164,14 @@ async def list_folders(visit: Visit, request: Request) -> None:
     visit.tell("folders_list", request, folders=list(folders.values()), **_asked_for(request))
 
 
-async def _recorded(visit: Visit, machine: Machine | None, request: Request) -> list[Session]:
-    """Sessions of the records that fit what was asked for; what it does not name fits."""
-    wanted = {name: request.get(name) for name in ("provider", "workDir")}
+async def _recorded(visit: Visit, request: Request) -> list[Session] | None:
+    """Sessions of the records that fit what was asked for; what it does not name fits. None: a
+    Yeaft agent knows its own, and was asked."""
+    machine, _ = await visit.target_of(request)
+    if machine is not None and machine.kind == WIRE:
+        visit.forward(machine, request)
+        return None
+    wanted = _asked_for(request)
     machine_id = None if machine is None else machine.id
     page = await visit.core.sessions.page(
         visit.who, limits.PAGE_MAX, None, machine_id=machine_id, members=False

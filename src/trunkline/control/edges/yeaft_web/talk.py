@@ -5,8 +5,6 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
-from trunkline.control.edges.yeaft_web.answers import answer_of
-from trunkline.control.edges.yeaft_web.forward import forward
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
@@ -14,10 +12,13 @@ from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.sessions.sessions import shown_of
+from trunkline.wire.answers import answer_of as meaning_of
+from trunkline.wire.answers import kind_of
 from trunkline.wire.yeaft.web import ATTACHMENT, Request
 
 Json = dict[str, Any]
 
+_WITH_WORDS = ("input", "select")
 _KNOWN = ("text", "prompt", "attachments", "fileIds")
 
 
@@ -125,7 +126,7 @@ async def _say_there(
     reads along sees what was said; when it is answered is the agent's business, so it opens no
     turn."""
     if session is None:
-        forward(visit, machine, request)
+        visit.forward(machine, request)
         return
     said = request.get("clientMessageId", "id")
     if said is None or len(said) > limits.NAME_CHARS_MAX:
@@ -136,7 +137,7 @@ async def _say_there(
     log = await visit.core.sessions.readable(visit.who, session.id)
     await visit.follow(session)
     visit.reader.said(said)
-    forward(visit, machine, request, session)
+    visit.forward(machine, request, session)
     now_ms, who = visit.core.clock(), visit.who.user_id
     line = events.make("user_message", now_ms, content=text, user_id=who, **shown)
     visit.core.log.append(log, line)
@@ -173,3 +174,40 @@ async def _newest(visit: Visit, group: Machine) -> Session:
     for session_id in sorted(group.logs, reverse=True):
         return await visit.core.sessions.get(visit.who, session_id)
     return await visit.core.sessions.create(visit.who, NewSession(machine_id=group.id))
+
+
+def answer_of(question: Json, fields: Json) -> tuple[bool, Any]:
+    """Whether it is a yes, and what was said; nothing said means no. `answer` holds it; deployed
+    clients send `answers`, by the question's text (docs/protocols/yeaft.md#questions)."""
+    given = fields.get("answer")
+    if given is None:
+        given = fields.get("answers")
+        if given is not None and not isinstance(given, dict):
+            raise InvalidRequest("answers must be an object of question and answer")
+    kind = kind_of(question.get("kind"), question.get("options"))
+    if kind in _WITH_WORDS and _is_yeafts(question):
+        return given is not None, given
+    only = _only(given)
+    if only is None or (kind not in _WITH_WORDS and only == ""):
+        return False, None
+    if kind in _WITH_WORDS:
+        return True, only
+    meaning = meaning_of(only, "approve")
+    if meaning is None:
+        raise InvalidRequest("this question is answered with yes or no", code="YES_OR_NO")
+    return meaning.confirmed, only if isinstance(only, str) else meaning.answer
+
+
+def _is_yeafts(question: Json) -> bool:
+    """A Yeaft agent's own question: its answers go back as they came."""
+    raw = question.get("raw")
+    return isinstance(raw, dict) and raw.get("protocol") == "yeaft"
+
+
+def _only(given: Any) -> Any:
+    """The answer to the only question there is."""
+    if isinstance(given, dict) and len(given) == 1:
+        (given,) = given.values()
+    if isinstance(given, list) and len(given) == 1:
+        (given,) = given
+    return given

@@ -1,50 +1,39 @@
 """A person's Yeaft web client, once it is known whose: what the handlers of its messages share.
 
-No sockets here: a handler gets a request and a visit, and says things through `send`.
+A handler gets a request and a visit, and says things through `send`; it knows no socket.
 """
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.core import Core
-from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
 from trunkline.control.ids import is_id
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import Session
+from trunkline.wire.commands import Forward
 from trunkline.wire.yeaft.outward_frames import encode, envelope
 from trunkline.wire.yeaft.web import Request
+
+if TYPE_CHECKING:
+    from trunkline.control.edges.yeaft_web.connection import YeaftWeb
 
 WIRE = "yeaft"
 Json = dict[str, Any]
 
 
-class Host(Protocol):
-    """What all web clients share."""
-
-    core: Core
-
-    def pin(self, session_id: str, machine: Machine | None) -> None:
-        """Remembers where a session runs, for those who follow it."""
-
-
 class Visit:
     """One client of one person."""
 
-    def __init__(
-        self, host: Host, who: Principal, reader: WebReader, send: "Send", hear: "Hear"
-    ) -> None:
-        self.host = host
-        self.core = host.core
+    def __init__(self, client: "YeaftWeb", who: Principal) -> None:
+        self.core = client.host.core
         self.who = who
-        self.reader = reader
-        self.send = send
-        self.hear = hear
-        """Makes it hear what machines of that user say outside of any session."""
+        self.reader = client.reader
+        self.send = client.send
         self.agent_id: str | None = None
         """The agent that a deployed client has selected."""
         self.conversation_id: str | None = None
+        self._client = client
 
     def tell(self, kind: str, request: Request | None = None, /, **fields: Any) -> None:
         """An envelope for this client, with what it gave its request to know the answer by."""
@@ -75,6 +64,11 @@ class Visit:
         if session.machine_id is None:
             return None
         return await self.core.machines.get(session.machine_id)
+
+    async def is_busy(self, session: Session) -> bool:
+        """Whether its machine is at a turn of it."""
+        machine = await self.machine_of(session)
+        return machine is not None and machine.core.is_busy(session.id)
 
     async def target_of(self, request: Request) -> tuple[Machine | None, Session | None]:
         """Where a request goes that names an agent: the pin of its conversation wins."""
@@ -114,14 +108,33 @@ class Visit:
 
     async def follow(self, session: Session, position: int | None = None) -> None:
         """Follows a conversation from that position; from now on if it is not followed yet."""
-        self.host.pin(session.id, await self.machine_of(session))
+        self._client.host.pin(session.id, await self.machine_of(session))
         log = await self.core.sessions.readable(self.who, session.id)
         await self.reader.follow(log, position)
 
+    def forward(self, machine: Machine, request: Request, session: Session | None = None) -> None:
+        """To that agent, bytes unchanged; its answer comes back the way that all it says outside of
+        sessions comes."""
+        self._client.hear(machine.user_id)
+        session_id = "" if session is None else session.id
+        with machine.input() as core:
+            core.check_room(len(request.text))
+            core.forward(Forward(session_id, WIRE, request.text))
 
-class Send(Protocol):
-    def __call__(self, *bodies: bytes) -> None: ...
 
-
-class Hear(Protocol):
-    def __call__(self, user_id: str) -> None: ...
+async def pass_on(visit: Visit, request: Request) -> None:
+    """A message that only an agent understands: settings, and every type not known here."""
+    machine, session = await visit.agent_for(request)
+    if machine is None:
+        raise InvalidRequest(
+            f"{request.name!r} is not known here; with an agentId it goes to that agent",
+            code="UNKNOWN_TYPE",
+        )
+    if machine.kind != WIRE:
+        raise InvalidRequest(
+            f"{request.name!r} is for Yeaft agents, and this is a machine of kind {machine.kind!r}",
+            code="UNSUPPORTED",
+        )
+    if session is not None:
+        await visit.follow(session)
+    visit.forward(machine, request, session)

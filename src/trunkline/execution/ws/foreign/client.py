@@ -50,6 +50,7 @@ class ForeignClient(Wire, ABC):
         *,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        waiting_max: int = limits.SESSION_PROMPTS_MAX,
     ) -> None:
         """`on_refused` is told, for people, that the server does not want this machine."""
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -61,7 +62,7 @@ class ForeignClient(Wire, ABC):
         self.on_line: Callable[[bool], None] = lambda _up: None
         """Never called: what needs a control plane is as far away with this line as without."""
         self.names = Names(folder / "names.json")
-        self.prompts = Prompts()
+        self.prompts = Prompts(waiting_max)
         self._agent_config = agent_config
         self._on_refused = on_refused
         self._clock = clock

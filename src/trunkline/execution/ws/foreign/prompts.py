@@ -33,7 +33,9 @@ class Prompt(NamedTuple):
 class Prompts:
     """By session. A session with nothing to do is not here."""
 
-    def __init__(self) -> None:
+    def __init__(self, waiting_max: int = limits.SESSION_PROMPTS_MAX) -> None:
+        """`waiting_max`: of one session, behind the one at work."""
+        self._waiting_max = waiting_max
         self._sessions: dict[str, deque[Prompt]] = {}
         self._chars = 0
         self.count = 0
@@ -52,8 +54,8 @@ class Prompts:
     def add(self, session_id: str, prompt: Prompt) -> bool:
         """True: it is the one at work now. Raises OverflowError when too many wait."""
         waiting = self._sessions.get(session_id, deque())
-        if len(waiting) > limits.SESSION_PROMPTS_MAX:
-            raise OverflowError(f"more than {limits.SESSION_PROMPTS_MAX} messages wait")
+        if len(waiting) > self._waiting_max:
+            raise OverflowError(f"more than {self._waiting_max} messages wait")
         if self._chars > WIRE_PROMPTS_CHARS_MAX:
             raise OverflowError("the messages that wait on this machine are too large together")
         self._count(prompt, 1)

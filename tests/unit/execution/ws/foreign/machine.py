@@ -123,7 +123,9 @@ def agp_machine(server: AgpServer, folder: Path, **address: str) -> Machine:
     return Machine(client, refusals, folder / "agp" / "owed.jsonl")
 
 
-def yeaft_machine(server: YeaftServer, folder: Path, secret: str = "right") -> Machine:
+def yeaft_machine(
+    server: YeaftServer, folder: Path, secret: str = "right", **bounds: int
+) -> Machine:
     home = Home(folder)
     home.make()
     who = Introduction(id="desk-1", name="Desk", secret=secret, work_dir=str(home.workspace))
@@ -135,5 +137,6 @@ def yeaft_machine(server: YeaftServer, folder: Path, secret: str = "right") -> M
         home=home,
         on_refused=refusals.append,
         sleep=at_once,
+        **bounds,
     )
     return Machine(client, refusals, home.internal / "yeaft" / "owed.jsonl")

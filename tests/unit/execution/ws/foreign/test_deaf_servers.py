@@ -42,9 +42,7 @@ class _Deaf(AgpServer):
     async def let_in(self, line: web.WebSocketResponse) -> bool:
         if len(self.queries) > 1:
             return True
-        assert line._req is not None
-        assert line._req.transport is not None
-        line._req.transport.pause_reading()
+        self.stop_reading()
         number = 0
         with contextlib.suppress(ConnectionError):
             while True:

@@ -52,10 +52,9 @@ def test_one_that_was_deleted_is_in_no_list_until_somebody_turns_to_it(told: Tol
 
 
 def test_what_is_remembered_is_bounded_and_the_oldest_is_named_again(
-    told: Told, monkeypatch: pytest.MonkeyPatch
+    told: Told,
 ) -> None:
-    monkeypatch.setattr(limits, "WIRE_SESSIONS_KNOWN_MAX", 2)
-    for one in ("a", "b", "c"):
+    for one in ["a", *map(str, range(limits.WIRE_SESSIONS_KNOWN_MAX - 2)), "b", "c"]:
         told.conversations.opened(one)
         told.conversations.delete(f"{one}-gone")
     told.conversations.make_known("c")

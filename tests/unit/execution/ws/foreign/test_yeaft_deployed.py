@@ -20,8 +20,16 @@ async def server() -> AsyncIterator[DeployedYeaft]:
 
 
 @pytest.fixture
-async def machine(server: DeployedYeaft, tmp_path: Path) -> AsyncIterator[Machine]:
-    async with connected(yeaft_machine(server, tmp_path)) as made:
+def waiting_max() -> int:
+    """How many messages a session takes behind the one at work."""
+    return limits.SESSION_PROMPTS_MAX
+
+
+@pytest.fixture
+async def machine(
+    server: DeployedYeaft, tmp_path: Path, waiting_max: int
+) -> AsyncIterator[Machine]:
+    async with connected(yeaft_machine(server, tmp_path, waiting_max=waiting_max)) as made:
         await server.first("agent_sync_complete")
         yield made
 
@@ -97,10 +105,10 @@ async def test_ends_that_a_break_held_back_reach_the_pages_with_the_state_that_f
     assert working == {"c": False, "other": False}
 
 
+@pytest.mark.parametrize("waiting_max", [0])
 async def test_a_message_that_is_refused_does_not_cost_the_one_at_work_its_end(
-    server: DeployedYeaft, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    server: DeployedYeaft, machine: Machine
 ) -> None:
-    monkeypatch.setattr(limits, "SESSION_PROMPTS_MAX", 0)
     await opened(server, "c")
     await server.chat("c", "One.")
     first = await machine.until_told("user_message")
@@ -160,10 +168,10 @@ async def test_the_first_message_of_a_conversation_that_nobody_opened_is_kept(
     assert server.kept["new"] == [("user", "Hello."), ("assistant", "Hi.")]
 
 
+@pytest.mark.parametrize("waiting_max", [0])
 async def test_a_message_is_kept_once_however_often_it_was_refused_before(
-    server: DeployedYeaft, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    server: DeployedYeaft, machine: Machine
 ) -> None:
-    monkeypatch.setattr(limits, "SESSION_PROMPTS_MAX", 0)
     await opened(server, "c")
     await server.chat("c", "One.")
     first = await machine.until_told("user_message")

@@ -1,4 +1,4 @@
-"""Hostile JSON never gets past decoding (`control/api/inputs.py`)."""
+"""Hostile JSON never gets past decoding (`control/checked_json.py`)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from trunkline import limits
-from trunkline.control.api.inputs import decode
+from trunkline.control.checked_json import decode
 from trunkline.control.errors import InvalidRequest
 
 

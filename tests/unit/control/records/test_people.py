@@ -1,4 +1,4 @@
-"""People and organisations (`control/records/users.py`, `orgs.py`, `tokens.py`)."""
+"""People, organisations and tokens (`control/records/people.py`)."""
 
 import pytest
 
@@ -6,10 +6,8 @@ from tests.unit.control.people import People
 from trunkline.control.access.auth import Auth
 from trunkline.control.errors import Conflict, Forbidden, NotFound, Unauthorized
 from trunkline.control.records import Records
-from trunkline.control.records.orgs import NewOrg, OrgPatch
 from trunkline.control.records.page import Paging
-from trunkline.control.records.tokens import NewToken
-from trunkline.control.records.users import NewUser, UserPatch
+from trunkline.control.records.people import NewOrg, NewToken, NewUser, OrgPatch, UserPatch
 
 
 async def test_a_new_user_lands_in_the_makers_org_as_a_member(

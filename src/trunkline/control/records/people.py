@@ -1,0 +1,269 @@
+"""Organisations, the people in them, and the tokens and browser logins of people.
+
+An organisation separates one group of people from another: admins make and remove them, its own
+admins may change it. Members see themselves, org admins their org's people, admins everyone; nobody
+can give a role above their own, act on a person above them, or change their own role. What a token
+is worth is for `Auth` to say; who may handle whose is decided here. A secret is shown once.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from sqlalchemy import ColumnElement, select
+
+from trunkline import limits
+from trunkline.control.access.auth import Auth, Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, Forbidden, NotFound
+from trunkline.control.ids import new_id
+from trunkline.control.records.fields import (
+    Id,
+    Label,
+    LifeSeconds,
+    Name,
+    Role,
+    RuntimeType,
+    rank,
+)
+from trunkline.control.records.page import Page, Paging, Rows, SeenRows, changes, visible_org
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+_orgs, _users, _tokens = schema.orgs, schema.users, schema.tokens
+
+
+class Org(msgspec.Struct, kw_only=True):
+    """An organisation."""
+
+    id: str
+    name: str
+    default_runtime_type: str | None
+    auto_approve_evolutions: bool
+    created_at: int
+
+
+class NewOrg(msgspec.Struct, kw_only=True):
+    """`auto_approve_evolutions`: skills that agents submit with a high score need no person."""
+
+    name: Name
+    default_runtime_type: RuntimeType | None = None
+    auto_approve_evolutions: bool = False
+
+
+class OrgPatch(msgspec.Struct, kw_only=True):
+    """What is left out stays as it is."""
+
+    name: Name | UnsetType = UNSET
+    default_runtime_type: RuntimeType | UnsetType | None = UNSET
+    auto_approve_evolutions: bool | UnsetType = UNSET
+
+
+class Orgs(SeenRows[Org]):
+    """The records of organisations."""
+
+    def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
+        super().__init__(store, _orgs, Org, "org", org_id=_orgs.c.id)
+        self._auth = auth
+        self._clock = clock
+
+    async def create(self, who: Principal, new: NewOrg) -> Org:
+        if not who.is_admin:
+            raise Forbidden("only an admin may make organisations")
+        values = msgspec.structs.asdict(new)
+        return await self._add(Org(id=new_id(), created_at=self._clock(), **values))
+
+    async def change(self, who: Principal, org_id: str, patch: OrgPatch) -> Org:
+        await self.get(who, org_id)
+        who.require_org_admin()
+        await self._change(org_id, changes(patch))
+        return await self.get(who, org_id)
+
+    async def check_removable(self, who: Principal, org_id: str) -> None:
+        """Whether this person may remove the org; removing one's own would lock everyone out."""
+        await self.get(who, org_id)
+        if not who.is_admin:
+            raise Forbidden("only an admin may remove organisations")
+        if org_id == who.org_id:
+            raise Conflict("you cannot remove the organisation that you belong to")
+        # The operator's own user is in the oldest org, and that token must go on working.
+        if await self._is_first_users(org_id):
+            raise Conflict("the operator's own organisation cannot be removed")
+
+    async def _is_first_users(self, org_id: str) -> bool:
+        ids = await self._store.scalars(select(_users.c.id).where(_users.c.org_id == org_id))
+        return any(self._auth.is_first_user(user_id) for user_id in ids)
+
+    async def remove(self, who: Principal, org_id: str) -> None:
+        """Removes the org, its people and all their records, and cuts what they had connected."""
+        await self.check_removable(who, org_id)
+        await _revoke_all(self._store, self._auth, _users.c.org_id == org_id)
+        await self._remove(org_id)
+        self._auth.forget()
+
+
+class User(msgspec.Struct, kw_only=True):
+    """A person."""
+
+    id: str
+    org_id: str
+    name: str
+    role: str
+    default_runtime_type: str | None
+    created_at: int
+
+
+class NewUser(msgspec.Struct, kw_only=True):
+    """Without `org_id`: the org of who makes the user."""
+
+    name: Name
+    org_id: Id | None = None
+    role: Role = "member"
+    default_runtime_type: RuntimeType | None = None
+
+
+class UserPatch(msgspec.Struct, kw_only=True):
+    """What is left out stays as it is."""
+
+    name: Name | UnsetType = UNSET
+    role: Role | UnsetType = UNSET
+    default_runtime_type: RuntimeType | UnsetType | None = UNSET
+
+
+class Users(SeenRows[User]):
+    """The records of people."""
+
+    def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
+        super().__init__(store, _users, User, "user", user_id=_users.c.id)
+        self._auth = auth
+        self._clock = clock
+
+    async def create(self, who: Principal, new: NewUser) -> User:
+        who.require_org_admin()
+        org_id = new.org_id or who.org_id
+        _check_role(who, new.role)
+        values = msgspec.structs.asdict(new) | {"org_id": org_id}
+        user = User(id=new_id(), created_at=self._clock(), **values)
+        query = select(_orgs.c.id).where(_orgs.c.id == org_id, visible_org(who, _orgs.c.id))
+        async with self._store.write() as connection:
+            if (await connection.execute(query)).first() is None:
+                raise NotFound("org", org_id)
+            await connection.execute(self._insert(user))
+        return user
+
+    async def get_managed(self, who: Principal, user_id: str) -> User:
+        """A user in whose name this person may act: oneself, or someone not above oneself."""
+        user = await self.get(who, user_id)
+        if rank(user.role) > rank(who.role):
+            raise Forbidden(f"that user is {user.role}, which is above your own role")
+        return user
+
+    async def change(self, who: Principal, user_id: str, patch: UserPatch) -> User:
+        user = await self.get_managed(who, user_id)
+        if patch.role is not UNSET and patch.role != user.role:
+            who.require_org_admin()
+            if user_id == who.user_id:
+                raise Conflict("you cannot change your own role")
+            _check_role(who, patch.role)
+        if values := changes(patch):
+            await self._change(user_id, values)
+            self._auth.forget(await _tokens_of(self._store, _users.c.id == user_id))
+        return await self.get(who, user_id)
+
+    async def check_removable(self, who: Principal, user_id: str) -> None:
+        await self.get_managed(who, user_id)
+        who.require_org_admin()
+        if user_id == who.user_id:
+            raise Conflict("you cannot remove yourself")
+        if self._auth.is_first_user(user_id):
+            raise Conflict("the first user is the operator's own and cannot be removed")
+
+    async def remove(self, who: Principal, user_id: str) -> None:
+        """Removes the user with all records, and cuts what their tokens had connected."""
+        await self.check_removable(who, user_id)
+        await _revoke_all(self._store, self._auth, _users.c.id == user_id)
+        await self._remove(user_id)
+        self._auth.forget()
+
+
+def _check_role(who: Principal, role: str) -> None:
+    if rank(role) > rank(who.role):
+        raise Forbidden(f"the role {role} is above your own", code="ROLE_REFUSED")
+
+
+class Token(msgspec.Struct, kw_only=True):
+    """A token as it is listed: never its secret. `kind` is `bearer` or `cookie` (a browser)."""
+
+    id: str
+    user_id: str
+    kind: str
+    label: str | None
+    created_at: int
+    expires_at: int | None
+
+
+class NewToken(msgspec.Struct, kw_only=True):
+    """Without `expires_in_s` the token lives until it is revoked."""
+
+    label: Label = ""
+    expires_in_s: LifeSeconds | None = None
+
+
+class IssuedToken(msgspec.Struct, kw_only=True):
+    """The secret, shown this once, and the id under which it is revoked."""
+
+    token: str
+    id: str
+
+
+class Tokens(Rows[Token]):
+    """The tokens of people."""
+
+    def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
+        super().__init__(store, _tokens, Token, "token")
+        self._auth = auth
+        self._clock = clock
+
+    async def issue(self, user_id: str, new: NewToken) -> IssuedToken:
+        """For a user of whom the caller has checked that it may act in their name."""
+        secret, token_id = await self._auth.issue(user_id, label=new.label, life_s=new.expires_in_s)
+        return IssuedToken(token=secret, id=token_id)
+
+    async def issue_login(self, user_id: str) -> tuple[str, int]:
+        """A login link's one-time code and its end (Unix ms), for a user as above."""
+        expires_at = self._clock() + int(limits.LOGIN_LINK_LIFE_S * 1000)
+        code, _ = await self._auth.issue(user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
+        return code, expires_at
+
+    async def page(self, user_id: str, paging: Paging) -> Page[Token]:
+        """Of a user whom the caller may see."""
+        return await self._page(paging, _tokens.c.user_id == user_id, _tokens.c.kind != "login")
+
+    async def revoke(self, who: Principal, token_id: str) -> None:
+        """Ends a token and whatever is connected with it."""
+        token = await self._seen(who, token_id)
+        query = select(_users.c.role).where(_users.c.id == token.user_id)
+        role = await self._store.scalar(query) or ""
+        if rank(role) > rank(who.role):
+            raise Forbidden(f"that token belongs to a user who is {role}")
+        await self._auth.revoke(token_id)
+
+    async def log_out(self, who: Principal) -> None:
+        """Ends the browser login that asks. A bearer token stays: it is not a login."""
+        login = await self._find(_tokens.c.id == who.token_id, _tokens.c.kind == "cookie")
+        if login is not None:
+            await self._auth.revoke(login.id)
+
+
+async def _revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) -> None:
+    """Revokes every token of those users, one by one, so that each connection is cut."""
+    for token_id in await _tokens_of(store, of_users):
+        try:
+            await auth.revoke(token_id)
+        except NotFound:
+            continue  # revoked by someone else in the meantime
+
+
+async def _tokens_of(store: Store, of_users: ColumnElement[bool]) -> Sequence[str]:
+    query = select(_tokens.c.id).join(_users, _users.c.id == _tokens.c.user_id).where(of_users)
+    return await store.scalars(query)

@@ -1,0 +1,68 @@
+"""How long this control plane waits, and how much it takes: what tests and operators may vary.
+
+`Server` and `Core` hand it down to the parts that use it; the defaults are what runs. A bound that
+nobody needs to vary stands in `limits.py`, or in the one file that uses it.
+"""
+
+import msgspec
+
+from trunkline import limits
+
+
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it. Seconds and bytes, as the names say."""
+
+    # Work that is done again and again
+    sweep_s: float = 1.0
+    """Between two looks at everything that is due by the clock."""
+    retry_s: float = 1.0
+    """Before something that failed is tried again: a commit, a record, a session's start."""
+    stall_s: float = 1.0
+    """A commit that takes longer: machines are not read until it is done."""
+    records_wait_s: float = 5.0
+    """For the record of an event that was just shown."""
+    drain_work_s: float = 3.0
+    """At the end: for requests that are still being answered."""
+
+    # Connections
+    head_timeout_s: float = limits.HEAD_TIMEOUT_S
+    auth_timeout_s: float = 10.0
+    """For the first frame of an execution plane."""
+    yeaft_auth_timeout_s: float = limits.YEAFT_AUTH_TIMEOUT_S
+    silence_s: float = 30.0
+    """Three missed heartbeats of an execution plane: its line is dead, close 4008."""
+    yeaft_silence_s: float = 180.0
+    reader_heartbeat_s: float = limits.READER_HEARTBEAT_S
+    myagent_heartbeat_s: float = 30.0
+    """docs/protocols/myagent.md#connection: 60 s or less."""
+    unknown_lines_max: int = 1000
+    """Lines of execution planes that have not shown a good token yet."""
+    line_unsent_bytes_max: int = limits.LINE_UNSENT_BYTES_MAX
+    """A machine that does not read is cut."""
+    requests_max: int = limits.REQUESTS_IN_FLIGHT_MAX
+    """Of one user's machines, under way."""
+    myagent_sessions_max: int = limits.MYAGENT_SESSIONS_MAX
+    """That one connection follows."""
+    yeaft_requests_bytes_max: int = limits.FRAME_BYTES_MAX
+    """Of one web client that wait for an answer; then it is not read."""
+    refusals_max: int = 600
+    """Of one user in a minute that are audited; beyond, one entry says that there were more."""
+
+    # Sessions and turns
+    start_timeout_s: float = limits.SESSION_START_TIMEOUT_S
+    cancel_grace_s: float = limits.MACHINE_CANCEL_GRACE_S
+    """A machine that does not end a cancelled turn: it is ended here."""
+    yeaft_quiet_s: float = 10.0
+    """An agent that says no more for so long has ended its turn, if it may have."""
+    yeaft_resume_wait_s: float = 2.0
+    """For an answer to `resume_conversation`, which some agents do not give."""
+    group_turn_events_max: int = 200_000
+    """In which an open turn of a group is looked for after a restart."""
+
+    # The log
+    ring_bytes_max: int = 16 * limits.MIB
+    """A session with larger events replays fewer of them."""
+    events_page_bytes_max: int = 16 * limits.MIB
+
+
+DEFAULT = Tuning()

@@ -1,0 +1,270 @@
+"""The control plane's ends of the lines: the real ones of AGP and Yeaft without their sockets, and
+what the other wires' edges do, in short."""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, cast
+
+from trunkline.control.edges.agp.device import AgpDevice
+from trunkline.control.edges.agp.records import AgpRecords
+from trunkline.control.edges.yeaft_agent.agent import Agent
+from trunkline.control.log import events
+from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.secrets import Known
+from trunkline.control.machines.traits import KINDS, Traits
+from trunkline.control.tasks import Tasks
+from trunkline.wire import events as session_events
+from trunkline.wire.agp.messages import Downlink, PromptResponse, Update
+from trunkline.wire.commands import Command, Say, Start
+from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft.messages import ConversationList
+
+if TYPE_CHECKING:
+    from tests.simulation.control import Control
+
+
+class Link:
+    """One connection, as both ends see it. `send` is the way down to the machine."""
+
+    def __init__(
+        self,
+        machine_id: str,
+        kind: str,
+        *,
+        is_numbered: bool,
+        is_fresh: bool,
+        send: Callable[["Link", Any], None],
+    ) -> None:
+        self.machine_id = machine_id
+        self.kind = kind
+        self.is_numbered = is_numbered
+        self.is_fresh = is_fresh
+        self.is_open = True
+        self.is_live = False
+        self.told: set[str] = set()
+        """The turns that reached the machine on it."""
+        self.edge: Edge | None = None
+        self.down = send
+
+
+class Edge:
+    """What the ends of all lines have in common; and all of it for those whose session runs in
+    events of ours."""
+
+    capabilities: frozenset[str] = frozenset()
+
+    def __init__(self, control: "Control", machine: Machine, link: Link) -> None:
+        self.machine = machine
+        self._control = control
+        self._link = link
+        self._said: dict[str, str] = {}
+        """The turn that each session was last told of on this line."""
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(numbers=True) if self._link.is_numbered else KINDS[self._link.kind]
+
+    async def attach(self) -> None:
+        self._control.machines.attach(self.machine, self, fresh=self._link.is_fresh)
+        acked = {one: log.safe_seq or 0 for one, log in self.machine.logs.items()}
+        self._link.down(self._link, ("init", acked))
+        if self.traits.rereads:
+            with self.machine.input() as core:
+                core.resumed([])
+
+    def detached(self) -> None:
+        """The line is gone."""
+
+    # Line
+
+    def deliver(self, command: Command) -> None:
+        self._control.step()
+        if isinstance(command, Say):
+            self._check_turn(command)
+        self._deliver(command)
+        self._control.step()
+
+    def _deliver(self, command: Command) -> None:
+        seq = 0
+        if isinstance(command, Start) and self.traits.numbers:
+            log = self.machine.logs.get(command.session_id)
+            seq = (log and log.machine_seq) or 0
+        self._link.down(self._link, (command, seq))
+
+    def _check_turn(self, say: Say) -> None:
+        """One turn at a time, in the order in which they were said, where it has to be so."""
+        before = self._said.get(say.session_id, say.turn_id)
+        self._said[say.session_id] = say.turn_id
+        if self._link.kind not in ("agp", "yeaft") or before == say.turn_id:
+            return
+        if not self.machine.core.has_ended(say.session_id, before):
+            self._control.problems.append(f"{say.turn_id} is said while {before} is active")
+
+    def acknowledge(self, acked: dict[str, int]) -> None:
+        self._control.step()
+        self._link.down(self._link, ("ack", acked))
+
+    def pause(self, paused: bool) -> None:
+        """The disk here never stalls for so long."""
+
+    def close(self, code: int, reason: str) -> None:
+        self._link.is_open = False
+        self._control.lost(self)
+
+    # What comes up
+
+    def receive(self, frame: Any) -> None:
+        match frame:
+            case ("event", session_id, seq, line):
+                self._event(session_id, seq, line)
+            case ("resume", turns):
+                with self.machine.input() as core:
+                    core.resumed(turns)
+            case ("list", session_ids):
+                self._control.machines.heartbeat(self.machine, session_ids, None)
+
+    def _event(self, session_id: str, seq: int | None, line: str) -> None:
+        log = self.machine.logs.get(session_id)
+        if log is None:
+            return
+        if seq is not None:
+            known = log.machine_seq or 0
+            if seq <= known:
+                return
+            log.machine_seq = seq
+        if log.is_awaited:
+            with self.machine.input() as core:
+                core.spoke(session_id)
+            log.is_awaited = self.machine.core.awaits(session_id)
+        if events.may_matter(line):
+            self._control.machines.watched(self.machine, log, line)
+        else:
+            self._control.log.append(log, line)
+
+
+class _Records(AgpRecords):
+    async def apps(self, machine: Machine) -> dict[str, str]:
+        return {}
+
+
+class AgpEdge(Edge):
+    """The real device behind a line without a socket."""
+
+    _device: AgpDevice
+
+    async def attach(self) -> None:
+        control, machine = self._control, self.machine
+        device = control.devices.get(machine.id)
+        if device is None:
+            core = cast(Any, control)
+            known = Known(machine.id, machine.user_id, machine.id, [])
+            device = AgpDevice(core, machine, known, self._refused)
+            await _Records(core).fill(machine, device.state)
+        self._device = device = control.devices.setdefault(machine.id, device)
+        if self._link.is_open:
+            device.line = self
+            self._link.down(self._link, ("init", {}))
+            control.machines.attach(machine, self, fresh=False)
+            device.line_up()
+
+    def _refused(self, kind: str, name: str) -> None:
+        """A device says nothing that is not its own; only which sessions left it long ago, a
+        restart forgets."""
+        if not self._control.is_reborn:
+            self._control.problems.append(f"{self.machine.id} is refused its {kind} {name}")
+
+    def detached(self) -> None:
+        self._device.line_down(self)
+
+    def _deliver(self, command: Command) -> None:
+        self._device.deliver(command)
+
+    def tell(self, message: Downlink) -> None:
+        self._control.step()
+        self._link.down(self._link, (message,))
+
+    def receive(self, frame: Any) -> None:
+        if isinstance(frame, Update):
+            self._device.update(frame, self._control.clock())
+        elif isinstance(frame, PromptResponse):
+            self._device.answer(frame)
+
+
+class _Saving:
+    """A `Serial` that leaves nothing unawaited when the control plane dies."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+
+    def add(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._tasks.spawn(work, name)
+
+
+class YeaftEdge(Edge):
+    """The real agent behind a line without a socket."""
+
+    _agent: Agent
+
+    async def attach(self) -> None:
+        control, machine = self._control, self.machine
+        agent = control.agents.get(machine.id) or await self._load()
+        self._agent = agent = control.agents.setdefault(machine.id, agent)
+        if self._link.is_open:
+            control.machines.attach(machine, self, fresh=False)
+            agent.line_up(self, "/srv")
+            self._link.down(self._link, ("init", {}))
+
+    async def _load(self) -> Agent:
+        """As `YeaftAgentHost` does."""
+        control, machine = self._control, self.machine
+        agent = Agent(cast(Any, control), machine, cast(Any, _Saving(control.tasks)))
+        for session_id in machine.logs:
+            remote = control.disk.sessions[session_id].get("remote")
+            agent.talk.conversation(session_id).recall(remote)
+        for (session_id, request_id), row in control.disk.approvals.items():
+            if row["state"] == "pending" and session_id in machine.logs:
+                agent.talk.questions.note(session_id, request_id, [], row["created_at"])
+        for session_id, hosted in list(machine.core.sessions.items()):
+            state = hosted.session.state
+            for turn in state.told[:1]:
+                say = await control.records.say(session_id, turn.id)
+                if say is None or session_id not in machine.logs:
+                    continue
+                inward = agent.talk.recall(
+                    say, is_cancelling=turn.cancel is not None, is_late=bool(state.late)
+                )
+                for line, _ in control.disk.events[session_id]:
+                    event = session_events.read(line)
+                    if event is not None and event.turn_id == turn.id:
+                        inward.recall(event)
+        return agent
+
+    def detached(self) -> None:
+        self._agent.line_down(self)
+
+    def _deliver(self, command: Command) -> None:
+        self._agent.deliver(command)
+
+    def send(self, *messages: bytes) -> None:
+        self._control.step()
+        for message in messages:
+            self._link.down(self._link, (message,))
+
+    def receive(self, frame: Any) -> None:
+        envelope = codec.decode(frame)
+        match envelope.type:
+            case "agent_sync_complete":
+                self._agent.synced()
+            case "conversation_list":
+                listed = codec.read(frame, ConversationList).conversations
+                ids = {one.id: one.processing for one in listed}
+                strays = {one for one in ids if one not in self.machine.logs}
+                if strays and not self._agent.talk.has_listed:
+                    with self.machine.input() as core:
+                        core.strays(strays)
+                self._agent.listed(ids)
+            case _ if envelope.conversation_id in self.machine.logs:
+                self._agent.heard(envelope.conversation_id, envelope, frame)
+
+
+def edge_for(control: "Control", machine: Machine, link: Link) -> Edge:
+    return {"agp": AgpEdge, "yeaft": YeaftEdge}.get(link.kind, Edge)(control, machine, link)
