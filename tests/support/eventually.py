@@ -18,3 +18,12 @@ async def eventually(look: Callable[[], Awaitable[T]], good: Callable[[T], objec
             raise AssertionError(f"not within {WAIT_S:.0f} s; last seen: {value!r}")
         await asyncio.sleep(_PAUSE_S)
     return value
+
+
+async def until(look: Callable[[], T], good: Callable[[T], object] = bool) -> T:
+    """As `eventually`, for what can be seen without waiting."""
+
+    async def looked() -> T:
+        return look()
+
+    return await eventually(looked, good)

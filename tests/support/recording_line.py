@@ -21,6 +21,8 @@ class RecordingLine:
         self.answer: Callable[[str, str, Json], Awaitable[Any]] | None = None
 
     async def request(self, session_id: str, method: str, /, **params: Any) -> Any:
+        if not self.online:
+            raise ConnectionError("the line is down")
         assert self.answer is not None, "the test did not expect a request"
         return await self.answer(session_id, method, params)
 

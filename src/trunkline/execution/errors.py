@@ -12,7 +12,6 @@
     ├── RequestFailed            as answered              the control plane answered with an error
     ├── TurnError                TURN_…                   a turn cannot go on
     ├── ModelError               MODEL_…                  a model call failed
-    ├── LocalModelError          LOCAL_MODEL_UNAVAILABLE  the local model cannot be started
     ├── ToolError                TOOL_FAILED              a tool call failed; the model reads why
     ├── SkillRefused             SKILL_REFUSED            a skill package is not acceptable
     ├── AttachmentRefused        ATTACHMENT_REFUSED       a file of a message was not kept
@@ -115,12 +114,6 @@ class ModelError(ExecutionError):
         super().__init__(message, code=code)
         self.retryable = retryable
         self.retry_after_s = retry_after_s
-
-
-class LocalModelError(ExecutionError):
-    """The message says what to do about it."""
-
-    code = "LOCAL_MODEL_UNAVAILABLE"
 
 
 class ToolError(ExecutionError):

@@ -14,6 +14,11 @@ from trunkline.execution.files import write_atomic
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
+def is_session_id(text: str) -> bool:
+    """Ids come from outside and become names of files: a plain name, and nothing else."""
+    return _SESSION_ID.match(text) is not None
+
+
 class Home:
     """The user's folder: `workspace` for people, `.semibot` for us."""
 
@@ -36,15 +41,14 @@ class Home:
         self.internal.chmod(0o700)  # also where it was there before us
 
     def session(self, session_id: str) -> Path:
-        """A session's folder. Ids come from outside: one that is no plain name is refused."""
-        if not _SESSION_ID.match(session_id):
+        """A session's folder. Raises ValueError."""
+        if not is_session_id(session_id):
             raise ValueError(f"not a session id: {session_id[:100]!r}")
         return self.sessions / session_id
 
     def is_session(self, path: Path) -> bool:
         """Whether it is a folder that `session` gives out; people put other things there too."""
-        is_ours = path.parent == self.sessions and _SESSION_ID.match(path.name)
-        return bool(is_ours) and path.is_dir()
+        return path.parent == self.sessions and is_session_id(path.name) and path.is_dir()
 
     def write_config(self, **values: Any) -> None:
         """`config.json`, for people and programs to look at. Nothing secret goes in here."""

@@ -15,13 +15,7 @@ from typing import Any
 import structlog
 
 from trunkline.execution import logs
-from trunkline.execution.errors import (
-    HomeBusy,
-    LocalModelError,
-    RequestFailed,
-    ServerRefused,
-    SettingsError,
-)
+from trunkline.execution.errors import HomeBusy, ServerRefused, SettingsError
 from trunkline.execution.health import Health, degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -32,7 +26,7 @@ from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session.manager import SessionManager
-from trunkline.execution.session.process_requests import Local, Tell
+from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
 from trunkline.execution.settings import NodeSettings
@@ -73,7 +67,7 @@ class Node:
         self._client = line_of(settings, home, self._refused)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
-        local: dict[str, Local] = {"local.model": self._local_model}
+        local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
         self._manager = SessionManager(
             self._client,
             home,
@@ -139,12 +133,6 @@ class Node:
         await asyncio.gather(self._spawner.close(), self._models.stop(), return_exceptions=True)
         await self._end_strays()
         self._sockets.close()
-
-    async def _local_model(self, _params: Json, tell: Tell) -> Any:
-        try:
-            return await self._models.ensure(tell)
-        except LocalModelError as error:
-            raise RequestFailed(error.code, error.message) from error
 
     def _initialized(self, init: Json) -> None:
         keys = self._settings.api_keys | (init.get("api_keys") or {})

@@ -32,21 +32,6 @@ async def _gone(user: TestUser) -> None:
     )
 
 
-async def test_a_message_for_a_device_that_is_away_waits_visibly_and_is_delivered_on_its_return(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await device.drop()
-    await _gone(user)
-    turns = [await user.say(session_id, text) for text in ("one", "two")]
-    waits = [one for one in await events_of(user, session_id) if one["type"] == "session_status"]
-    assert [(one["machine"], one["held"]) for one in waits] == [("offline", True)] * 2
-    async with device.again() as back:
-        await back.respond(await back.prompt("one"), "1")
-        await back.respond(await back.prompt("two"), "2")
-        assert [one["payload"]["prompt_id"] for one in back.of("session.prompt")] == turns
-
-
 async def test_a_device_that_never_came_yet_gets_what_was_said_before(user: TestUser) -> None:
     made = await register(user)
     session_id = await user.session()
@@ -81,69 +66,6 @@ async def test_an_answer_may_come_after_a_reconnect_from_the_app_s_own_file(
         await back.respond(prompt, "done meanwhile")
         async with user.reader(session_id) as reader:
             assert (await reader.until_type("execution_complete"))["content"] == "done meanwhile"
-
-
-async def test_a_message_that_was_sent_before_the_break_is_known_after_it(
-    user: TestUser, device: ScriptedDevice
-) -> None:
-    session_id = await user.session()
-    await user.say(session_id, "work")
-    prompt = await device.prompt("work")
-    text = {"type": "text", "text": "once"}
-    msg_id = await device.update(prompt, "message_chunk", content=text)
-    async with user.reader(session_id) as reader:
-        await reader.until_text("once")
-        await device.drop()
-        async with device.again() as back:
-            payload = {
-                "session_id": session_id,
-                "prompt_id": prompt["payload"]["prompt_id"],
-                "update_type": "message_chunk",
-                "content": text,
-            }
-            await back.send("session.update", payload, msg_id=msg_id)
-            await back.respond(prompt)
-            assert (await reader.until_type("execution_complete"))["content"] == "once"
-            assert reader.texts() == ["once"]
-
-
-async def test_a_session_that_was_made_while_its_device_was_away_gets_the_app_it_asks_for(
-    user: TestUser,
-) -> None:
-    device = await new_device(user, agent_apps=["first"])
-    await device.leave()
-    await _gone(user)
-    session_id = await user.session(agent_config={"agent_app": "special"})
-    await user.say(session_id, "hello")
-    async with device.again() as back:
-        assert (await back.prompt("hello"))["payload"]["agent_app"] == "special"
-
-
-async def test_a_turn_whose_device_does_not_return_in_time_ends_with_an_error(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data", tuning=QUICK, machine_away_s=0.1) as control:
-        user = await control.user()
-        device = await new_device(user)
-        session_id = await user.session()
-        turns = [await user.say(session_id, text) for text in ("work", "more")]
-        prompt = await device.prompt("work")
-        async with user.reader(session_id) as reader:
-            await device.drop()
-            await reader.until(
-                lambda one: sum("execution_error" in event.data for event in one.events) == 2
-            )
-            errors = [one.json for one in reader.events if one.json["type"] == "execution_error"]
-            assert [one["turn_id"] for one in errors] == turns
-            assert {one["code"] for one in errors} == {"MACHINE_OFFLINE"}
-            async with device.again() as back:
-                # It may still be at work on what has ended here: it is told, and not believed.
-                await back.cancel_of(prompt)
-                await back.respond(prompt, "late")
-                await user.say(session_id, "welcome back")
-                await back.respond(await back.prompt("welcome back"), "thanks")
-                assert (await reader.until_type("execution_complete"))["content"] == "thanks"
-                assert back.said() == ["welcome back"]
 
 
 async def test_a_restart_does_not_make_such_a_turn_wait_for_ever(tmp_path: Path) -> None:

@@ -70,30 +70,3 @@ async def test_a_restart_does_not_keep_a_device_from_being_told_that_its_turn_ha
         user = TestUser(control, user.id, user.token)
         async with device_of(user, made) as back:
             assert await _told(back) == []
-
-
-async def test_a_restart_forgets_no_cancel_while_a_later_prompt_is_not_answered(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data", tuning=QUICK) as control:
-        user = await control.user()
-        made = await register(user)
-        session_id = await user.session()
-        async with device_of(user, made) as device:
-            turn_id = await user.say(session_id, "one")
-            prompt = await device.prompt("one")
-            await user.ok("POST", f"/sessions/{session_id}/cancel", {})
-            await device.cancel_of(prompt)  # which it does not heed
-            await _ended(user, session_id)
-            await user.say(session_id, "two")
-            await device.prompt("two")
-    async with running(tmp_path / "data", tuning=QUICK) as control:
-        user = TestUser(control, user.id, user.token)
-        async with device_of(user, made) as back:
-            assert await _told(back) == [turn_id]
-            await back.respond(await back.prompt("two"), "done")
-            await _ended(user, session_id, 2)
-    async with running(tmp_path / "data", tuning=QUICK) as control:
-        user = TestUser(control, user.id, user.token)
-        async with device_of(user, made) as back:
-            assert await _told(back) == []

@@ -79,28 +79,6 @@ async def test_a_machine_that_is_gone_refuses_messages_and_its_open_turns_fail(
             await said(back, "welcome back")
 
 
-async def _one_that_does_not_start(user: TestUser, vm: ScriptedVm) -> None:
-    healthy, session_id = await user.session(), await user.session()
-    await started(vm, session_id)
-    async with user.reader(session_id) as reader:
-        turn_id = await user.say(session_id, "hello?")
-        await said(vm, "hello?")
-        await vm.heartbeat(healthy)  # it lists its sessions, and this one is not among them
-        error = await reader.until_type("execution_error")
-        assert (error["turn_id"], error["code"]) == (turn_id, "SESSION_START_TIMEOUT")
-        await vm.text(healthy, "fine")
-        async with user.reader(healthy) as other:
-            await other.until_text("fine")
-            assert [one.json["type"] for one in other.events] == ["text_chunk"]
-        # The next message tries again.
-        await user.say(session_id, "once more")
-        await said(vm, "once more")
-        starts = [
-            one for one in vm.of_type("start_session") if one["data"]["session_id"] == session_id
-        ]
-        assert len(starts) == 2
-
-
 @pytest.mark.proves("000-8-unknown-session-is-an-error-message", "000-3-session-id-required")
 async def test_what_is_sent_for_another_session_is_refused_and_written_nowhere(
     control: Control, user: TestUser, vm: ScriptedVm

@@ -63,29 +63,6 @@ async def test_an_agent_that_does_not_come_back_refuses_messages(tmp_path: Path)
 
 
 @BOTH
-async def test_a_conversation_of_an_earlier_line_is_resumed_before_its_next_message(
-    control: Control, dialect: str
-) -> None:
-    async with turn_at(control, dialect) as (user, agent, session):
-        await agent.result(session)
-        async with user.reader(session) as reader:
-            await reader.until_type("execution_complete")
-    async with agent.again() as back:
-        await user.say(session, "two")
-        await back.prompt("two")
-        kinds = [one["type"] for one in back.received]
-        assert kinds.index("resume_conversation") < kinds.index(back.received[-1]["type"])
-        resumed = await back.expect("resume_conversation")
-        assert resumed["conversationId"] == session
-        assert resumed["sessionId"] == resumed["claudeSessionId"] == f"own-{session}"
-        assert "create_conversation" not in kinds
-        await back.result(session)
-        await user.say(session, "three")
-        await back.prompt("three")
-        assert len(back.of_type("resume_conversation")) == 1
-
-
-@BOTH
 @pytest.mark.proves("notes-3-sync-first")
 async def test_a_turn_goes_on_over_a_broken_line_and_is_not_said_again(
     control: Control, dialect: str
@@ -106,48 +83,6 @@ async def test_a_turn_goes_on_over_a_broken_line_and_is_not_said_again(
             await user.say(session, "next")
             await back.prompt("next")
             assert back.said() == ["elsewhere", "next"]
-
-
-async def test_messages_that_were_given_up_are_not_said_to_an_agent_that_returns_late(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data", machine_away_s=0.1) as control:
-        async with turn_at(control) as (user, agent, session):
-            for message in ("two", "three"):
-                await user.say(session, message)
-
-        async def ended() -> int:
-            found = await user.ok("GET", f"/sessions/{session}/events")
-            return str(found).count("MACHINE_OFFLINE")
-
-        await eventually(ended, lambda count: count >= 3)
-        async with agent.again() as back:
-            await user.say(session, "four")
-            await back.prompt("four")
-            assert back.said() == ["four"]
-
-
-async def test_a_session_that_was_closed_while_the_agent_was_away_is_deleted(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data", machine_away_s=0.1) as control:
-        user = await control.user()
-        agent = await new_agent(user, DEPLOYED)
-        async with agent:
-            session = await user.session(machine_id=agent.id)
-            await agent.expect("create_conversation")
-
-        async def gone() -> bool:
-            status, _ = await user.call(
-                "POST", f"/sessions/{session}/messages", {"message": "there?"}
-            )
-            return status == 503
-
-        await eventually(gone)
-        await user.ok("DELETE", f"/sessions/{session}")
-        async with await agent.returned() as back:
-            await back.sync({"id": session, "processing": False})
-            assert (await back.expect("delete_conversation"))["conversationId"] == session
 
 
 @BOTH

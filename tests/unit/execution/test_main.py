@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import pids
 from tests.support.control import TestUser, running
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.proxy import CuttableProxy
 from tests.support.scripted_node import SECRETS, ScriptedNode
 from tests.support.sse import SseReader
@@ -250,11 +250,7 @@ async def test_while_the_line_is_cut_a_session_goes_on_and_its_reader_learns_of_
                 lambda _: any('"until' in one.data for one in reader.events), "the turn to run"
             )
             proxy.cut()
-
-            async def is_down() -> bool:
-                return "no line to the control plane" in node.log
-
-            await eventually(is_down)
+            await until(lambda: "no line to the control plane" in node.log)
             (tmp_path / "now").touch()  # the turn ends while nobody can be told
             proxy.mend()
             assert (await end_of(reader, turn_id))["content"] == "it is now"

@@ -15,16 +15,7 @@ from trunkline import limits
 CHECKPOINT_READABLE_BYTES_MAX = 1 * limits.MIB  # a larger value is packed: nobody reads it as text
 
 
-class _Plain(msgspec.Struct):
-    plain: msgspec.Raw
-
-
-class _Packed(msgspec.Struct):
-    type: str
-    base64: bytes
-
-
-class _Stored(msgspec.Struct):
+class _Stored(msgspec.Struct, omit_defaults=True):
     plain: Any = msgspec.UNSET
     type: str = ""
     base64: bytes = b""
@@ -38,7 +29,7 @@ def encode(serde: SerializerProtocol, value: Any) -> msgspec.Raw:
     """JSON text. Raises what the serializer raises for a value that it cannot take."""
     kind, data = serde.dumps_typed(value)
     text = _readable(kind, data)
-    stored = _Packed(kind, data) if text is None else _Plain(msgspec.Raw(text))
+    stored = _Stored(type=kind, base64=data) if text is None else _Stored(msgspec.Raw(text))
     return msgspec.Raw(_encoder.encode(stored))
 
 

@@ -1,6 +1,6 @@
 """Anthropic's messages API, streamed by the official SDK; also gateways that speak it."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import anthropic
@@ -8,9 +8,9 @@ import anthropic
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.anthropic_messages import THOUGHTS, quirk_of, request, usage_of
 from trunkline.execution.llm.base import Call, Piece, Quirks, Usage
-from trunkline.execution.llm.errors import Refusal, broke_off, explained, refused
+from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.reply_builder import CallParts, ReplyBuilder, fields
-from trunkline.execution.llm.sdk_provider import SdkProvider
+from trunkline.execution.llm.sdk_provider import Reading, SdkProvider
 
 _STOP_REASONS = {
     "end_turn": "stop",
@@ -19,7 +19,6 @@ _STOP_REASONS = {
     "max_tokens": "length",
     "refusal": "content_filter",
 }
-_WINDOW_FULL = "model_context_window_exceeded"
 
 
 class AnthropicProvider(SdkProvider):
@@ -27,23 +26,8 @@ class AnthropicProvider(SdkProvider):
     path = "/v1/messages"
     usual_base_url = "https://api.anthropic.com"
 
-    async def _pieces(
-        self, call: Call, answer: ReplyBuilder
-    ) -> AsyncGenerator[Piece | Usage, None]:
-        stream, _ = await self._open(call)
-        reading = _Reading(answer, call.model)
-        async with stream:
-            async for event in stream:
-                for piece in reading.take(event):
-                    yield piece
-        if not reading.ended:
-            raise broke_off(self._service, answer.said)
-        answer.provider_blocks = reading.kept()
-        if answer.empty and answer.stop_reason == "content_filter":
-            raise refused(self._service)
-        if answer.empty and answer.stop_reason == _WINDOW_FULL:
-            full = Refusal(status=400, message="context window exceeded")
-            raise explained(self._service, call.model, full)
+    def _reading(self, answer: ReplyBuilder, model: str) -> Reading:
+        return _Reading(answer, model)
 
     def _body(self, call: Call, quirks: Quirks) -> Json:
         return request(call, quirks)
@@ -64,8 +48,7 @@ class AnthropicProvider(SdkProvider):
 
 
 class _Reading:
-    """Reads events. Fields may be missing or of any type: nobody has checked them, and what
-    cannot be read raises."""
+    """Of events."""
 
     def __init__(self, answer: ReplyBuilder, model: str) -> None:
         self._answer = answer

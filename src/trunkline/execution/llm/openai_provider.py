@@ -1,16 +1,16 @@
 """OpenAI's chat completions, streamed by the official SDK; also any server that speaks them."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import openai
 
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Call, Piece, Quirks, Thinking
-from trunkline.execution.llm.errors import Refusal, broke_off, refused
+from trunkline.execution.llm.base import Call, Piece, Quirks
+from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.openai_messages import quirk_of, request, usage_of
 from trunkline.execution.llm.reply_builder import CallParts, ReplyBuilder, fields
-from trunkline.execution.llm.sdk_provider import SdkProvider
+from trunkline.execution.llm.sdk_provider import Reading, SdkProvider
 
 
 class OpenAIProvider(SdkProvider):
@@ -18,20 +18,8 @@ class OpenAIProvider(SdkProvider):
     path = "/chat/completions"
     usual_base_url = "https://api.openai.com/v1"
 
-    async def _pieces(self, call: Call, answer: ReplyBuilder) -> AsyncGenerator[Piece, None]:
-        stream, learned = await self._open(call)
-        if "no tools" in learned and call.tools:
-            yield Thinking(f"{self._service} takes no tools: asked without them.", "model")
-        reading = _Reading(answer, self.name, call.model)
-        async with stream:
-            async for chunk in stream:
-                for piece in reading.take(chunk):
-                    yield piece
-        if not reading.ended:
-            raise broke_off(self._service, answer.said)
-        answer.provider_blocks = reading.blocks()
-        if answer.empty and answer.stop_reason == "content_filter":
-            raise refused(self._service)
+    def _reading(self, answer: ReplyBuilder, model: str) -> Reading:
+        return _Reading(answer, self.name, model)
 
     def _body(self, call: Call, quirks: Quirks) -> Json:
         return request(call, quirks, is_openai=self._is_own, provider=self.name)
@@ -49,8 +37,7 @@ class OpenAIProvider(SdkProvider):
 
 
 class _Reading:
-    """Reads chunks. Fields may be missing or of any type: nobody has checked them, and what
-    cannot be read raises."""
+    """Of chunks."""
 
     def __init__(self, answer: ReplyBuilder, provider: str, model: str) -> None:
         self._answer = answer
@@ -84,8 +71,7 @@ class _Reading:
         for part in delta.get("tool_calls") or []:
             self._tool_call(part)
 
-    def blocks(self) -> Json | None:
-        """What some servers want back, with the next tool results."""
+    def kept(self) -> Json | None:
         if not self._thoughts:
             return None
         thoughts = "".join(self._thoughts)

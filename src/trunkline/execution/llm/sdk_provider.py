@@ -3,10 +3,9 @@
 The SDKs come from one generator and name their exceptions alike, so one reading serves all.
 """
 
-import contextlib
 from abc import abstractmethod
-from collections.abc import AsyncGenerator
-from typing import Any, ClassVar
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any, ClassVar, Protocol
 
 import httpx2
 import msgspec
@@ -14,7 +13,14 @@ import structlog
 
 from trunkline.execution.errors import ModelError
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Quirks, Usage
+from trunkline.execution.llm.base import (
+    BaseLLMProvider,
+    Call,
+    Piece,
+    Quirks,
+    Thinking,
+    Usage,
+)
 from trunkline.execution.llm.errors import (
     Refusal,
     Service,
@@ -23,6 +29,7 @@ from trunkline.execution.llm.errors import (
     no_key,
     nonsense,
     refusal,
+    refused,
     unreachable,
 )
 from trunkline.execution.llm.http_client import HttpClient
@@ -32,7 +39,13 @@ MODEL_REFUSALS_MAX = 8  # parameters that one server may refuse before its answe
 
 log = structlog.get_logger(__name__)
 
-_NO_CONNECTION = (httpx2.ConnectError, httpx2.TimeoutException, httpx2.UnsupportedProtocol)
+_NO_CONNECTION = (
+    httpx2.ConnectError,
+    httpx2.TimeoutException,
+    httpx2.UnsupportedProtocol,
+    httpx2.InvalidURL,
+)
+_WINDOW_FULL = "model_context_window_exceeded"
 
 
 def told_by(sdk: Any, error: Exception) -> Refusal | None:
@@ -44,24 +57,18 @@ def told_by(sdk: Any, error: Exception) -> Refusal | None:
     return None
 
 
-def as_model_error(
-    sdk: Any, error: Exception, *, service: Service, model: str, key: str, said: bool
-) -> ModelError:
-    """The error for people. `said`: some of the answer had come."""
-    if isinstance(error, ModelError):
-        return error
-    if isinstance(error, MemoryError):
-        raise error  # this machine's trouble, whoever's answer was being read
-    if (told := told_by(sdk, error)) is not None:
-        return explained(service, model, told, key)
-    if isinstance(error, sdk.APIConnectionError | httpx2.TransportError | httpx2.InvalidURL):
-        cause = error.__cause__ or error
-        if said or not isinstance(cause, (*_NO_CONNECTION, httpx2.InvalidURL)):
-            return broke_off(service, said)
-        return unreachable(service, cause)
-    # Anything else is our reading of what came stumbling over it.
-    log.warning("model_answer_unreadable", service=str(service), error=repr(error)[:500])
-    return nonsense(service)
+class Reading(Protocol):
+    """Reads what a server streams into a ReplyBuilder. Fields may be missing or of any type: nobody
+    has checked them, and what cannot be read raises."""
+
+    ended: bool
+    """The server said that this was all."""
+
+    def take(self, event: Any) -> Iterator[Piece | Usage]:
+        """What there is to show of an event."""
+
+    def kept(self) -> Json | None:
+        """What the provider wants back with the next call, as it was."""
 
 
 class SdkProvider(BaseLLMProvider):
@@ -90,8 +97,8 @@ class SdkProvider(BaseLLMProvider):
         return self._service.host == Service.at(self.name, self.usual_base_url).host
 
     @abstractmethod
-    def _pieces(self, call: Call, answer: ReplyBuilder) -> AsyncGenerator[Piece | Usage, None]:
-        """Feeds the answer, and yields what there is to show."""
+    def _reading(self, answer: ReplyBuilder, model: str) -> Reading:
+        """For one stream."""
 
     @abstractmethod
     def _body(self, call: Call, quirks: Quirks) -> Json:
@@ -110,19 +117,41 @@ class SdkProvider(BaseLLMProvider):
             raise no_key(self._service)
         answer = ReplyBuilder(self._service, call.model)
         try:
-            async with contextlib.aclosing(self._pieces(call, answer)) as pieces:
-                async for piece in pieces:
-                    yield piece
+            stream, learned = await self._open(call)
+            if "no tools" in learned and call.tools:
+                yield Thinking(f"{self._service} takes no tools: asked without them.", "model")
+            reading = self._reading(answer, call.model)
+            async with stream:
+                async for event in stream:
+                    for piece in reading.take(event):
+                        yield piece
+            if not reading.ended:
+                raise broke_off(self._service, answer.said)
+            answer.provider_blocks = reading.kept()
+            if answer.empty and answer.stop_reason == "content_filter":
+                raise refused(self._service)
+            if answer.empty and answer.stop_reason == _WINDOW_FULL:
+                full = Refusal(status=400, message="context window exceeded")
+                raise explained(self._service, call.model, full)
+        except (ModelError, MemoryError):
+            raise  # the latter is this machine's trouble, whoever's answer was being read
         except Exception as error:
-            raise as_model_error(
-                self.sdk,
-                error,
-                service=self._service,
-                model=call.model,
-                key=self._key,
-                said=answer.said,
-            ) from None
+            raise self._explained(error, call.model, said=answer.said) from None
         yield answer.reply()
+
+    def _explained(self, error: Exception, model: str, *, said: bool) -> ModelError:
+        """The error for people. `said`: some of the answer had come."""
+        if (told := told_by(self.sdk, error)) is not None:
+            return explained(self._service, model, told, self._key)
+        lost = (self.sdk.APIConnectionError, httpx2.TransportError, httpx2.InvalidURL)
+        if isinstance(error, lost):
+            cause = error.__cause__ or error
+            if said or not isinstance(cause, _NO_CONNECTION):
+                return broke_off(self._service, said)
+            return unreachable(self._service, cause)
+        # Anything else is our reading of what came stumbling over it.
+        log.warning("model_answer_unreadable", service=str(self._service), error=repr(error)[:500])
+        return nonsense(self._service)
 
     async def _open(self, call: Call) -> tuple[Any, Quirks]:
         """The stream, and what had to be left out for it that was not known before. What a server

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import structlog
+from msgspec import Meta
 
 from trunkline import limits
 from trunkline.execution.errors import MemoryFileError
@@ -24,6 +25,9 @@ CONVERSATION_MESSAGE_CHARS_MAX = 1_000_000  # one section of conversation.md
 CONVERSATION_READ_BYTES_MAX = 1 * limits.MIB  # the newest that is read, and that a snapshot carries
 SCRATCHPAD_CHARS_MAX = 200_000
 CONTEXT_BYTES_MAX = 1 * limits.MIB  # the whole of context.json
+CONTEXT_KEY_CHARS_MAX = 200
+
+_Key = Annotated[str, Meta(min_length=1, max_length=CONTEXT_KEY_CHARS_MAX)]
 
 _HEADING = re.compile(r"(?:\A|\n)## \[([^\[\]\s]{1,64})\] (\S{1,64})(?=\n|\Z)")
 _LIKE_A_HEADING = re.compile(r"^(\\*)(?=## \[)", re.MULTILINE)
@@ -75,6 +79,14 @@ def _inner(body: str) -> str:
 
 
 _log = structlog.get_logger(__name__)
+
+
+class _Snapshot(msgspec.Struct):
+    """Comes from outside."""
+
+    conversation: str | None = None
+    context: dict[_Key, Any] | None = None
+    scratchpad: str | None = None
 
 
 class LocalShortTermMemory:
@@ -190,7 +202,8 @@ class LocalShortTermMemory:
         The control plane sends its newest snapshot with every start, so a session that never
         left finds its own past in it; one that was elsewhere for a while finds more.
         """
-        conversation, context, scratchpad = _checked(snapshot)
+        given = _checked(snapshot)
+        conversation = (given.conversation or "")[-CONVERSATION_READ_BYTES_MAX:]
         said = await self.get_messages()
         newest = max((section.at for section in said), default="")
         news = [section for section in parse(conversation) if section.at > newest]
@@ -201,11 +214,11 @@ class LocalShortTermMemory:
             append(self._conversation, conversation)
         elif news:
             append(self._conversation, "".join(map(render, news)))
-        if context:
-            await self._merge_context(context)
-        if scratchpad:
-            await self.write_scratchpad(scratchpad)
-        return bool(conversation or context or scratchpad)
+        if given.context:
+            await self._merge_context(given.context)
+        if given.scratchpad:
+            await self.write_scratchpad(given.scratchpad)
+        return bool(conversation or given.context or given.scratchpad)
 
     def _now(self) -> str:
         # One width and one zone, so that times compare as text.
@@ -235,13 +248,8 @@ def _formatted(entries: Mapping[str, Any]) -> bytes:
         raise MemoryFileError("MEMORY_VALUE_INVALID", f"not a context: {error}") from error
 
 
-def _checked(snapshot: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
-    """The parts of a snapshot, which comes from outside."""
-    conversation = snapshot.get("conversation") or ""
-    context = snapshot.get("context") or {}
-    scratchpad = snapshot.get("scratchpad") or ""
-    if not (
-        isinstance(conversation, str) and isinstance(context, dict) and isinstance(scratchpad, str)
-    ):
-        raise MemoryFileError("SNAPSHOT_INVALID", "a snapshot's memory is two texts and an object")
-    return conversation[-CONVERSATION_READ_BYTES_MAX:], context, scratchpad
+def _checked(snapshot: Mapping[str, Any]) -> _Snapshot:
+    try:
+        return msgspec.convert(snapshot, _Snapshot)
+    except msgspec.ValidationError as error:
+        raise MemoryFileError("SNAPSHOT_INVALID", f"not a snapshot's memory: {error}") from error

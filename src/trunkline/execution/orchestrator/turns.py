@@ -157,14 +157,10 @@ class Turns:
             answer = await self._drive(job)
         except asyncio.CancelledError:
             await self._end_from_outside(job)
-        except (TurnError, ModelError) as error:
-            await self._settle(job)
-            self._tell_usage()
-            self._end_with_error(error.code, error.message)
         except Exception as error:
-            _log.exception("turn failed", session_id=context.session_id)
+            if not isinstance(error, TurnError | ModelError):
+                _log.exception("turn failed", session_id=context.session_id)
             await self._settle(job)
-            self._tell_usage()
             self._end_with_error(*_told(error))
         else:
             self._new = False
@@ -257,17 +253,16 @@ class Turns:
         if self._stopping == "cancelled":
             self._approvals.withdraw("cancelled")
             await self._settle(job)
-            self._tell_usage()
             self._context.emit({"type": "execution_complete", "content": "", "cancelled": True})
         elif self._stopping == "stopped":
             await self._settle(job)
-            self._tell_usage()
             self._end_with_error("SESSION_STOPPED", "The session was stopped in this turn.")
         else:
             raise asyncio.CancelledError
 
     async def _settle(self, job: _Job) -> None:
-        """Keeps what was said and done so far; whatever goes wrong here, the turn has an end."""
+        """Keeps what was said and done so far, and tells what that took. Whatever goes wrong here,
+        the turn has an end."""
         self._is_under_way = False  # it is ending: a cancel that comes now changes nothing
         context = self._context
         said = "".join(context.partial)
@@ -287,6 +282,7 @@ class Turns:
             self._new = False
         except Exception:
             _log.exception("turn not saved", session_id=self._context.session_id)
+        self._tell_usage()
 
     def _tell_usage(self) -> None:
         """What the turn took, before its end, whichever that is."""
@@ -310,7 +306,9 @@ def _too_long(allowed_s: float) -> TurnError:
 
 
 def _told(error: Exception) -> tuple[str, str]:
-    """Code and words for what nobody foresaw."""
+    """Its code and words; those for what nobody foresaw."""
+    if isinstance(error, TurnError | ModelError):
+        return error.code, error.message
     if isinstance(error, MemoryError):
         return "SESSION_OUT_OF_MEMORY", "The session ran out of memory. Say it again."
     return "TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}"

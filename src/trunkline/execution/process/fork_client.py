@@ -127,10 +127,10 @@ class ForkLink:
                 self._spawned(number, pid)
             case Refused(id=number, message=message):
                 _fail(self._asked.get(number), StartFailed(message))
-            case Exited() as exited:
-                child = self._children.pop(exited.pid, None)
+            case Exited(pid=pid, exit_code=exit_code, signal=number):
+                child = self._children.pop(pid, None)
                 if child is not None:
-                    child.ended.set_result(Exit(exit_code=exited.exit_code, signal=exited.signal))
+                    child.ended.set_result(Exit(exit_code=exit_code, signal=number))
 
     def _spawned(self, number: int, pid: int) -> None:
         child = ForkedChild(pid, lambda: self._lines.send(fork_server.line(Kill(pid=pid))))

@@ -183,7 +183,7 @@ class ForkServer:
                 self._sessions.discard(pid)
                 self._tell(_exit_of(pid, status))
                 if not family.IS_LINUX:
-                    _kill_group(pid)
+                    family.kill_group(pid)
         # Living sessions keep their orphans, so what came to us was left by one that has ended.
         # Each stray's death wakes us again, with those that it leaves.
         family.end_strays(self._sessions)
@@ -216,11 +216,6 @@ def _status_of(error: SystemExit) -> int:
         return (error.code or 0) & 0xFF
     print(error.code, file=sys.stderr)
     return 1
-
-
-def _kill_group(leader: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
 
 
 def load(target: str) -> Target:

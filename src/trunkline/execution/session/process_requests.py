@@ -58,8 +58,7 @@ class ProcessRequests:
         except TimeoutError:
             self._fail(request, "TIMEOUT", f"{request.method} was not answered in time")
         except ConnectionError as error:
-            why = str(error) or "the line to the control plane is down"
-            self._fail(request, "CONNECTION_LOST", why)
+            self._fail(request, "CONNECTION_LOST", str(error))
         except Exception as error:
             _log.exception("a request failed", session=self._session_id, method=request.method)
             self._fail(request, "INTERNAL_ERROR", f"{type(error).__name__} in the daemon")
@@ -75,8 +74,6 @@ class ProcessRequests:
                 request.params,
                 lambda text: self._reply(ipc.Progress(id=request.id, message=text)),
             )
-        if not self._line.online:
-            raise ConnectionError
         return await self._line.request(self._session_id, request.method, **request.params)
 
     def _fail(self, request: ipc.Request, code: str, message: str) -> None:

@@ -5,7 +5,6 @@ A refused one is answered with the reason. Of one that was let go all is on disk
 learns of it by the next heartbeat, and what it said before that brings the session back.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
 import structlog
@@ -20,13 +19,33 @@ _log = structlog.get_logger(__name__)
 SESSION_REFUSALS_MAX = 1000  # sessions that did not start and whose messages are answered
 
 
-class Refusals:
+class _StandIns:
+    """The newest of them."""
+
+    def __init__(self, line: SessionLine, sessions_max: int) -> None:
+        self._line = line
+        self._sessions_max = sessions_max
+        self._sessions: dict[str, None] = {}
+
+    def _put(self, session_id: str, handlers: Mapping[str, Handler]) -> None:
+        """The session's messages go there from now on."""
+        self._line.register_session(session_id, handlers)
+        self._sessions[session_id] = None
+        if len(self._sessions) > self._sessions_max:
+            oldest = next(iter(self._sessions))
+            del self._sessions[oldest]
+            self._line.unregister_session(oldest)
+
+    def remove(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+
+
+class Refusals(_StandIns):
     """Answers messages to the newest refused sessions. The next `start_session` tries again."""
 
     def __init__(self, line: SessionLine, emit: Callable[..., None]) -> None:
-        self._line = line
+        super().__init__(line, SESSION_REFUSALS_MAX)
         self._emit = emit
-        self._sessions: OrderedDict[str, None] = OrderedDict()
 
     def add(self, session_id: str, failure: Failure, turns: SavedTurns | None = None) -> None:
         """Says why: to the turns that came already, else to the session as a whole."""
@@ -45,17 +64,11 @@ class Refusals:
             for turn in turns.open:
                 answer({"turn_id": turn.turn_id})
                 turns.end(turn.turn_id)
-        self._line.register_session(session_id, {"user_message": answer})
-        self._sessions[session_id] = None
-        if len(self._sessions) > SESSION_REFUSALS_MAX:
-            self._line.unregister_session(self._sessions.popitem(last=False)[0])
-
-    def remove(self, session_id: str) -> None:
-        self._sessions.pop(session_id, None)
+        self._put(session_id, {"user_message": answer})
 
 
-class Retired:
-    """The newest of them. `bring_back` makes one a session again; it says who takes messages."""
+class Retired(_StandIns):
+    """`bring_back` makes one a session again; it says who takes messages."""
 
     def __init__(
         self,
@@ -63,21 +76,12 @@ class Retired:
         bring_back: Callable[[str], Mapping[str, Handler]],
         sessions_max: int,
     ) -> None:
-        self._line = line
+        super().__init__(line, sessions_max)
         self._bring_back = bring_back
-        self._sessions_max = sessions_max
-        self._sessions: OrderedDict[str, None] = OrderedDict()
 
     def add(self, session_id: str, handlers: Mapping[str, Handler]) -> None:
         """Takes the place of those handlers."""
-        stand_ins = {kind: self._stand_in(session_id, kind) for kind in handlers}
-        self._line.register_session(session_id, stand_ins)
-        self._sessions[session_id] = None
-        if len(self._sessions) > self._sessions_max:
-            self._line.unregister_session(self._sessions.popitem(last=False)[0])
-
-    def remove(self, session_id: str) -> None:
-        self._sessions.pop(session_id, None)
+        self._put(session_id, {kind: self._stand_in(session_id, kind) for kind in handlers})
 
     def _stand_in(self, session_id: str, kind: str) -> Callable[[Json], None]:
         def handle(data: Json) -> None:

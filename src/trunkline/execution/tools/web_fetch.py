@@ -187,13 +187,19 @@ def _checked(text: str, base: URL | None = None) -> URL:
     return url
 
 
-async def _read(response: aiohttp.ClientResponse) -> _Page:
+async def read_body(response: aiohttp.ClientResponse, what: str) -> bytes:
+    """Raises ToolError for one without end."""
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > limits.WEB_BODY_BYTES_MAX:
-            raise ToolError(f"the page is over {limits.WEB_BODY_BYTES_MAX} bytes")
-    return _Page(response, _unpacked(bytes(body), response.headers.get("Content-Encoding", "")))
+            raise ToolError(f"{what} is over {limits.WEB_BODY_BYTES_MAX} bytes")
+    return bytes(body)
+
+
+async def _read(response: aiohttp.ClientResponse) -> _Page:
+    body = await read_body(response, "the page")
+    return _Page(response, _unpacked(body, response.headers.get("Content-Encoding", "")))
 
 
 def _unpacked(body: bytes, coding: str) -> bytes:

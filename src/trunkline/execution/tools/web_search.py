@@ -14,6 +14,7 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.texts import shortened
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.web_fetch import read_body
 
 WEB_QUERY_CHARS_MAX = 400
 WEB_RESULTS = 5
@@ -26,26 +27,28 @@ NONE_SET = (
 )
 
 
-class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    method: str
-    url: str
-    params: dict[str, str] = {}
-    headers: dict[str, str] = {}
-    body: Json | None = None
-
-
 class Found(msgspec.Struct, frozen=True):
     title: str
     url: str
     snippet: str
 
 
-class Engine(msgspec.Struct, frozen=True):
-    """`request` makes the question, `results` finds the hits in the answer."""
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
+    """A service: how it is asked, and where in its answer the hits are."""
 
     name: str
-    request: Callable[[str, int], SearchRequest]
-    results: Callable[[Any], list[Found]]
+    url: str
+    question: Callable[[str, int], Json]
+    """The words and how many hits, in the service's names."""
+    headers: dict[str, str] = {}
+    is_post: bool = False
+    results: tuple[str, ...] = ("results",)
+    snippet: str = "content"
+
+    def hits(self, answer: Any) -> list[Found]:
+        for key in self.results:
+            answer = answer.get(key) if isinstance(answer, dict) else None
+        return _hits(answer, self.snippet)
 
 
 def chosen(api_keys: Mapping[str, str], llm_config: Json, env: Mapping[str, str]) -> Engine | None:
@@ -61,51 +64,29 @@ def chosen(api_keys: Mapping[str, str], llm_config: Json, env: Mapping[str, str]
 
     searxng = address("searxng", env.get("SEARXNG_URL") or env.get("SEARXNG_BASE_URL") or "")
     if searxng:
-        return _searxng(searxng)
+        return Engine(
+            name="SearXNG",
+            url=f"{searxng}/search",
+            question=lambda query, _count: {"q": query, "format": "json"},
+        )
     if key := api_keys.get("tavily") or env.get("TAVILY_API_KEY"):
-        return _tavily(address("tavily", "https://api.tavily.com"), key)
-    if key := api_keys.get("brave") or env.get("BRAVE_API_KEY"):
-        return _brave(address("brave", "https://api.search.brave.com"), key)
-    return None
-
-
-def _searxng(base_url: str) -> Engine:
-    def request(query: str, count: int) -> SearchRequest:
-        params = {"q": query, "format": "json"}
-        return SearchRequest(method="GET", url=f"{base_url}/search", params=params)
-
-    return Engine("SearXNG", request, lambda answer: _hits(_at(answer, "results"), "content"))
-
-
-def _tavily(base_url: str, key: str) -> Engine:
-    def request(query: str, count: int) -> SearchRequest:
-        return SearchRequest(
-            method="POST",
-            url=f"{base_url}/search",
+        return Engine(
+            name="Tavily",
+            url=f"{address('tavily', 'https://api.tavily.com')}/search",
+            question=lambda query, count: {"query": query, "max_results": count},
             headers={"Authorization": f"Bearer {key}"},
-            body={"query": query, "max_results": count},
+            is_post=True,
         )
-
-    return Engine("Tavily", request, lambda answer: _hits(_at(answer, "results"), "content"))
-
-
-def _brave(base_url: str, key: str) -> Engine:
-    def request(query: str, count: int) -> SearchRequest:
-        return SearchRequest(
-            method="GET",
-            url=f"{base_url}/res/v1/web/search",
-            params={"q": query, "count": str(count)},
+    if key := api_keys.get("brave") or env.get("BRAVE_API_KEY"):
+        return Engine(
+            name="Brave",
+            url=f"{address('brave', 'https://api.search.brave.com')}/res/v1/web/search",
+            question=lambda query, count: {"q": query, "count": count},
             headers={"X-Subscription-Token": key},
+            results=("web", "results"),
+            snippet="description",
         )
-
-    def results(answer: Any) -> list[Found]:
-        return _hits(_at(_at(answer, "web"), "results"), "description")
-
-    return Engine("Brave", request, results)
-
-
-def _at(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, dict) else None
+    return None
 
 
 def _hits(items: Any, snippet: str) -> list[Found]:
@@ -150,7 +131,7 @@ class WebSearch(Tool):
         )
 
     async def _ask(self, engine: Engine, query: str, count: int) -> list[Found]:
-        asked = engine.request(query, count)
+        question = engine.question(query, count)
         try:
             async with (
                 aiohttp.ClientSession(
@@ -158,17 +139,19 @@ class WebSearch(Tool):
                     cookie_jar=aiohttp.DummyCookieJar(),
                 ) as session,
                 session.request(
-                    asked.method,
-                    asked.url,
-                    params=asked.params,
-                    headers=asked.headers,
-                    json=asked.body,
+                    "POST" if engine.is_post else "GET",
+                    engine.url,
+                    params=None if engine.is_post else question,
+                    json=question if engine.is_post else None,
+                    headers=engine.headers,
                     allow_redirects=False,  # the key is for this address only
                 ) as response,
             ):
                 if response.status != 200:
                     raise ToolError(_refusal(engine.name, response.status))
-                return engine.results(msgspec.json.decode(await _body(response)))
+                return engine.hits(
+                    msgspec.json.decode(await read_body(response, "the search service's answer"))
+                )
         except TimeoutError as error:
             raise ToolError(f"{engine.name} did not answer in {self._timeout_s:g} s") from error
         except msgspec.DecodeError as error:
@@ -176,15 +159,6 @@ class WebSearch(Tool):
         except (aiohttp.ClientError, ValueError) as error:
             # Without the text of the error, which may hold the request with its key.
             raise ToolError(f"{engine.name} cannot be reached") from error
-
-
-async def _body(response: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > limits.WEB_BODY_BYTES_MAX:
-            raise ToolError("the search service's answer is too large")
-    return bytes(body)
 
 
 def _refusal(name: str, status: int) -> str:

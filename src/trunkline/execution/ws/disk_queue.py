@@ -15,9 +15,13 @@ from typing import Generic, Protocol, TypeVar
 import structlog
 
 from trunkline import limits
+from trunkline.execution.files import write_atomic
 from trunkline.wire.errors import UNREADABLE
 
 _log = structlog.get_logger(__name__)
+
+SHRINK_TO = 0.75
+"""Of a bound: room is made for a while, not for one entry."""
 
 T = TypeVar("T")
 
@@ -74,12 +78,9 @@ class Journal:
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
         """Puts these lines in the place of all others, at once or not at all."""
-        fresh = self._path.with_suffix(".new")
         data = b"".join(line + b"\n" for line in lines)
         try:
-            fresh.touch(mode=0o600)
-            fresh.write_bytes(data)
-            fresh.replace(self._path)
+            write_atomic(self._path, data)
         except OSError as error:
             _log.error("the outbox cannot be tidied", file=self._path.name, problem=str(error))
             return

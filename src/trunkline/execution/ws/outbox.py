@@ -5,7 +5,6 @@ come back here. Bounded: the oldest events that nobody waits for go first, and t
 numbers show it. Knows nothing of sockets.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,9 @@ from pathlib import Path
 import structlog
 
 from trunkline import limits
-from trunkline.execution.ws.disk_queue import Journal
+from trunkline.execution.files import sweep
+from trunkline.execution.home import is_session_id
+from trunkline.execution.ws.disk_queue import SHRINK_TO, Journal
 from trunkline.execution.ws.events import Event
 from trunkline.execution.ws.reports import Reports
 from trunkline.execution.ws.session_queue import Outgoing, SessionQueue
@@ -25,10 +26,7 @@ OUTBOX_BYTES_MAX = 64 * limits.MIB  # events of all sessions
 OUTBOX_EARLY_EVENTS_MAX = 1_000  # before the first `init` says where numbers go on
 OUTBOX_CLOSED_SESSIONS_MAX = 1_000  # whose numbers are kept, should they go on here
 
-_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _SUFFIX = ".jsonl"
-_SHRINK_TO = 0.75
-"""Of a bound: room is made for a while, not for one event."""
 
 
 class Outbox:
@@ -53,10 +51,12 @@ class Outbox:
         """Until the first `init`, nobody knows which number a session's next event has."""
         self.bytes = 0
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in (folder, self._folder):
+            sweep(one)
         self.reports = Reports(Journal(folder / f"reports{_SUFFIX}"))
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
             session_id = path.name.removesuffix(_SUFFIX)
-            if _SESSION_ID.match(session_id):
+            if is_session_id(session_id):
                 self._session(session_id)
             else:
                 _log.warning("a file in the outbox that is not ours", file=path.name[:100])
@@ -65,7 +65,7 @@ class Outbox:
         self._done.pop(session_id, None)
         session = self._sessions.get(session_id)
         if session is None:
-            if not _SESSION_ID.match(session_id):  # it becomes a file's name
+            if not is_session_id(session_id):  # it becomes a file's name
                 raise ValueError(f"not a session id: {session_id[:100]!r}")
             journal = Journal(self._folder / f"{session_id}{_SUFFIX}")
             session = self._sessions[session_id] = SessionQueue(session_id, journal)
@@ -123,7 +123,7 @@ class Outbox:
         if session.queue.waiting:
             self._waiting[session.session_id] = session
         if session.queue.bytes > self._session_bytes_max:
-            self._shrink(session, int(self._session_bytes_max * _SHRINK_TO))
+            self._shrink(session, int(self._session_bytes_max * SHRINK_TO))
         if self.bytes > self._bytes_max:
             self._make_room()
 
@@ -131,7 +131,7 @@ class Outbox:
         """The sessions with most to send lose most."""
         by_size = sorted(self._sessions.values(), key=lambda one: one.queue.bytes, reverse=True)
         for session in by_size:
-            over = self.bytes - int(self._bytes_max * _SHRINK_TO)
+            over = self.bytes - int(self._bytes_max * SHRINK_TO)
             if over <= 0:
                 return
             self._shrink(session, max(0, session.queue.bytes - over))
@@ -157,7 +157,7 @@ class Outbox:
     def line_up(self, acked: Mapping[str, int]) -> None:
         """A new line: what is not in `acked` is sent again, from the oldest on."""
         for session_id in acked:
-            if _SESSION_ID.match(session_id):
+            if is_session_id(session_id):
                 self._session(session_id)
         self.acked(acked)
         for session in self._sessions.values():

@@ -14,7 +14,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.ws import messages
-from trunkline.execution.ws.disk_queue import DiskQueue, Journal
+from trunkline.execution.ws.disk_queue import SHRINK_TO, DiskQueue, Journal
 from trunkline.wire.semibot.messages import Response
 
 _log = structlog.get_logger(__name__)
@@ -23,8 +23,6 @@ REPORTS_MAX = 10_000  # that wait for the control plane
 REPORTS_BYTES_MAX = 16 * limits.MIB
 REPORT_BYTES_MAX = 1 * limits.MIB
 REPORT_RETRY_S = 1.0  # after the control plane said that it is busy
-
-_SHRINK_TO = 0.75
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -93,7 +91,7 @@ class Reports:
         self._journal.append(line)
         self._queue.put(_Entry(self._queue.last + 1, report, len(line)))
         if self._is_over(1.0):
-            lost = self._queue.shrink(lambda: self._is_over(_SHRINK_TO))
+            lost = self._queue.shrink(lambda: self._is_over(SHRINK_TO))
             _log.error("too many reports wait for the line: the oldest are lost", lost=len(lost))
 
     def done(self, report_id: str) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.models import Control, Session, news_of, reply_of, text_of
-from trunkline.execution.errors import LocalModelError
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.llm.local_server import LocalModelServer, find_model
 
 pytestmark = pytest.mark.slow
@@ -43,10 +43,7 @@ def is_running(pid: int) -> bool:
 
 
 async def gone(pid: int) -> None:
-    async def running() -> bool:
-        return is_running(pid)
-
-    await eventually(running, lambda alive: not alive)
+    await until(lambda: is_running(pid), lambda alive: not alive)
 
 
 @pytest.fixture
@@ -91,11 +88,7 @@ async def test_a_child_that_died_is_replaced(small: LocalModelServer) -> None:
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     await gone(pid)
-
-    async def noticed() -> int | None:
-        return small.pid
-
-    await eventually(noticed, lambda now: now is None)
+    await until(lambda: small.pid, lambda now: now is None)
     await small.ensure(lambda text: None)
     assert small.pid not in (None, pid)
 
@@ -123,7 +116,7 @@ async def test_it_is_stopped_when_nobody_wants_it_any_more(weights: Path) -> Non
 )
 async def test_a_child_that_fails_says_why(weights: Path, script: str, words: str) -> None:
     server = LocalModelServer(find=lambda: weights, program=child(script))
-    with pytest.raises(LocalModelError, match=words):
+    with pytest.raises(RequestFailed, match=words):
         await server.ensure(lambda text: None)
     assert server.pid is None
 
@@ -131,7 +124,7 @@ async def test_a_child_that_fails_says_why(weights: Path, script: str, words: st
 async def test_a_child_that_never_gets_ready_is_given_up(weights: Path) -> None:
     hanging = child("import sys; sys.stdin.read()")
     server = LocalModelServer(find=lambda: weights, program=hanging, start_s=0.05)
-    with pytest.raises(LocalModelError, match="not ready within"):
+    with pytest.raises(RequestFailed, match="not ready within"):
         await server.ensure(lambda text: None)
     assert server.pid is None
 
@@ -156,7 +149,7 @@ def test_a_missing_part_is_named_with_what_to_install(
     absent: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, absent, None)  # as where it is not installed
-    with pytest.raises(LocalModelError, match=words):
+    with pytest.raises(RequestFailed, match=words):
         find_model()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.unit.execution.tools.support import is_running
 from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
@@ -48,10 +48,7 @@ async def pid_of(client: LocalMcp) -> int:
 
 
 async def gone(pid: int) -> None:
-    async def look() -> bool:
-        return not is_running(pid)
-
-    await eventually(look)
+    await until(lambda: not is_running(pid))
 
 
 @pytest.mark.proves("004-7.2-local-mcp")
@@ -161,11 +158,9 @@ async def test_an_error_of_the_tool_and_one_of_the_protocol_are_told_apart(odd: 
 async def test_noise_between_messages_does_no_harm_and_errors_are_logged(odd: LocalMcp) -> None:
     with structlog.testing.capture_logs() as logs:
         assert said(await odd.call("noise", {})) == "done"
-
-        async def look() -> list[Any]:
-            return [entry for entry in logs if entry["event"] == "mcp server says"]
-
-        lines = await eventually(look)
+        lines = await until(
+            lambda: [entry for entry in logs if entry["event"] == "mcp server says"]
+        )
     assert lines[0]["text"] == "a word on the error output"
     assert lines[0]["server"] == "odd"
 
@@ -174,11 +169,7 @@ async def test_a_server_that_says_too_much_is_logged_in_part_and_goes_on(odd: Lo
     with structlog.testing.capture_logs() as logs:
         assert said(await odd.call("chatter", {})) == "done"
         assert said(await odd.call("echo", {"text": "still here"})) == "still here"
-
-        async def look() -> bool:
-            return any("says too much" in entry["event"] for entry in logs)
-
-        await eventually(look)
+        await until(lambda: any("says too much" in entry["event"] for entry in logs))
     lines = [entry for entry in logs if entry["event"] == "mcp server says"]
     assert len(lines) == MCP_LOG_LINES_MAX
 

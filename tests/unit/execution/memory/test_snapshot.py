@@ -11,6 +11,7 @@ from trunkline import limits
 from trunkline.execution.checkpoint.files import CHECKPOINT_SNAPSHOT_BYTES_MAX
 from trunkline.execution.errors import MemoryFileError
 from trunkline.execution.memory.local_memory import (
+    CONTEXT_KEY_CHARS_MAX,
     CONVERSATION_READ_BYTES_MAX,
     SCRATCHPAD_CHARS_MAX,
     LocalShortTermMemory,
@@ -90,7 +91,7 @@ async def test_an_empty_snapshot_changes_nothing(memory: LocalShortTermMemory) -
         {"context": ["a"]},
         {"scratchpad": {"a": 1}},
         {"context": {"": 1}},
-        {"context": {"a": float("nan")}},
+        {"context": {"k" * (CONTEXT_KEY_CHARS_MAX + 1): 1}},
     ],
 )
 async def test_a_snapshot_of_the_wrong_shape_is_refused(

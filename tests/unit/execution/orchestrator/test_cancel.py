@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.audit import audited
-from tests.support.eventually import WAIT_S, eventually
+from tests.support.eventually import WAIT_S, until
 from tests.support.model_server import Failure, Gate, ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.files import locked
@@ -24,10 +24,7 @@ def is_alive(pid: int) -> bool:
 
 
 async def written(path: Path) -> str:
-    async def look() -> str:
-        return path.read_text().strip() if path.exists() else ""
-
-    return await eventually(look)
+    return await until(lambda: path.read_text().strip() if path.exists() else "")
 
 
 @pytest.mark.proves(
@@ -69,11 +66,7 @@ async def test_cancel_kills_the_tool_and_keeps_finished_results(
     daemon.send(ipc.Cancel())
     end = await daemon.end(turn)
     assert end["cancelled"] is True
-
-    async def gone() -> bool:
-        return not is_alive(pid)
-
-    await eventually(gone)
+    await until(lambda: not is_alive(pid))
     assert (await daemon.ask("and?"))["content"] == "stopped"
     results = [one["content"] for one in model.requests[1].messages if one["role"] == "tool"]
     assert results[0].strip() == "quick"

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.tools.support import is_running
 from trunkline.execution.process import family
 from trunkline.execution.process.programs import children, run_process
@@ -41,11 +41,7 @@ async def main(folder: Path) -> None:
     asyncio.set_child_watcher(watcher)
 
     dead = await orphan(folder, "exit 0")
-
-    async def died() -> bool:
-        return not is_running(dead)
-
-    await eventually(died)
+    await until(lambda: not is_running(dead))
     living = await orphan(folder, "exec sleep 1000")
     ours = await children.start("sh", "-c", "exit 7")
     while is_running(ours.pid):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import pids
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.unit.execution.conftest import TARGET
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.process.child import Exit
@@ -161,11 +161,7 @@ async def test_what_looks_after_the_dead_runs_before_the_next_fork_server(
         await spawner.start()
         os.kill(await spawner.pid(), signal.SIGKILL)
         held = await hold(spawner)
-
-        async def looked() -> list[str]:
-            return seen
-
-        assert await eventually(looked) == ["swept"]
+        assert await until(lambda: seen) == ["swept"]
         await spawner.close()
         assert held.child.ended.done()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support import pids
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from trunkline.execution.home import Home
@@ -40,11 +40,7 @@ async def test_messages_that_come_while_a_session_starts_keep_their_order(
     manager: SessionManager, line: RecordingLine
 ) -> None:
     starting = manager.start_session(start("s-1"))
-
-    async def registered() -> bool:
-        return "s-1" in line.sessions
-
-    await eventually(registered)
+    await until(lambda: "s-1" in line.sessions)
     for number in range(20):
         line.say("s-1", f"message {number}", f"t-{number}")
     await starting

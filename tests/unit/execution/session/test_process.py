@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import pids
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.unit.execution.session.conftest import PATIENCE
 from trunkline import limits
 from trunkline.execution.errors import StartFailed
@@ -40,10 +40,7 @@ class Watched(SessionProcess):
         self.send(ipc.UserMessage(data=ipc.UserMessageData(message=command, turn_id="t-1")))
 
     async def failure(self) -> Failure:
-        async def look() -> list[Failure]:
-            return self.failures
-
-        [found] = await eventually(look)
+        [found] = await until(lambda: self.failures)
         assert not self.alive
         return found
 
@@ -183,11 +180,7 @@ async def test_a_process_that_answers_pings_lives_on(make: Make) -> None:
         SessionProcess.on_line(process, line)
 
     process.on_line = count  # type: ignore[method-assign]
-
-    async def seen() -> int:
-        return pongs
-
-    await eventually(seen, lambda number: number > 200)
+    await until(lambda: pongs, lambda number: number > 200)
     assert process.alive
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import start
@@ -120,9 +120,5 @@ async def test_too_many_requests_at_once_are_refused_and_those_of_the_dead_are_d
     assert refused.error.code == "TOO_MANY_REQUESTS"
     await asyncio.sleep(0)  # they are under way
     requests.drop()
-
-    async def dropped() -> int:
-        return len(ended)
-
-    await eventually(dropped, lambda count: count == limits.SESSION_REQUESTS_MAX)
+    await until(lambda: len(ended), lambda count: count == limits.SESSION_REQUESTS_MAX)
     assert len(replies) == 1

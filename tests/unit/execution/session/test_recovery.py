@@ -4,7 +4,7 @@ import asyncio
 import json
 import shutil
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import start
@@ -145,11 +145,7 @@ async def killed(session: Session) -> None:
     adapter = session.adapter
     assert isinstance(adapter, SessionProcess)
     adapter.kill()
-
-    async def gone() -> bool:
-        return not adapter.alive
-
-    await eventually(gone)
+    await until(lambda: not adapter.alive)
 
 
 async def test_a_shutdown_ends_what_runs_and_keeps_what_waits(

@@ -2,7 +2,7 @@
 
 from tests.support import pids
 from tests.support.clock import Clock
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
@@ -12,11 +12,7 @@ from trunkline.execution.session.manager import SESSION_IDLE_S, SESSION_ROOM_S
 
 async def processes(spawner: Spawner, count: int) -> None:
     server = await spawner.pid()
-
-    async def below() -> int:
-        return len(pids.below(server))
-
-    await eventually(below, lambda found: found == count)
+    await until(lambda: len(pids.below(server)), lambda found: found == count)
 
 
 async def test_an_idle_session_has_no_process_and_still_answers(

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.clock import Clock
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
@@ -25,11 +25,7 @@ async def rested(manager: SessionManager, clock: Clock, *names: str) -> None:
 
 async def at_rest(manager: SessionManager, session: Session) -> None:
     manager.rest_idle()
-
-    async def is_resting() -> bool:
-        return session.is_resting
-
-    await eventually(is_resting)
+    await until(lambda: session.is_resting)
 
 
 async def test_of_too_many_that_rest_the_oldest_are_let_go_and_keep_their_files(

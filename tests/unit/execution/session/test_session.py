@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.child import Failure
@@ -109,24 +109,12 @@ async def test_a_message_that_comes_while_a_process_ends_waits_for_the_next_one(
     session, made = await opened(tmp_path, line)
     first = made[-1]
     line.say("s-1", "one", "t-1")
-
-    async def taken() -> list[str]:
-        return first.messages
-
-    assert await eventually(taken) == ["one"]
+    assert await until(lambda: first.messages) == ["one"]
     first.lose_socket()
     line.say("s-1", "two", "t-2")
-
-    async def waits() -> bool:
-        return first.is_stopping
-
-    await eventually(waits)
+    await until(lambda: first.is_stopping)
     first.end()
-
-    async def given() -> list[str]:
-        return made[-1].messages
-
-    assert await eventually(given, lambda found: found == ["two"])
+    assert await until(lambda: made[-1].messages, lambda found: found == ["two"])
     assert made[-1] is not first
     ended = [event["turn_id"] for event in line.events("s-1", "execution_error")]
     assert ended == ["t-1"]
@@ -138,18 +126,10 @@ async def test_more_messages_than_can_wait_are_answered_with_an_error(tmp_path: 
     session, made = await opened(tmp_path, line)
     first = made[-1]
     line.say("s-1", "one", "t-one")
-
-    async def taken() -> list[str]:
-        return first.messages
-
-    await eventually(taken)
+    await until(lambda: first.messages)
     first.lose_socket()
     line.say("s-1", "held", "t-held")
-
-    async def waits() -> bool:
-        return first.is_stopping
-
-    await eventually(waits)
+    await until(lambda: first.is_stopping)
     for number in range(SESSION_INBOX_MAX + 1):
         line.say("s-1", "more", f"t-{number}")
     [event] = line.events("s-1", "execution_error")
@@ -170,11 +150,7 @@ async def test_a_turn_whose_process_ends_before_it_gets_the_message_ends_too(
     line.say("s-1", "one", "t-1")
     assert (await line.end_of("s-1", "t-1"))["code"] == "SESSION_CRASHED"
     line.say("s-1", "two", "t-2")
-
-    async def given() -> list[str]:
-        return made[-1].messages
-
-    assert await eventually(given) == ["two"]
+    assert await until(lambda: made[-1].messages) == ["two"]
     assert [turn.turn_id for turn in session.turns.open] == ["t-2"]
     await closed(session, made[-1])
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import Json, RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import start
@@ -22,10 +22,7 @@ def taken(line: RecordingLine) -> list[Json]:
 
 
 async def until_taken(line: RecordingLine, count: int) -> list[Json]:
-    async def look() -> list[Json]:
-        return taken(line)
-
-    return await eventually(look, lambda found: len(found) >= count)
+    return await until(lambda: taken(line), lambda found: len(found) >= count)
 
 
 class Clockwork:
@@ -44,11 +41,7 @@ class Clockwork:
         """One round, from a sleep to the next."""
         before = len(self.asked)
         self._tick.set()
-
-        async def rounds() -> int:
-            return len(self.asked)
-
-        await eventually(rounds, lambda number: number > before)
+        await until(lambda: len(self.asked), lambda number: number > before)
 
 
 @pytest.mark.proves("004-4.3-snapshot-fields")
@@ -81,11 +74,7 @@ async def test_every_minute_those_that_changed_are_saved_and_the_same_state_once
     clock = Clockwork()
     await manager.start_session(start("s-1"))
     saving = asyncio.create_task(Snapshots(line, clock.sleep).run(manager.active_sessions.values))
-
-    async def asleep() -> list[float]:
-        return clock.asked
-
-    assert await eventually(asleep) == [limits.SNAPSHOT_INTERVAL_S]
+    assert await until(lambda: clock.asked) == [limits.SNAPSHOT_INTERVAL_S]
     memory = LocalShortTermMemory(home.session("s-1"))
     await memory.write_scratchpad("one")
     await clock.tick()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.unit.execution.tools.support import Call, is_running
 from trunkline import limits
 from trunkline.execution.errors import ToolError
@@ -22,19 +22,14 @@ def bash(env: dict[str, str], paths: Paths) -> Bash:
 
 async def pid_in(path: Path) -> int:
     """The process id that a command writes to a file, once it is there whole."""
-
-    async def look() -> str:
-        return path.read_text() if path.exists() else ""
-
-    text = await eventually(look, lambda text: text.endswith("\n"))
+    text = await until(
+        lambda: path.read_text() if path.exists() else "", lambda text: text.endswith("\n")
+    )
     return int(text)
 
 
 async def gone(pid: int) -> None:
-    async def look() -> bool:
-        return not is_running(pid)
-
-    await eventually(look)
+    await until(lambda: not is_running(pid))
 
 
 async def test_output_and_errors_come_in_their_order_with_the_exit_code(

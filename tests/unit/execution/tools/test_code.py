@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.tools.support import Call
 from trunkline.execution.skills.code_executor import CodeExecution
 
@@ -42,11 +42,7 @@ async def test_output_is_shown_while_the_code_runs_and_cancelling_ends_it(
 ) -> None:
     code = "import os, time\nprint(__file__)\ntime.sleep(300)"
     task = asyncio.create_task(call.run(tool, code=code))
-
-    async def shown() -> str:
-        return "".join(call.shown)
-
-    script = (await eventually(shown)).strip()
+    script = (await until(lambda: "".join(call.shown))).strip()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

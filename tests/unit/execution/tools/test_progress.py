@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from trunkline.execution.tools.commands import (
     PROGRESS_CHARS_MAX,
     PROGRESS_PIECE_CHARS_MAX,
@@ -18,11 +18,7 @@ async def test_the_first_piece_is_shown_at_once_and_the_next_ones_together() -> 
     progress.add("b")
     progress.add("c")
     assert shown == ["a"]
-
-    async def look() -> list[str]:
-        return shown
-
-    await eventually(look, lambda pieces: pieces == ["a", "bc"])
+    await until(lambda: shown, lambda pieces: pieces == ["a", "bc"])
     progress.close()
     assert shown == ["a", "bc"]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.tools.support import Call, Control
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc
@@ -69,11 +69,7 @@ async def test_the_secret_of_a_skill_is_for_its_scripts_and_not_for_mcp_servers(
     bash = box.get("bash")
     assert bash is not None
     assert "n-12345678" in (await call.run(bash, command="echo $NOTION_TOKEN")).content
-
-    async def look() -> bool:
-        return call.file("seen").exists()
-
-    await eventually(look)
+    await until(lambda: call.file("seen").exists())
     assert call.file("seen").read_text() == "|own"
     await box.close()
 

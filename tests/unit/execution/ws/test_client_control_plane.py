@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.control import ControlProcess, TestUser, running
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.metrics import metric
 from tests.support.sse import SseReader
 from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
@@ -269,11 +269,10 @@ async def test_reports_count_once_however_often_the_line_is_cut(
                     proxy.is_swallowing = number % 20 == 5
                     await asyncio.sleep(0.005)
                     proxy.cut()
-
-            async def is_owed() -> bool:
-                return bool((tmp_path / "out" / "reports.jsonl").read_bytes())
-
-            await eventually(is_owed, lambda owed: not owed)
+            await until(
+                lambda: bool((tmp_path / "out" / "reports.jsonl").read_bytes()),
+                lambda owed: not owed,
+            )
             (sums,) = (await user.ok("GET", "/usage?group_by=model"))["items"]
             assert sums["tokens_in"] == 600
 

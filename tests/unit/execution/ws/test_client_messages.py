@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, event, make_client, text
 from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline import limits
@@ -32,10 +32,7 @@ class Told:
         return note
 
     async def until(self, count: int) -> list[tuple[str, Json]]:
-        async def look() -> list[tuple[str, Json]]:
-            return self.messages
-
-        return await eventually(look, lambda seen: len(seen) >= count)
+        return await until(lambda: self.messages, lambda seen: len(seen) >= count)
 
 
 SESSION = ("user_message", "cancel", "config_update", "approval_response")
@@ -175,11 +172,7 @@ async def test_a_session_that_the_control_plane_does_not_know_is_owed_nothing(
         error = {"code": "SESSION_NOT_FOUND", "message": "no such session on this machine"}
         await server.last.send({"type": "error", "session_id": "s-1", "error": error})
         path = tmp_path / "events" / "s-1.jsonl"
-
-        async def is_gone() -> bool:
-            return not path.exists()
-
-        await eventually(is_gone)
+        await until(lambda: not path.exists())
         server.last.drop()
         line = await server.connected(2)
         await line.until(lambda: bool(line.events()))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
 from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline.execution.ws.client import ControlPlaneClient
@@ -15,11 +15,7 @@ from trunkline.execution.ws.client import ControlPlaneClient
 async def go_offline(client: ControlPlaneClient, server: ScriptedControl, naps: Naps) -> None:
     naps.hold()
     server.last.drop()
-
-    async def offline() -> bool:
-        return not client.online
-
-    await eventually(offline)
+    await until(lambda: not client.online)
 
 
 async def test_the_first_line_starts_without_resume(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.scripted_control import Connection, ScriptedControl
 from trunkline import limits
@@ -164,11 +164,7 @@ async def test_a_new_request_fails_at_once_while_the_line_is_down(
     async with connected(make_client(server.url, tmp_path, naps)) as client:
         naps.hold()
         server.last.drop()
-
-        async def offline() -> bool:
-            return not client.online
-
-        await eventually(offline)
+        await until(lambda: not client.online)
         with pytest.raises(ConnectionError):
             await client.request("s-1", "memory_search", query="q")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
 from tests.unit.execution.ws.scripted_control import Connection, ScriptedControl
 from trunkline import limits
@@ -86,11 +86,7 @@ async def test_an_acknowledged_event_is_removed_from_disk_and_memory(
         await server.last.until(lambda: bool(numbers(server.last)))
         assert path.stat().st_size > limits.OUTBOX_COMPACT_BYTES
         await server.last.send({"type": "ack", "acked": {"s-1": 1}})
-
-        async def size() -> int:
-            return path.stat().st_size
-
-        await eventually(size, lambda left: left == 0)
+        await until(lambda: path.stat().st_size, lambda left: left == 0)
 
 
 async def test_resume_names_the_turns_that_this_machine_knows(
@@ -133,11 +129,7 @@ async def test_reports_are_asked_one_after_the_other_and_survive_a_cut(
         await line.send({"type": "response", "id": first["id"], "result": {}})
         second = await line.expect("request", lambda one: one["method"] == "audit_log")
         await line.send({"type": "response", "id": second["id"], "result": {}})
-
-        async def owed() -> bytes:
-            return (tmp_path / "reports.jsonl").read_bytes()
-
-        await eventually(owed, lambda left: left == b"")
+        await until(lambda: (tmp_path / "reports.jsonl").read_bytes(), lambda left: left == b"")
 
 
 async def test_a_control_plane_without_answered_reports_gets_notifications(
@@ -158,11 +150,7 @@ async def test_a_long_absence_comes_back_in_few_frames_of_bounded_size(
     async with connected(make_client(server.url, tmp_path, naps)) as client:
         naps.hold()
         server.last.drop()
-
-        async def offline() -> bool:
-            return not client.online
-
-        await eventually(offline)
+        await until(lambda: not client.online)
         for number in range(40):
             client.send_sse_event("s-1", event("tool_call_complete", n=number, result="x" * 50_000))
             client.send_sse_event("s-2", text(f"{number},"))

@@ -3,7 +3,7 @@
 import json
 
 from tests.support.clock import Clock
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import event, text
 from trunkline.execution.ws.events import SESSION_QUIET_S, Coalescer, Event
 
@@ -65,8 +65,4 @@ async def test_a_session_that_ended_is_not_remembered() -> None:
 async def test_what_is_held_is_delivered_after_a_moment_without_being_asked() -> None:
     delivered = Delivered()
     Coalescer(Clock(), delivered).add("s-1", text("a"))
-
-    async def look() -> list[tuple[str, str]]:
-        return delivered
-
-    assert await eventually(look) == [("s-1", "a")]
+    assert await until(lambda: delivered) == [("s-1", "a")]

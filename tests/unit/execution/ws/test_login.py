@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from tests.support.control import free_port
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.scripted_control import ScriptedControl, scripted_control
 from trunkline import limits
@@ -60,11 +60,7 @@ async def test_a_control_plane_that_is_not_there_yet_is_waited_for_with_the_tick
     port = free_port()
     client = make_client(f"ws://127.0.0.1:{port}/ws/vm", tmp_path, naps)
     connecting = asyncio.create_task(client.connect())
-
-    async def napped() -> list[float]:
-        return naps.taken
-
-    await eventually(napped, lambda taken: taken[:3] == [1, 2, 4])
+    await until(lambda: naps.taken, lambda taken: taken[:3] == [1, 2, 4])
     async with scripted_control(port) as server:
         await connecting
         assert server.last.query["ticket"] == "ticket-1"
@@ -151,11 +147,7 @@ async def test_a_fault_while_a_line_is_opened_is_said_and_tried_again(
     client = make_client(server.url, tmp_path, naps, ticket=None, token="\ud800")  # no text
     with structlog.testing.capture_logs() as logs:
         connecting = asyncio.create_task(client.connect())
-
-        async def napped() -> list[float]:
-            return naps.taken
-
-        await eventually(napped, lambda taken: taken[:3] == [1, 2, 4])
+        await until(lambda: naps.taken, lambda taken: taken[:3] == [1, 2, 4])
     assert "UnicodeEncodeError" in (client.problem or "")
     assert "error" in [entry["log_level"] for entry in logs]
     await client.close()
@@ -175,11 +167,7 @@ async def test_the_line_is_told_up_and_down(
         assert client.problem is None
         naps.hold()
         await server.last.socket.close(code=1001, message=b"going down")
-
-        async def problem() -> str | None:
-            return client.problem
-
-        assert "going down" in (await eventually(problem) or "")
+        assert "going down" in (await until(lambda: client.problem) or "")
         assert told == [True, False]
         naps.release()
         await (await server.connected(2)).expect("heartbeat")
@@ -228,11 +216,7 @@ async def test_no_ticket_and_no_key_is_ever_logged(
     with structlog.testing.capture_logs() as logs:
         client = make_client(server.url + "/nowhere", tmp_path / "a", naps)
         connecting = asyncio.create_task(client.connect())
-
-        async def napped() -> list[float]:
-            return naps.taken
-
-        await eventually(napped)
+        await until(lambda: naps.taken)
         await client.close()
         await asyncio.gather(connecting, return_exceptions=True)
         async with connected(make_client(server.url, tmp_path / "b", naps)):

@@ -7,7 +7,7 @@ import structlog
 
 from tests.support.clock import FakeClock
 from tests.support.control import running
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.proxy import Proxy
 from tests.unit.execution.ws.scripted_control import ScriptedControl
@@ -92,17 +92,9 @@ async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has
             async with connected(client):
                 first = client.token
                 clock.advance(limits.VM_TOKEN_LIFE_S / 2 + 1)
-
-                async def token() -> str:
-                    return client.token
-
-                await eventually(token, lambda now: now != first)
+                await until(lambda: client.token, lambda now: now != first)
                 clock.advance(limits.VM_TOKEN_LIFE_S / 2)
                 proxy.cut()
-
-                async def lines() -> int:
-                    return len(keys)
-
-                await eventually(lines, lambda count: count == 2)
+                await until(lambda: len(keys), lambda count: count == 2)
                 assert LINE_REFUSED_DELAY_S not in naps.taken
     assert keys == [{"openai": "sk-of-ada-0123456789"}] * 2

@@ -15,7 +15,6 @@ from yarl import URL
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.ws.connection import Socket
 from trunkline.execution.ws.disk_queue import Journal
 from trunkline.execution.ws.foreign.agp_answers import Answers, Open
 from trunkline.execution.ws.foreign.client import ForeignClient
@@ -92,15 +91,6 @@ class AgpClient(ForeignClient):
             if left.prompt_id not in turns:
                 self.fail(left.session_id, left.prompt_id, "MACHINE_RESTARTED", _RESTARTED)
 
-    async def greet(self, socket: Socket) -> None:
-        """The address said it all."""
-
-    def opening(self) -> list[bytes]:
-        return []
-
-    def caught_up(self) -> list[bytes]:
-        return []
-
     def beat(self) -> bytes:
         """Not in the document; apps send it, for servers that count messages alone as life."""
         ping = {"msg_id": str(uuid4()), "guid": self._guid, "user_id": self._user_id}
@@ -168,9 +158,6 @@ class AgpClient(ForeignClient):
             msg_id=msg_id, guid=self._guid, user_id=self._user_id, payload=payload
         )
         self.reply(codec.encode(answer))
-
-    def started(self, session_id: str) -> None:
-        """Devices do not tell."""
 
     def begin(self, session_id: str, prompt: Prompt) -> None:
         self._streams.of(session_id).begin(prompt.turn_id, *prompt.address)

@@ -16,6 +16,7 @@ from yarl import URL
 
 from trunkline import limits
 from trunkline.execution.errors import ServerRefused
+from trunkline.execution.files import sweep
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler
 from trunkline.execution.ws.disk_queue import Journal
@@ -54,6 +55,7 @@ class ForeignClient(Wire, ABC):
     ) -> None:
         """`on_refused` is told, for people, that the server does not want this machine."""
         folder.mkdir(mode=0o700, exist_ok=True)
+        sweep(folder)
         self.message_handlers = Handlers()
         self.active_sessions: Callable[[], list[str]] = list
         self.open_turns: Callable[[], list[str]] = list
@@ -79,16 +81,12 @@ class ForeignClient(Wire, ABC):
     def said(self, session_id: str, event_id: int, event: SessionEvent, line: str) -> list[bytes]:
         """What an event of a session becomes."""
 
-    @abstractmethod
     def started(self, session_id: str) -> None:
         """A session's start is over; it runs if it is among `active_sessions`."""
 
     @abstractmethod
     def begin(self, session_id: str, prompt: Prompt) -> None:
         """It is worked on from now on."""
-
-    def outgoing(self, body: bytes) -> bytes:
-        return body
 
     @property
     def online(self) -> bool:

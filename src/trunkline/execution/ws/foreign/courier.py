@@ -37,19 +37,23 @@ class Wire(Protocol):
     """What each protocol says in its own way."""
 
     async def greet(self, socket: Socket) -> None:
-        """The handshake. Raises NoLine."""
+        """The handshake, where the address does not say it all. Raises NoLine."""
+        return
 
     def opening(self) -> list[bytes]:
         """First of all on every line."""
+        return []
 
     def caught_up(self) -> list[bytes]:
         """After what was unconfirmed."""
+        return []
 
     def beat(self) -> bytes:
         """A sign of life."""
 
     def outgoing(self, body: bytes) -> bytes:
         """A message in the words of the moment in which it is sent."""
+        return body
 
     def take(self, text: str) -> None:
         """A message of the server. Raises Malformed."""

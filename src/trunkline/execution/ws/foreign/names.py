@@ -7,14 +7,13 @@ conversation that goes on in a session of another name is noted in a file.
 
 import base64
 import binascii
-import re
 from pathlib import Path
 
 from trunkline.execution.files import load_json, save_json
+from trunkline.execution.home import is_session_id
 
 WIRE_BOUND_NAMES_MAX = 10_000  # conversations that go on in a session of another name
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _CODED = "x-"
 _CHARS_MAX = 100
 
@@ -58,7 +57,7 @@ class Names:
 
 def coded(foreign: str) -> str:
     """Raises ValueError for an id that no folder can be named after."""
-    if _PLAIN.match(foreign) and not foreign.startswith(_CODED):
+    if is_session_id(foreign) and not foreign.startswith(_CODED):
         return foreign
     raw = foreign.encode("utf-8", "surrogatepass")
     name = _CODED + base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

@@ -80,26 +80,18 @@ class Prompts:
     def ended(self, session_id: str, turn_id: str | None) -> Prompt | None:
         """A turn has its end (None: the one at work). The one to be worked on next."""
         waiting = self._sessions.get(session_id)
-        if not waiting:
+        ids = [one.turn_id for one in waiting or ()]
+        if not waiting or (turn_id is not None and turn_id not in ids):
             return None
-        if turn_id is not None and waiting[0].turn_id != turn_id:
-            self.withdraw(session_id, turn_id)
+        number = 0 if turn_id is None else ids.index(turn_id)
+        self._count(waiting[number], -1)
+        del waiting[number]
+        if number:
             return None
-        self._count(waiting.popleft(), -1)
         if waiting:
             return waiting[0]
         del self._sessions[session_id]
         return None
-
-    def withdraw(self, session_id: str, turn_id: str) -> bool:
-        """Takes one back that waits. False for the one at work, and for any other."""
-        waiting = self._sessions.get(session_id, deque())
-        for number, prompt in enumerate(waiting):
-            if number > 0 and prompt.turn_id == turn_id:
-                del waiting[number]
-                self._count(prompt, -1)
-                return True
-        return False
 
     def forget(self, session_id: str) -> None:
         for prompt in self._sessions.pop(session_id, ()):

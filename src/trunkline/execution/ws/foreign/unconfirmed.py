@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.execution.ws.disk_queue import DiskQueue, Journal
+from trunkline.execution.ws.disk_queue import SHRINK_TO, DiskQueue, Journal
 
 _log = structlog.get_logger(__name__)
 
@@ -16,9 +16,6 @@ WIRE_OWED_MAX = 5_000  # messages that are not known to have arrived, and may be
 WIRE_OWED_BYTES_MAX = 8 * limits.MIB
 WIRE_KEPT_MAX = 5_000  # those that may not, with the turns that will end in one
 WIRE_KEPT_BYTES_MAX = 32 * limits.MIB
-
-_SHRINK_TO = 0.75
-"""Of a bound: room is made for a while, not for one message."""
 
 
 class UnconfirmedMessage(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -89,7 +86,7 @@ class Unconfirmed:
         self._put(message)
         if self._is_over(1.0):
             # A quarter goes at once: a walk past everything is made up for by what it drops.
-            lost = self._queue.shrink(lambda: self._is_over(_SHRINK_TO))
+            lost = self._queue.shrink(lambda: self._is_over(SHRINK_TO))
             self._forget_ends(lost)
             _log.warning("too much waits for the server: the oldest is lost", lost=len(lost))
 

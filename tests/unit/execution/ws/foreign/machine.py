@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.foreign_servers import AgpServer, YeaftServer
 from trunkline.execution.home import Home
 from trunkline.execution.line import MACHINE
@@ -59,34 +59,21 @@ class Machine:
         return lambda data: self.told.append((session_id, kind, data))
 
     async def refusal(self) -> str:
-        async def told() -> list[str]:
-            return self.refusals
-
-        [why] = await eventually(told)
+        [why] = await until(lambda: self.refusals)
         return why
 
     def all(self, kind: str) -> list[Json]:
         return [data for _, told, data in self.told if told == kind]
 
     async def until_online(self) -> None:
-        async def is_online() -> bool:
-            return self.client.online
-
-        await eventually(is_online)
+        await until(lambda: self.client.online)
 
     async def has_delivered(self) -> None:
         """It knows that all that it sent has arrived."""
-
-        async def is_clear() -> bool:
-            return not self._unconfirmed.exists() or not self._unconfirmed.read_bytes()
-
-        await eventually(is_clear)
+        await until(lambda: not self._unconfirmed.exists() or not self._unconfirmed.read_bytes())
 
     async def until_told(self, kind: str, count: int = 1) -> Json:
-        async def seen() -> list[Json]:
-            return self.all(kind)
-
-        return (await eventually(seen, lambda found: len(found) >= count))[count - 1]
+        return (await until(lambda: self.all(kind), lambda found: len(found) >= count))[count - 1]
 
     def event(self, session_id: str, kind: str, /, **fields: Any) -> None:
         self.client.send_sse_event(session_id, json.dumps({"type": kind, **fields}))

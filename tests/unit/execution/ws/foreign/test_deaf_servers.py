@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.foreign_servers import AgpServer, YeaftServer
 from tests.unit.execution.ws.foreign.machine import Machine, agp_machine, connected, yeaft_machine
 from trunkline.execution.ws.foreign.courier import WIRE_NOW_MAX
@@ -30,10 +30,7 @@ def fill(machine: Machine) -> None:
 
 
 async def until_room(machine: Machine) -> None:
-    async def is_full() -> bool:
-        return machine.client.is_full
-
-    await eventually(is_full, lambda full: not full)
+    await until(lambda: machine.client.is_full, lambda full: not full)
 
 
 class _Deaf(AgpServer):

@@ -25,7 +25,9 @@ def test_an_end_of_one_that_waits_takes_it_back_and_nothing_else() -> None:
     prompts = Prompts()
     for one in "abc":
         prompts.add("s", prompt(one))
-    assert prompts.ended("s", "b") is None
+    for one in "xb":
+        assert prompts.ended("s", one) is None
+    assert prompts.ended("other", "a") is None
     assert prompts.current("s") == prompt("a")
     assert prompts.ended("s", "a") == prompt("c")
 
@@ -40,14 +42,6 @@ def test_it_is_known_whether_anything_is_left_when_a_turn_ends() -> None:
     prompts.add("s", prompt("b"))
     assert prompts.has_other("s", "a")
     assert prompts.has_other("s", None)
-
-
-def test_the_one_at_work_cannot_be_taken_back() -> None:
-    prompts = Prompts()
-    prompts.add("s", prompt("a"))
-    assert not prompts.withdraw("s", "a")
-    assert not prompts.withdraw("other", "a")
-    assert prompts.has("s", "a")
 
 
 def test_sessions_do_not_wait_for_each_other_and_what_waits_is_bounded() -> None:
@@ -72,7 +66,7 @@ def test_what_all_sessions_wait_for_is_counted_and_bounded() -> None:
     with pytest.raises(OverflowError, match="too large"):
         prompts.add("s-3", Prompt("t-4", {"message": "one more"}))
     assert "s-3" not in prompts
-    prompts.withdraw("s-1", "t-2")
+    assert prompts.ended("s-1", "t-2") is None
     prompts.ended("s-1", "t-1")
     assert prompts.add("s-3", Prompt("t-4", {"message": "one more"}))
     prompts.forget("s-2")

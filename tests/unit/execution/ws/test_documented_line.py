@@ -2,25 +2,18 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, make_client
-from tests.unit.execution.ws.scripted_control import ScriptedControl, scripted_control
+from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline.execution.ws.client import ControlPlaneClient
 
 Json = dict[str, Any]
 Heard = list[tuple[str, str]]
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[ScriptedControl]:
-    async with scripted_control() as started:
-        yield started
 
 
 def ears(session_id: str, heard: Heard) -> dict[str, Any]:
@@ -36,10 +29,7 @@ def said(session_id: str, message: str) -> Json:
 
 
 async def until_heard(heard: Heard, count: int) -> Heard:
-    async def look() -> Heard:
-        return heard
-
-    return await eventually(look, lambda seen: len(seen) >= count)
+    return await until(lambda: heard, lambda seen: len(seen) >= count)
 
 
 @pytest.mark.proves("004-3.1-user-message-to-its-session", "004-3.1-cancel-to-its-session")

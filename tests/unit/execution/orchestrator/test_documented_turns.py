@@ -1,6 +1,5 @@
 """A turn from the inside: what is written when, and what the model is asked with (004 §4.3, §7)."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,18 +9,6 @@ from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.orchestrator.graph import create_agent_graph
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def daemon(model: ModelServer, tmp_path: Path) -> AsyncIterator[Daemon]:
-    async with Daemon(tmp_path / "home", model) as played:
-        yield played
 
 
 @pytest.mark.proves("004-4.3-message-is-remembered", "004-4.3-start", "004-4.8-semigraph-folder")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
-from tests.unit.execution.session import conftest as processes
+from tests.unit.execution.session.conftest import PATIENCE
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
@@ -20,11 +20,6 @@ from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
-
-home = processes.home
-line = processes.line
-make_manager = processes.make_manager
-manager = processes.manager
 
 
 class Noted(RuntimeAdapter):
@@ -86,10 +81,7 @@ class Runtimes:
         return make
 
     async def told(self, count: int) -> list[str]:
-        async def look() -> list[str]:
-            return self.started[-1].told
-
-        return await eventually(look, lambda told: len(told) >= count)
+        return await until(lambda: self.started[-1].told, lambda told: len(told) >= count)
 
 
 @pytest.fixture
@@ -142,7 +134,7 @@ async def test_a_process_is_there_after_start_and_not_before(
     made = SemiGraphAdapter(
         spawner.spawn,
         sockets,
-        processes.PATIENCE,
+        PATIENCE,
         session.folder,
         lambda _message: None,
         lambda _failure: None,
@@ -201,9 +193,7 @@ async def test_a_cancelled_turn_is_followed_by_a_snapshot(
     await line.until("s-1", "thinking")
     line.tell("s-1", "cancel", reason="user_cancelled")
     assert (await line.end_of("s-1"))["cancelled"] is True
-
-    async def saved() -> list[Json]:
-        return [params for _, method, params in line.reports if method == "snapshot_sync"]
-
-    [snapshot] = await eventually(saved)
+    [snapshot] = await until(
+        lambda: [params for _, method, params in line.reports if method == "snapshot_sync"]
+    )
     assert snapshot["short_term_memory"]["scratchpad"] == "half done"
