@@ -65,7 +65,7 @@ async def test_auth_must_come_in_time_and_pings_buy_none(
 async def test_a_line_that_was_let_in_outlives_the_time_for_auth(
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path / "data", tuning=Tuning(auth_timeout_s=0.5)) as control:
+    async with running(tmp_path / "data", tuning=Tuning(auth_timeout_s=2.0)) as control:
         user = await control.user()
         async with await raw_line(user) as line, await RawWs(again_url(user)).connect() as silent:
             assert await silent.closed() == 4001

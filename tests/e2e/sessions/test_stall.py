@@ -22,7 +22,7 @@ def now() -> Clock:
 
 @pytest.fixture(scope="module")
 def tuning() -> Tuning:
-    return Tuning(stall_s=0.01, retry_s=0.1, auth_timeout_s=1.0)
+    return Tuning(stall_s=0.01, retry_s=0.1, auth_timeout_s=2.0)
 
 
 async def test_no_line_is_taken_for_dead_while_we_do_not_listen(
