@@ -13,6 +13,8 @@ from trunkline.execution.home import Home
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.session.manager import SessionManager
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 Json = dict[str, Any]
 
 
