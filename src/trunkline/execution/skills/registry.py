@@ -29,6 +29,8 @@ from trunkline.execution.skills.packages import SkillCache, checked_files
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.text_files import inside, read_text
 
+_TOOL_DETAILS_NAMED_MAX = 50  # names listed in a message for the model
+
 _log = structlog.get_logger()
 
 SKILL_READ_CHARS_MAX = 100_000
@@ -84,7 +86,7 @@ class SkillRegistry:
         for given, missing in self.unavailable:
             if skill in (given.get("id"), given.get("name")):
                 raise ToolError(f"the skill cannot be used here; missing: {', '.join(missing)}")
-        offered = ", ".join(entry.name for entry in self.available[: limits.TOOL_DETAILS_NAMED_MAX])
+        offered = ", ".join(entry.name for entry in self.available[:_TOOL_DETAILS_NAMED_MAX])
         raise ToolError(
             f"there is no skill {shortened(skill, 100)!r}; there are: {offered or 'none'}"
         )

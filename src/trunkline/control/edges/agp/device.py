@@ -128,14 +128,14 @@ def _bounds(tuning: Tuning) -> Bounds:
         cancel_grace_s=tuning.cancel_grace_s,
         silence_s=limits.AGP_TURN_SILENCE_S,
         msg_ids_kept=limits.AGP_MSG_IDS_KEPT,
-        cancels_kept=limits.AGP_CANCELS_KEPT,
-        streamed_chars_max=limits.AGP_STREAMED_CHARS_MAX,
-        tool_calls_kept=limits.AGP_TOOL_CALLS_KEPT,
+        cancels_kept=100,  # of a device, for when it returns
+        streamed_chars_max=limits.MESSAGE_CHARS_MAX,  # for an answer that repeats no text
+        tool_calls_kept=1_000,  # of a turn, whose names and ends are known
         tool_call=CallBounds(
-            title_chars=limits.AGP_TOOL_TITLE_CHARS_MAX,
-            word_chars=limits.AGP_TOOL_WORD_CHARS_MAX,
-            path_chars=limits.AGP_TOOL_PATH_CHARS_MAX,
-            locations=limits.AGP_TOOL_LOCATIONS_MAX,
+            title_chars=500,  # every event of a call repeats it
+            word_chars=40,  # a call's kind, and its status
+            path_chars=4096,
+            locations=100,
         ),
         attachments_max=limits.ATTACHMENTS_MAX,
         app_chars_max=limits.AGENT_APP_CHARS_MAX,

@@ -11,6 +11,7 @@ import msgspec
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
 
+_DEVICE_TOKEN_CHARS_MAX = 200
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
@@ -34,7 +35,7 @@ def read_query(query: Mapping[str, str], *, is_open: bool) -> Asked:
     asked = Asked(query.get("guid", ""), query.get("user_id", ""), query.get("token", ""))
     _check(asked.guid, "guid", limits.GUID_CHARS_MAX)
     _check(asked.user_id, "user_id", limits.ID_CHARS_MAX)
-    _check(asked.token, "token", limits.DEVICE_TOKEN_CHARS_MAX)
+    _check(asked.token, "token", _DEVICE_TOKEN_CHARS_MAX)
     if bool(asked.guid) != bool(asked.user_id):
         missing = "user_id" if asked.guid else "guid"
         raise InvalidRequest(f"{missing} is missing in the URL")

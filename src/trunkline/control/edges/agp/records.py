@@ -16,6 +16,8 @@ from trunkline.wire.agp.commands import agent_app_of
 from trunkline.wire.agp.device import Device
 from trunkline.wire.agp.inward import read_logged
 
+_LOADED_SESSIONS_MAX = 100  # whose newest events are read for ids when a device first connects
+_LOADED_EVENTS_MAX = 500  # of each of them
 _APP = (
     sessions.c.runtime_type,
     sessions.c.openclaw_config,
@@ -41,7 +43,7 @@ class AgpRecords:
             for turn_id in state.late:
                 device.restore_late(session_id, turn_id, apps.get(session_id))
         # Only there a repeat could do harm: what is said of a turn that has ended is not taken.
-        for session_id in busy[: limits.AGP_LOADED_SESSIONS_MAX]:
+        for session_id in busy[:_LOADED_SESSIONS_MAX]:
             await self._recall(machine, device, session_id)
 
     async def apps(self, machine: Machine) -> dict[str, str]:
@@ -59,7 +61,7 @@ class AgpRecords:
         log = machine.logs.get(session_id)
         if log is None:
             return
-        after = max(0, log.last_id - limits.AGP_LOADED_EVENTS_MAX)
+        after = max(0, log.last_id - _LOADED_EVENTS_MAX)
         if after == 0:
             device.at_work.recall_whole(session_id)
         async for page in self._core.log.pages(log, after, log.last_id):

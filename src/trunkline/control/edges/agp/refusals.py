@@ -12,6 +12,8 @@ from trunkline.control.errors import NotFound
 from trunkline.control.machines.machine import Machine
 from trunkline.control.store.schema import machine_secrets, machines, sessions, turns, users
 
+_LOOKUPS_MAX = 32  # of a user's at once: whose is what a device named, and is not its own
+
 _log = structlog.get_logger(__name__)
 
 _WIRE = "agp"
@@ -29,7 +31,7 @@ class AgpRefusals:
         _log.warning("not this device's", machine=machine.id, kind=kind, name=name[:64])
         if not _can_be(name):
             return
-        if self._lookups[machine.user_id] < limits.AGP_LOOKUPS_MAX:
+        if self._lookups[machine.user_id] < _LOOKUPS_MAX:
             self.named(machine.user_id, kind, name)
         else:
             # Too many to look at each: it is counted, so that none hides behind the others.

@@ -11,6 +11,8 @@ import msgspec
 
 from trunkline import limits
 
+_PAGES_MAX = 100  # of one session on one connection; without the older, more is repeated
+
 
 class Place(NamedTuple):
     """Where to go on: after this event, without the first messages of the next one."""
@@ -109,7 +111,7 @@ class Track:
         user_id: str,
         *,
         page_runs: int = limits.MYAGENT_PAGE_RUNS,
-        pages_max: int = limits.MYAGENT_PAGES_MAX,
+        pages_max: int = _PAGES_MAX,
     ) -> None:
         """`page_runs`: that one page has; `pages_max`: of one session."""
         self.connection_id = connection_id

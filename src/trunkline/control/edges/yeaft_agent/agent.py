@@ -96,10 +96,10 @@ class Agent:
 
 def _bounds(tuning: Tuning) -> Bounds:
     return Bounds(
-        answer_chars_max=limits.YEAFT_ANSWER_CHARS_MAX,
-        tools_max=limits.YEAFT_TOOLS_MAX,
+        answer_chars_max=1_000_000,  # of a turn's text, for its end; the log has all of it
+        tools_max=1_000,  # calls of one turn whose names are remembered
         persons_max=limits.GROUP_PERSONS_MAX,
-        questions_max=limits.YEAFT_QUESTIONS_MAX,
+        questions_max=1_000,  # of one agent, that wait for a person
         question_chars_max=limits.YEAFT_QUESTION_CHARS_MAX,
         question_timeout_s=limits.CONFIRM_TIMEOUT_S,
         name_chars_max=limits.NAME_CHARS_MAX,

@@ -33,6 +33,9 @@ from trunkline.wire.yeaft.messages import (
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
 
+_CAPABILITY_CHARS_MAX = 60
+_CAPABILITIES_MAX = 100  # that one agent names
+
 _log = structlog.get_logger(__name__)
 
 _RESERVED = frozenset(("seq", "batch"))
@@ -92,8 +95,8 @@ class YeaftAgentLine(Socket):
             auth = self._handshake.take(text)
             named = capabilities_of(
                 auth.capabilities,
-                count_max=limits.YEAFT_CAPABILITIES_MAX,
-                chars_max=limits.YEAFT_CAPABILITY_CHARS_MAX,
+                count_max=_CAPABILITIES_MAX,
+                chars_max=_CAPABILITY_CHARS_MAX,
             )
             self.capabilities = named - _RESERVED
             # It came in time; how long the check takes is not the agent's fault.
