@@ -183,13 +183,12 @@ def reaches(text: str) -> list[str]:
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute):
-            of = ast.unparse(node.value)
+            is_patch = node.attr in ("setattr", "delattr")
             is_private = node.attr.startswith("_") and not node.attr.startswith("__")
-            if (is_private and node.attr not in PUBLIC and of not in OWN) or node.attr in (
-                "setattr",
-                "delattr",
-            ):
-                found.append(f"{node.lineno}: {of}.{node.attr}")
+            if is_patch or (is_private and node.attr not in PUBLIC):
+                of = ast.unparse(node.value)
+                if is_patch or of not in OWN:
+                    found.append(f"{node.lineno}: {of}.{node.attr}")
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             names = [alias.name for alias in node.names]
             is_mock = node.module.startswith("unittest")

@@ -31,9 +31,11 @@ from trunkline.control.metrics import Metrics
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.tasks import Tasks
+from trunkline.control.tuning import Tuning
 from trunkline.wire.commands import Command
 
 WHO = Principal(USER, ORG, "member")
+_TUNING = Tuning()
 _METRICS = Metrics()  # nobody reads them
 
 
@@ -124,6 +126,8 @@ class Control:
         self.agents: dict[str, Agent] = {}
         # What their edges need besides.
         self.clock: Clock = clock
+        self.now = loop.time
+        self.tuning = _TUNING
         self.metrics = _METRICS
         self.starting = self.session_records = self.records
 

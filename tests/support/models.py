@@ -6,7 +6,16 @@ from typing import Any
 
 from tests.support.model_server import ModelServer
 from trunkline.execution.errors import ModelError
-from trunkline.execution.llm.base import Call, Message, Piece, Reply, Text, Thinking, ToolSpec
+from trunkline.execution.llm.base import (
+    Call,
+    Message,
+    Piece,
+    Reply,
+    Text,
+    Thinking,
+    ToolSpec,
+    Usage,
+)
 from trunkline.execution.llm.router import Router
 
 Json = dict[str, Any]
@@ -21,6 +30,8 @@ class Control:
     def __init__(self, answers: Json | None = None) -> None:
         self.answers = answers or {}
         self.requests: list[str] = []
+        self.reports: list[tuple[str, int, Usage]] = []
+        """Of usage: the model, how long it took, its tokens."""
 
     async def request(self, method: str, **params: Any) -> Any:
         self.requests.append(method)
@@ -32,7 +43,9 @@ class Control:
         return answer
 
     def fire_and_forget(self, method: str, **params: Any) -> None:
-        raise AssertionError("models report through their callback")
+        assert method == "usage_report"
+        model, latency_ms = params.pop("model"), params.pop("latency_ms")
+        self.reports.append((model, latency_ms, Usage(**params)))
 
 
 class Session:
@@ -47,8 +60,8 @@ class Session:
         control: Control | None = None,
     ) -> None:
         self.pauses: list[float] = []
-        self.reports: list[Reply] = []
         self.control = control or Control()
+        self.reports = self.control.reports
         self.now = 0.0
         env = {}
         if server is not None:
@@ -57,7 +70,6 @@ class Session:
             {"openai": KEY, "anthropic": KEY} if keys is None else keys,
             config or {},
             self.control,
-            self.reports.append,
             sleep=self._sleep,
             env=env,
             clock=self._clock,

@@ -14,8 +14,7 @@ import uvloop
 from sqlalchemy import delete
 
 from trunkline import limits
-from trunkline.control.access.first_start import admin_token, first_user
-from trunkline.control.access.keys import write_private
+from trunkline.control.access.keys import admin_token, write_private
 from trunkline.control.api.http import HttpServer
 from trunkline.control.core import Core
 from trunkline.control.door.door import Door, Visitor
@@ -59,8 +58,7 @@ class Server:
 
     async def _start(self, core: Core) -> ServerInfo:
         settings = self._settings
-        owner = await first_user(core.store, core.clock)
-        core.auth.set_first_user(owner)
+        owner = await core.auth.load_first_user()
         await core.recover()
         await core.groups.start()
         await self._open_door()

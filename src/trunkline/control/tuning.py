@@ -1,4 +1,4 @@
-"""How long this control plane waits, and how much it takes: what tests and operators may vary.
+"""How long this control plane waits, and how much it takes, where a test may want other values.
 
 `Server` and `Core` hand it down to the parts that use it; the defaults are what runs. A bound that
 nobody needs to vary stands in `limits.py`, or in the one file that uses it.

@@ -73,7 +73,7 @@ def test_no_server_is_part_of_it() -> None:
     assert uses(SERVERS) == []
     calls = ("start_server(", "create_server(", "TCPServer")
     # The fork server rehearses a turn with a model server of its own, gone before any session.
-    paths = [path for path in SOURCE.rglob("*.py") if path.name != "semigraph_warmup.py"]
+    paths = [path for path in SOURCE.rglob("*.py") if path.name != "semigraph_rehearsal.py"]
     sources = {path.name: path.read_text(encoding="utf-8") for path in paths}
     assert not [name for name, text in sources.items() if any(call in text for call in calls)]
 

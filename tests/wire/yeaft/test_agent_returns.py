@@ -191,6 +191,26 @@ def test_a_turn_that_goes_on_behind_an_error_does_not_end(here: Here, sign: str)
     assert here.core.ends == []
 
 
+@pytest.mark.parametrize("is_listed_again", [False, True])
+def test_that_the_agent_was_busy_before_an_end_in_doubt_does_not_hold_that_up(
+    here: Here, is_listed_again: bool
+) -> None:
+    """Some list what they are at only once on a line."""
+    here.again()
+    here.listed(s=True)
+    here.synced()
+    here.cancel()
+    here.hears(result())  # a cancelled turn may be ended a second time
+    here.say("t2")
+    here.hears(result())  # so whose end is this?
+    if is_listed_again:
+        here.listed(s=True)
+    here.passes(1)
+    here.passes(QUIET_S)
+    ended = [one["turn_id"] for one in here.core.ends]
+    assert ended == (["t1"] if is_listed_again else ["t1", "t2"])
+
+
 def test_a_turn_that_was_ended_here_is_left_for_the_next(here: Here) -> None:
     here.core.end("s", "t1")
     here.passes(1)

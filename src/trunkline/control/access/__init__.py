@@ -1,1 +1,1 @@
-"""Who may do what: tokens, keys, refusals, the first start."""
+"""Who may do what: tokens, keys, refusals."""

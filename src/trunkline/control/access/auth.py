@@ -87,9 +87,27 @@ class Auth:
         self._cache_clears = 0
         self._on_revoke: list[Callable[[str], None]] = []
 
-    def set_first_user(self, principal: Principal) -> None:
-        """The user as whom the fixed admin token acts."""
-        self._admin = principal
+    async def load_first_user(self) -> Principal:
+        """The operator's own user, as whom the fixed admin token acts: the oldest admin; on a new
+        database, one in a new org."""
+        users = schema.users
+        oldest = (
+            select(users.c.id, users.c.org_id)
+            .where(users.c.role == "admin")
+            .order_by(users.c.created_at, users.c.id)
+            .limit(1)
+        )
+        async with self._store.write() as connection:
+            row = (await connection.execute(oldest)).first()
+            user_id, org_id = (new_id(), new_id()) if row is None else row
+            if row is None:
+                now = self._clock()
+                org = {"id": org_id, "name": "Home", "created_at": now}
+                user = {"id": user_id, "org_id": org_id, "name": "admin", "role": "admin"}
+                await connection.execute(insert(schema.orgs).values(org))
+                await connection.execute(insert(users).values(**user, created_at=now))
+        self._admin = Principal(user_id, org_id, "admin")
+        return self._admin
 
     @property
     def first_user(self) -> Principal:

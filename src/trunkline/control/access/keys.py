@@ -22,6 +22,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from trunkline.control.errors import Unavailable
+from trunkline.control.ids import new_secret
+from trunkline.control.settings import Settings
 
 _NONCE_BYTES = 12
 
@@ -47,6 +49,18 @@ def write_private(path: Path, content: str | bytes) -> None:
         os.fsync(folder)  # the name is part of the folder, which is synced separately
     finally:
         os.close(folder)
+
+
+def admin_token(settings: Settings) -> str:
+    """The operator's own, or one that is made once and kept where only its user can read it."""
+    if settings.admin_token is not None:
+        return settings.admin_token
+    path = settings.data_dir / "admin-token"
+    if path.exists():
+        return path.read_text(encoding="ascii").strip()
+    token = new_secret("tl")
+    write_private(path, token + "\n")
+    return token
 
 
 def same(one: str, other: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, cast
 
 import msgspec
+import structlog
 from aiohttp import web
 
 from trunkline import limits
@@ -17,6 +18,8 @@ from trunkline.control.door.origin import check_host, check_origin
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.settings import Settings
 from trunkline.wire.errors import Malformed
+
+_log = structlog.get_logger(__name__)
 
 Accept = Callable[[asyncio.Transport, Head], None]
 Http = Callable[[], asyncio.Protocol]
@@ -153,8 +156,11 @@ _REASONS = {
 }
 
 
-def refuse(transport: asyncio.Transport, error: TrunklineError) -> None:
+def refuse(transport: asyncio.Transport, error: Exception) -> None:
     """Answers with the error in its REST form and ends the connection."""
+    if not isinstance(error, TrunklineError):
+        _log.error("a connection could not be let in", exc_info=error)
+        error = TrunklineError("something went wrong here; the log says what")
     _answer(transport, error.status, error.code, error.message)
 
 

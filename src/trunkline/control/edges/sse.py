@@ -14,7 +14,7 @@ from trunkline.control.core import Core
 from trunkline.control.door.door import refuse
 from trunkline.control.door.head import Head, credentials_of
 from trunkline.control.door.origin import cors_headers
-from trunkline.control.errors import LimitReached, NotFound, TrunklineError, Unauthorized
+from trunkline.control.errors import LimitReached, NotFound, Unauthorized
 from trunkline.control.log.log import Batch, SessionLog
 from trunkline.wire import sse
 
@@ -90,12 +90,8 @@ class SseEdge:
     async def _serve(self, reader: SseReader, head: Head) -> None:
         try:
             log = await self._admit(reader, head)
-        except TrunklineError as error:
+        except Exception as error:
             refuse(reader.transport, error)
-            return
-        except Exception:
-            _log.exception("a reader could not be served")
-            refuse(reader.transport, TrunklineError("something went wrong here; the log says what"))
             return
         if reader.transport.is_closing():
             return  # it left before it was let in

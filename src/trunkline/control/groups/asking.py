@@ -10,13 +10,13 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.errors import NotFound, TrunklineError
+from trunkline.control.errors import Conflict, NotFound, TrunklineError
 from trunkline.control.groups.copying import Json
 from trunkline.control.groups.group_log import Transcript, told
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.persons import Person
 from trunkline.control.groups.records import Group
-from trunkline.control.groups.round import Ask, Round
+from trunkline.control.groups.round import Ask, Question, Round
 from trunkline.control.groups.seat import Seat, SeatRecord
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.sessions.turns import OPEN
@@ -95,8 +95,8 @@ class Asking:
             return True
         # The record knows an end that the log does not show.
         kind = "execution_error" if turn.state == "failed" else "execution_complete"
-        cancelled = turn.state == "cancelled"
-        seat.end({"type": kind, "content": turn.answer or "", "cancelled": cancelled})
+        is_cancelled = turn.state == "cancelled"
+        seat.end({"type": kind, "content": turn.answer or "", "cancelled": is_cancelled})
         return True
 
     async def stop(self, seat: Seat, reason: str) -> None:
@@ -107,6 +107,27 @@ class Asking:
             await self._parts.sessions.cancel(self._owner, seat.session_id, reason)
         except TrunklineError as error:
             _log.info("a person cannot be told to stop", problem=error.message)
+
+    async def answer(self, question: Question, confirmed: bool, answer: Any) -> None:
+        """An answer that was given in the group goes to whoever asked."""
+        await self._parts.sessions.answer(
+            self._owner, question.request_id, confirmed, answer, session_id=question.session_id
+        )
+
+    async def answer_again(self, round_: Round) -> None:
+        """After a restart: what was answered in the group may not have got any further."""
+        find = self._parts.approvals.find
+        for request_id, question in round_.questions.items():
+            if round_.asks[question.ask].is_done:
+                continue
+            try:
+                found = await find(self._owner, request_id, self._session_id)
+                if found.state != "pending":
+                    await self.answer(question, found.state == "confirmed", found.answer)
+            except Conflict:
+                pass  # it had
+            except TrunklineError as error:
+                _log.warning("an answer was not passed on", problem=error.message)
 
     async def _seated(
         self, person: Person, group: Group, record: SeatRecord | None

@@ -18,7 +18,6 @@ from trunkline.control.groups.asking import Asking, cancelled, failed
 from trunkline.control.groups.copying import Json
 from trunkline.control.groups.group_log import LogWriter, Transcript, read_again
 from trunkline.control.groups.parts import Parts
-from trunkline.control.groups.questions import Questions
 from trunkline.control.groups.records import Group
 from trunkline.control.groups.round import Ask, Guard, Round
 from trunkline.control.groups.seat import Seat
@@ -49,7 +48,6 @@ class Conversation:
         self._transcript = Transcript()
         self._writer = LogWriter(parts, machine, log)
         self._asking = Asking(parts, owner, log.session_id, self._transcript)
-        self._questions = Questions(parts, owner, self._writer, self._rounds)
         self._commands = Serial(parts.tasks)
         self._is_loaded = False
         self._is_closed = False
@@ -67,7 +65,7 @@ class Conversation:
             elif isinstance(command, Cancel):
                 await self._cancel(command.reason)
             else:
-                await self._questions.answer(command)
+                await self._answer(command)
         finally:
             self._busy -= 1
             self._go_on()
@@ -130,7 +128,7 @@ class Conversation:
         for round_ in self._rounds.values():
             for ask in round_.open():
                 self._seat(ask.person_id).waiting.append((round_, ask))
-            await self._questions.answer_again(self._log.session_id, round_)
+            await self._asking.answer_again(round_)
             if round_.is_cancelled:
                 self._give_up_later(round_)
         for seat in self._seats.values():
@@ -202,8 +200,28 @@ class Conversation:
         self._finish(seat, round_, ask, end)
 
     def settled(self, seat: Seat, event_id: int, event: Json) -> None:
-        """A question of a person has its answer."""
-        self._questions.settled(seat, event_id, event)
+        """A question has its answer in the person's session, perhaps from here."""
+        asked = copying.question_of(event)
+        for round_ in list(self._rounds.values()):
+            for question in list(round_.questions.values()):
+                if (question.session_id, question.request_id) != (seat.session_id, asked):
+                    continue
+                copy = copying.copied(event, question.session_id, event_id, question.ask)
+                if copy is not None and not question.is_settled:
+                    self._writer.write(round_, copy, round_.asks[question.ask])
+
+    async def _answer(self, answer: Answer) -> None:
+        for round_ in list(self._rounds.values()):
+            question = round_.questions.get(answer.request_id)
+            if question is None:
+                continue
+            question.is_settled = True  # the log says so already, to everybody
+            try:
+                await self._asking.answer(question, answer.confirmed, answer.answer)
+            except TrunklineError as error:
+                name = round_.asks[question.ask].name
+                text = f"the answer to {name} came to nothing: {error.message}"
+                self._writer.note(round_, text)
 
     def _finish(self, seat: Seat, round_: Round, ask: Ask, end: Json) -> None:
         """The person is done with this ask; whom its answer addresses is next."""

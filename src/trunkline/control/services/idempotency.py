@@ -67,14 +67,9 @@ class Results:
         self._store = store
         self._clock = clock
 
-    async def completed(self, user_id: str, request_id: str, data: Any) -> None:
-        await self._keep(user_id, request_id, {"status": "completed", "data": data})
-
-    async def failed(self, user_id: str, request_id: str, error: dict[str, Any]) -> None:
-        """`error` is the `{code, message}` that the response would have carried."""
-        await self._keep(user_id, request_id, {"status": "failed", "error": error})
-
-    async def _keep(self, user_id: str, request_id: str, entry: dict[str, Any]) -> None:
+    async def keep(self, user_id: str, request_id: str, entry: dict[str, Any]) -> None:
+        """`entry`: as it stands in `resume_response`, `completed` with `data` or `failed` with the
+        `error` that the response carries."""
         if not _is_request_id(request_id):
             return  # nothing that `fetch` would ever look for
         body = msgspec.json.encode(entry)

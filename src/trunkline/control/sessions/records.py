@@ -15,7 +15,7 @@ from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
-from trunkline.control.records.page import visible
+from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
 from trunkline.control.sessions.state import SessionState
@@ -153,17 +153,15 @@ class SessionRecords:
     async def page(
         self,
         who: Principal,
-        limit: int,
-        cursor: str | None,
+        paging: Paging,
         status: str | None = None,
         *,
         machine_id: str | None = None,
         members: bool = True,
-    ) -> list[Session]:
-        """Newest first; `cursor` is the last id of the page before. `members`: also those in which
-        persons take part in a group."""
-        table = schema.sessions
-        wanted = [] if cursor is None else [table.c.id < cursor]
+    ) -> Page[Session]:
+        """Newest first. `members`: also those in which persons take part in a group."""
+        table, limit = schema.sessions, paging.limit
+        wanted = [] if paging.cursor is None else [table.c.id < paging.cursor]
         if status is not None:
             wanted.append(table.c.status == status)
         if machine_id is not None:
@@ -171,11 +169,12 @@ class SessionRecords:
         if not members:
             wanted.append(table.c.session_config["group"]["session_id"].as_string().is_(None))
         wanted.append(visible(who, table.c.org_id, table.c.user_id, shared=False))
-        query = select(*_COLUMNS).where(*wanted).order_by(table.c.id.desc())
+        query = select(*_COLUMNS).where(*wanted).order_by(table.c.id.desc()).limit(limit + 1)
         async with self._store.read() as connection:
-            rows = (await connection.execute(query.limit(limit))).mappings().all()
-        logs = await self._log.open_all(row["id"] for row in rows)
-        return [Session(**row, last_event_id=logs[row["id"]].last_id) for row in rows]
+            rows = (await connection.execute(query)).mappings().all()
+        logs = await self._log.open_all(row["id"] for row in rows[:limit])
+        items = [Session(**row, last_event_id=logs[row["id"]].last_id) for row in rows[:limit]]
+        return Page(items, items[-1].id if len(rows) > limit else None)
 
     async def update(self, session_id: str, **values: Any) -> None:
         table = schema.sessions

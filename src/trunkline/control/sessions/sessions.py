@@ -118,28 +118,10 @@ class Sessions:
     async def get(self, who: Principal, session_id: str) -> Session:
         return await self._records.get(who, session_id)
 
-    async def page(
-        self,
-        who: Principal,
-        limit: int,
-        cursor: str | None,
-        status: str | None = None,
-        *,
-        machine_id: str | None = None,
-        members: bool = True,
-    ) -> list[Session]:
-        return await self._records.page(
-            who, limit, cursor, status, machine_id=machine_id, members=members
-        )
-
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
         await self.get(who, session_id)
         await self._records.update(session_id, title=title)
         return await self.get(who, session_id)
-
-    async def ids_of(self, **owner: str) -> list[str]:
-        """Every session of a `user_id` or an `org_id`, closed ones too."""
-        return await self._records.ids_of(**owner)
 
     async def erase(self, session_ids: Iterable[str]) -> None:
         """Removes the events of sessions whose records are gone."""

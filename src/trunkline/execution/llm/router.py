@@ -46,7 +46,7 @@ class Router:
         api_keys: Mapping[str, str],
         llm_config: Mapping[str, Any],
         control: ControlPlane,
-        report: Callable[[Reply], None],
+        *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -54,7 +54,6 @@ class Router:
         self._keys = dict(api_keys)
         self._routes = Routes(self._keys, llm_config, env or {})
         self._control = control
-        self._report = report
         self._sleep = sleep
         self._clock = clock
         self._http = HttpClient()
@@ -127,15 +126,18 @@ class Router:
                     if isinstance(piece, Reply):
                         spent = Usage()
                         piece = msgspec.structs.replace(piece, latency_ms=self._since_ms(started))
-                        self._report(piece)
+                        self._report(piece.model, piece.usage, piece.latency_ms)
                     yield piece
         finally:
             if spent != Usage():  # closed, or broken off: it has its price all the same
-                latency_ms = self._since_ms(started)
-                self._report(Reply(model=route.model, text="", usage=spent, latency_ms=latency_ms))
+                self._report(route.model, spent, self._since_ms(started))
 
     def _since_ms(self, started: float) -> int:
         return round((self._clock() - started) * 1000)
+
+    def _report(self, model: str, usage: Usage, latency_ms: int) -> None:
+        tokens = msgspec.structs.asdict(usage)
+        self._control.fire_and_forget("usage_report", model=model, latency_ms=latency_ms, **tokens)
 
     def _provider(self, route: Route) -> BaseLLMProvider:
         if route.provider not in self._providers:

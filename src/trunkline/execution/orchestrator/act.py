@@ -63,17 +63,18 @@ class Shown:
             return
         self.remember()
         given = clipped(self._call["arguments"])
-        self._context.emit({"type": "tool_call_start", **self._about, "tool_input": given})
+        self._context.emit("tool_call_start", **self._about, tool_input=given)
 
     def remember(self) -> None:
         """Its start was seen, so its end will be."""
         self._context.turn.shown[self._call["id"]] = self.cancelled
 
     def progress(self, text: str) -> None:
-        self._context.emit({"type": "tool_call_progress", **self._about, "content": text})
+        self._context.emit("tool_call_progress", **self._about, content=text)
 
     def event(self, event: Json) -> None:
-        self._context.emit({**event, "tool_call_id": self._call["id"]})
+        fields = {**event, "tool_call_id": self._call["id"]}
+        self._context.emit(fields.pop("type"), **fields)
 
     def cancelled(self) -> None:
         self.complete(ToolResult(content="cancelled", is_error=True))
@@ -83,7 +84,6 @@ class Shown:
         if context.turn.shown.pop(self._call["id"], None) is None:
             return  # a step that would not end, after its turn
         told: Json = {
-            "type": "tool_call_complete",
             **self._about,
             "tool_input": clipped(self._call["arguments"]),
             "result": result.content,
@@ -91,7 +91,7 @@ class Shown:
         }
         if result.details:
             told["details"] = clipped(result.details)
-        context.emit(told)
+        context.emit("tool_call_complete", **told)
         details = {
             **self._about,
             "turn_id": context.turn.turn_id,

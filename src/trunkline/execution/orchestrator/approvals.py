@@ -141,7 +141,7 @@ class Approvals:
         self.expect(questions)
         for question in questions:
             shown: Json = {name: value for name, value in question.items() if name not in _OURS}
-            self._context.emit({"type": "approval_request", **shown})
+            self._context.emit("approval_request", **shown)
         # Kept when the turn is cancelled here: `withdraw` tells readers about them.
         waits = (self._answer_to(question, least_s) for question in questions)
         answers = await asyncio.gather(*waits)
@@ -188,12 +188,7 @@ class Approvals:
 
     def _resolved(self, request_id: str, reason: str) -> None:
         self._context.emit(
-            {
-                "type": "approval_resolved",
-                "request_id": request_id,
-                "confirmed": False,
-                "reason": reason,
-            }
+            "approval_resolved", request_id=request_id, confirmed=False, reason=reason
         )
 
     def _audit(self, question: Question, answer: Answer) -> None:

@@ -6,7 +6,7 @@ Made by the session's process, handed to LangGraph as its run context. Nothing h
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
@@ -103,9 +103,9 @@ class Context:
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
 
-    def emit(self, event: Json) -> None:
+    def emit(self, kind: str, /, **fields: Any) -> None:
         """An event of the running turn."""
-        event["turn_id"] = self.turn.turn_id
+        event: Json = {"type": kind, **fields, "turn_id": self.turn.turn_id}
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent

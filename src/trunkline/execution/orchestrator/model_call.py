@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
-from pathlib import Path
 
 from trunkline import limits
 from trunkline.execution.errors import ModelError
@@ -16,16 +15,15 @@ from trunkline.execution.orchestrator.state import State
 _GENERAL = "You are a helpful assistant that works on the user's own computer."
 
 
-def system_prompt(
-    own: str, *, workspace: Path, now: float, skills: str = "", memories: Sequence[str] = ()
-) -> str:
+def _system_prompt(context: Context, memories: Sequence[str]) -> str:
     """Parts that change least come first: providers cache a prompt from its start. For the same
     reason it holds the day and not the minute."""
-    day = datetime.fromtimestamp(now, UTC).strftime("%A, %Y-%m-%d")
+    day = datetime.fromtimestamp(context.clock(), UTC).strftime("%A, %Y-%m-%d")
     parts = [
-        own.strip() or _GENERAL,
-        skills.strip(),
-        f"Your working folder is {workspace}; relative paths start there.\nToday is {day} (UTC).",
+        context.settings.system_prompt.strip() or _GENERAL,
+        context.skills.prompt(),
+        f"Your working folder is {context.workspace}; relative paths start there.\n"
+        f"Today is {day} (UTC).",
         _remembered(memories),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -61,13 +59,8 @@ async def call_model(context: Context, state: State) -> Reply:
         shorter = trimmed(messages, limits.CONVERSATION_CHARS_MAX // 8)
         if shorter == messages:
             raise
-    context.emit(
-        {
-            "type": "thinking",
-            "stage": "model",
-            "content": "The conversation is too long for the model; asking with the newest part.",
-        }
-    )
+    why = "The conversation is too long for the model; asking with the newest part."
+    context.emit("thinking", stage="model", content=why)
     return await _stream(context, state, shorter)
 
 
@@ -75,13 +68,7 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
     settings = context.settings
     call = Call(
         model=context.model,
-        system=system_prompt(
-            settings.system_prompt,
-            workspace=context.workspace,
-            now=context.clock(),
-            skills=context.skills.prompt(),
-            memories=state["memories"],
-        ),
+        system=_system_prompt(context, state["memories"]),
         messages=messages,
         tools=context.tool_specs(),
         temperature=settings.temperature,
@@ -96,13 +83,13 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
             match piece:
                 case Text(text=text):
                     context.partial.append(text)
-                    context.emit({"type": "text_chunk", "content": text})
+                    context.emit("text_chunk", content=text)
                 case Thinking(text=text, stage=stage):
-                    context.emit({"type": "thinking", "content": text, "stage": stage})
+                    context.emit("thinking", content=text, stage=stage)
                 case Reply():
                     context.turn.count(piece)
                     if how := _CUT_OFF.get(piece.stop_reason):
-                        context.emit({"type": "thinking", "content": how, "stage": "model"})
+                        context.emit("thinking", content=how, stage="model")
                     return piece
             await context.outlet.flush()
     raise ModelError("MODEL_ERROR", "the model's answer ended too early")

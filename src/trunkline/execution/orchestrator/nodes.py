@@ -35,7 +35,7 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     await note_said(context, "user", asked, QUESTION)
     recalled, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
     if problems := context.new_problems():
-        context.emit({"type": "session_status", "problems": problems})
+        context.emit("session_status", problems=problems)
     changes: Json = {"memories": recalled}
     kept = trimmed(state["messages"])
     if len(kept) < len(state["messages"]):
@@ -95,13 +95,8 @@ async def observe(state: State, runtime: Runtime[Context]) -> Json:
             f"The last error was: {failed[-1]['content'][: limits.AUDIT_VALUE_CHARS_MAX]}",
         )
     if failed:
-        runtime.context.emit(
-            {
-                "type": "thinking",
-                "stage": "replan",
-                "content": f"{len(failed)} of {len(results)} tool calls failed; planning anew.",
-            }
-        )
+        how = f"{len(failed)} of {len(results)} tool calls failed; planning anew."
+        runtime.context.emit("thinking", stage="replan", content=how)
     return {"failures": failures, "tool_calls": state["tool_calls"] + len(results), "verdicts": {}}
 
 

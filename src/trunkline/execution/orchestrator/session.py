@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import msgspec
 import structlog
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -15,8 +14,6 @@ from trunkline.execution import logs
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
-from trunkline.execution.line import ControlPlane
-from trunkline.execution.llm.base import Reply
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.attachments import with_attachments
@@ -75,9 +72,7 @@ class OpenSession:
                 env=env,
             )
             opened.push_async_callback(_in_time, toolbox.close)
-            router = Router(
-                start.api_keys, start.llm_config, link, _reporter(link), sleep=sleep, env=env
-            )
+            router = Router(start.api_keys, start.llm_config, link, sleep=sleep, env=env)
             opened.push_async_callback(_in_time, router.close)
             context = Context(
                 session_id=start.session_id,
@@ -94,7 +89,7 @@ class OpenSession:
                 problems=problems,
             )
             link.on_progress = lambda message: context.emit(
-                {"type": "thinking", "stage": "model", "content": message}
+                "thinking", stage="model", content=message
             )
             # A snapshot comes from outside: it may name no class that is to be made here.
             plain = JsonPlusSerializer(allowed_msgpack_modules=None)
@@ -145,18 +140,6 @@ def _missing(skill: Json, needs: list[str]) -> str:
 def _own_tools(start: ipc.Start) -> list[Tool]:
     delegate = Delegate(start.sub_agents)
     return [AskUser(), delegate] if delegate.agents else [AskUser()]
-
-
-def _reporter(control: ControlPlane) -> Callable[[Reply], None]:
-    def report(reply: Reply) -> None:
-        control.fire_and_forget(
-            "usage_report",
-            model=reply.model,
-            latency_ms=reply.latency_ms,
-            **msgspec.structs.asdict(reply.usage),
-        )
-
-    return report
 
 
 async def _in_time(close: Callable[[], Awaitable[None]]) -> None:

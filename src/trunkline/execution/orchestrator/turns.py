@@ -165,7 +165,7 @@ class Turns:
         else:
             self._new = False
             self._tell_usage()
-            context.emit({"type": "execution_complete", "content": answer})
+            context.emit("execution_complete", content=answer)
 
     async def _drive(self, job: _Job) -> str:
         """The graph, again and again until nobody has to be asked."""
@@ -253,7 +253,7 @@ class Turns:
         if self._stopping == "cancelled":
             self._approvals.withdraw("cancelled")
             await self._settle(job)
-            self._context.emit({"type": "execution_complete", "content": "", "cancelled": True})
+            self._context.emit("execution_complete", content="", cancelled=True)
         elif self._stopping == "stopped":
             await self._settle(job)
             self._end_with_error("SESSION_STOPPED", "The session was stopped in this turn.")
@@ -286,7 +286,7 @@ class Turns:
 
     def _tell_usage(self) -> None:
         """What the turn took, before its end, whichever that is."""
-        self._context.emit({"type": "usage", **self._context.turn.totals()})
+        self._context.emit("usage", **self._context.turn.totals())
 
     def _refuse(self, turn_id: str, code: str, message: str) -> None:
         """Ends a turn that never ran, beside the one that runs."""
@@ -294,7 +294,7 @@ class Turns:
         self._context.outlet.event({**end, "ts": int(self._context.clock() * 1000)})
 
     def _end_with_error(self, code: str, message: str) -> None:
-        self._context.emit({"type": "execution_error", "code": code, "error": message})
+        self._context.emit("execution_error", code=code, error=message)
 
 
 def _questions(interrupts: Sequence[Interrupt]) -> list[Question]:

@@ -219,11 +219,10 @@ def _status_of(error: SystemExit) -> int:
 
 
 def load(target: str) -> Target:
-    """The function to run; what its module names in `PRELOAD` is imported too."""
+    """The function to run, when its module's `preload`, if it has one, is done."""
     module_name, _, function = target.partition(":")
     module = importlib.import_module(module_name)
-    for name in getattr(module, "PRELOAD", ()):
-        importlib.import_module(name)
+    getattr(module, "preload", lambda: None)()
     found: Target = getattr(module, function)
     return found
 

@@ -24,6 +24,7 @@ from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
+from trunkline.wire import events
 
 _log = structlog.get_logger(__name__)
 
@@ -351,8 +352,8 @@ class SessionManager:
                 turns.end(turn.turn_id)
 
     def _emit(self, session_id: str, kind: str, **fields: Any) -> None:
-        event = {"type": kind, **fields, "ts": int(self._clock() * 1000)}
-        self._line.send_sse_event(session_id, msgspec.json.encode(event).decode())
+        event = events.line(kind, **fields, ts=int(self._clock() * 1000))
+        self._line.send_sse_event(session_id, event)
 
 
 def _done() -> asyncio.Future[None]:

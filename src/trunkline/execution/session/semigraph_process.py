@@ -18,8 +18,12 @@ from trunkline.execution.session.daemon_link import DaemonLink
 
 _log = structlog.get_logger(__name__)
 
-PRELOAD = ("trunkline.execution.session.semigraph_preload",)
-"""For the fork server."""
+
+def preload() -> None:
+    """Called by the fork server, once."""
+    from trunkline.execution.session.semigraph_warmup import warm_up  # which plays `serve`
+
+    warm_up()
 
 
 def main(socket_path: str) -> None:

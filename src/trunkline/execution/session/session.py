@@ -22,6 +22,7 @@ from trunkline.execution.session import ipc
 from trunkline.execution.session.process_requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.saved import SavedTurns, save_start
+from trunkline.wire import events
 
 _log = structlog.get_logger(__name__)
 
@@ -335,8 +336,7 @@ class Session:
 
     def emit(self, kind: str, **fields: Any) -> None:
         """An event of the daemon's own. That alone is no use of the session."""
-        event = {"type": kind, **fields, "ts": int(self._clock() * 1000)}
-        self._relay(msgspec.json.encode(event).decode())
+        self._relay(events.line(kind, **fields, ts=int(self._clock() * 1000)))
 
     def _reply(self, message: ipc.Response | ipc.Progress) -> None:
         self.adapter.send(message)

@@ -125,6 +125,8 @@ class AgentTalk(Telling):
         if name == "ask_user_question":
             self._note_question(session_id, text, ts)
         lines = to_events(inward, envelope, text, ts)
+        if inward.has_held and not lines:
+            self._busy.discard(session_id)  # what it listed before this end is out of date
         if ready is not None:
             conversation.note_ready(ready)
             self._remember(conversation)

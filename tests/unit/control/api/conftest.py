@@ -120,6 +120,6 @@ async def app(core: Core) -> Application:
 @pytest.fixture
 async def api(core: Core, app: Application) -> AsyncIterator[Api]:
     people = await People.settle(core.store, now_ms)
-    core.auth.set_first_user(people.ada)
+    assert await core.auth.load_first_user() == people.ada
     async with TestClient(TestServer(app)) as client:
         yield Api(core, client, people)

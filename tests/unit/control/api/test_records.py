@@ -198,8 +198,16 @@ async def test_unknown_records_are_named_in_the_error(api: Api) -> None:
         assert (status, answer["error"]["code"]) == (404, f"{kind.upper()}_NOT_FOUND")
 
 
-async def test_evolutions_are_listed_by_a_known_state_only(api: Api) -> None:
-    status, _ = await api.call(api.people.orla, "GET", "/evolutions?state=pending")
-    assert status == 200
-    status, answer = await api.call(api.people.orla, "GET", "/evolutions?state=lost")
+@pytest.mark.parametrize(
+    ("known", "unknown"),
+    [
+        ("/evolutions?state=pending", "/evolutions?state=lost"),
+        ("/usage?group_by=day", "/usage?group_by=planet"),
+    ],
+)
+async def test_what_is_asked_for_is_one_of_what_there_is(
+    api: Api, known: str, unknown: str
+) -> None:
+    assert (await api.call(api.people.orla, "GET", known))[0] == 200
+    status, answer = await api.call(api.people.orla, "GET", unknown)
     assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")

@@ -7,7 +7,6 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import event
 
-from trunkline.control.access.first_start import first_user
 from trunkline.control.core import Core
 from trunkline.control.edges.agp.refusals import AgpRefusals
 from trunkline.control.settings import Settings
@@ -22,7 +21,7 @@ async def core(tmp_path: Path) -> AsyncIterator[Core]:
 
 async def _asked(core: Core, name: str) -> list[str]:
     """What the database is asked because of that name."""
-    who = await first_user(core.store, core.clock)
+    who = await core.auth.load_first_user()
     known, _ = await core.machine_secrets.issue_device(who.user_id, "phone", [])
     machine = await core.machines.get(known.machine_id)
     statements: list[str] = []

@@ -8,7 +8,6 @@ from typing import Any
 
 from tests.support.eventually import eventually
 from trunkline.control.access.auth import Principal
-from trunkline.control.access.first_start import first_user
 from trunkline.control.core import Core
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
 from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
@@ -120,7 +119,7 @@ async def world(data: Path, tuning: Tuning = DEFAULT, **settings: Any) -> AsyncI
     given: Json = {"rate_limit_per_minute": 0, **settings}
     core = await Core.open(Settings(data=str(data), **given), "an-admin-token", tuning)
     try:
-        who = await first_user(core.store, core.clock)
+        who = await core.auth.load_first_user()
         host = YeaftAgentHost(core)
         known, secret = await core.machine_secrets.issue_agent(who.user_id, "builder")
         line = MemoryLine(host, known.machine_id)

@@ -15,6 +15,7 @@ from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
+from trunkline.control.records.page import Paging
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.sessions.sessions import Sessions
@@ -191,7 +192,8 @@ async def test_a_session_that_is_closed_while_a_person_is_seated_leaves_none_ope
     await stage.say("hello")
     await stage.core.sessions.close(stage.who, stage.session_id)
     await stage.core.tasks.done()
-    assert await stage.core.sessions.page(stage.who, 50, None, "active") == []
+    left = await stage.core.session_records.page(stage.who, Paging(), "active")
+    assert left.items == []
 
 
 class Interrupted:
@@ -222,6 +224,6 @@ async def test_a_person_that_is_removed_while_it_is_being_seated_leaves_no_sessi
     errors = [one["code"] for one in await stage.events() if one["type"] == "person_error"]
     assert errors == ["PERSON_NOT_FOUND"]
     stopped = await stage.line.until(Stop)
-    left = await stage.core.sessions.page(stage.who, 10, None, "active")
-    assert stopped.session_id not in [one.id for one in left]
-    assert [one.id for one in left] == [stage.session_id]
+    left = await stage.core.session_records.page(stage.who, Paging(), "active")
+    assert stopped.session_id not in [one.id for one in left.items]
+    assert [one.id for one in left.items] == [stage.session_id]

@@ -154,11 +154,17 @@ async def test_names_are_forgotten_after_a_month(
     assert await count(world, schema.reports) == 1
 
 
+def completed(data: Any) -> dict[str, Any]:
+    return {"status": "completed", "data": data}
+
+
 async def test_every_id_gets_an_answer(world: World, services: Services) -> None:
     user = world.ann.user_id
-    await services.results.completed(user, "msg-1", {"results": [{"content": "值"}]})
-    await services.results.failed(user, "msg-2", {"code": "TIMEOUT", "message": "slow"})
-    await services.results.completed(user, "msg-3", None)
+    await services.results.keep(user, "msg-1", completed({"results": [{"content": "值"}]}))
+    await services.results.keep(
+        user, "msg-2", {"status": "failed", "error": {"code": "TIMEOUT", "message": "slow"}}
+    )
+    await services.results.keep(user, "msg-3", completed(None))
     assert await services.results.fetch(user, ["msg-1", "msg-2", "msg-3", "msg-4"]) == {
         "msg-1": {"status": "completed", "data": {"results": [{"content": "值"}]}},
         "msg-2": {"status": "failed", "error": {"code": "TIMEOUT", "message": "slow"}},
@@ -168,7 +174,7 @@ async def test_every_id_gets_an_answer(world: World, services: Services) -> None
 
 
 async def test_results_are_kept_per_user(world: World, services: Services) -> None:
-    await services.results.completed(world.ann.user_id, "msg-1", {"secret": 1})
+    await services.results.keep(world.ann.user_id, "msg-1", completed({"secret": 1}))
     assert await services.results.fetch(world.bob.user_id, ["msg-1"]) == {
         "msg-1": {"status": "not_found"}
     }
@@ -177,7 +183,7 @@ async def test_results_are_kept_per_user(world: World, services: Services) -> No
 async def test_results_outlive_the_control_plane(
     world: World, services: Services, clock: FakeClock
 ) -> None:
-    await services.results.completed(world.ann.user_id, "msg-1", 1)
+    await services.results.keep(world.ann.user_id, "msg-1", completed(1))
     restarted = Results(world.store, clock)
     assert await restarted.fetch(world.ann.user_id, ["msg-1"]) == {
         "msg-1": {"status": "completed", "data": 1}
@@ -188,9 +194,9 @@ async def test_a_result_is_gone_after_its_window(
     world: World, services: Services, clock: FakeClock
 ) -> None:
     user = world.ann.user_id
-    await services.results.completed(user, "old", 1)
+    await services.results.keep(user, "old", completed(1))
     clock.advance(limits.RESUME_WINDOW_S - 1)
-    await services.results.completed(user, "new", 2)
+    await services.results.keep(user, "new", completed(2))
     assert (await services.results.fetch(user, ["old"]))["old"]["status"] == "completed"
     clock.advance(1)
     assert (await services.results.fetch(user, ["old"]))["old"]["status"] == "not_found"
@@ -203,7 +209,7 @@ async def test_a_result_is_gone_after_its_window(
 async def test_a_repeated_request_keeps_its_last_result(world: World, services: Services) -> None:
     user = world.ann.user_id
     for number in range(3):
-        await services.results.completed(user, "msg-1", number)
+        await services.results.keep(user, "msg-1", completed(number))
     assert (await services.results.fetch(user, ["msg-1"]))["msg-1"]["data"] == 2
 
 
@@ -212,8 +218,8 @@ async def test_an_impossible_id_is_not_found_and_breaks_nothing(
     world: World, services: Services, bad: str
 ) -> None:
     user = world.ann.user_id
-    await services.results.completed(user, bad, 1)
-    await services.results.completed(user, "good", 1)
+    await services.results.keep(user, bad, completed(1))
+    await services.results.keep(user, "good", completed(1))
     answer = await services.results.fetch(user, [bad, "good"])
     assert answer[bad] == {"status": "not_found"}
     assert answer["good"]["status"] == "completed"
@@ -227,12 +233,12 @@ async def test_the_number_of_ids_is_bounded(world: World, services: Services) ->
 
 async def test_what_fits_no_frame_is_said_to_be_too_large(world: World, services: Services) -> None:
     user = world.ann.user_id
-    await services.results.completed(user, "huge", "x" * (limits.FRAME_BYTES_MAX + 1))
+    await services.results.keep(user, "huge", completed("x" * (limits.FRAME_BYTES_MAX + 1)))
     answer = await services.results.fetch(user, ["huge"])
     assert answer["huge"]["error"]["code"] == "RESULT_TOO_LARGE"
     large = "y" * (limits.FRAME_BYTES_MAX // 3)
     for number in range(4):
-        await services.results.completed(user, f"large{number}", large)
+        await services.results.keep(user, f"large{number}", completed(large))
     together = await services.results.fetch(user, [f"large{n}" for n in range(4)])
     assert len(msgspec.json.encode(together)) < limits.FRAME_BYTES_MAX
     assert {entry["status"] for entry in together.values()} == {"completed", "failed"}

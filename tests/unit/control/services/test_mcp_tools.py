@@ -68,7 +68,6 @@ async def test_every_tool_is_listed_with_its_schema(world: World, services: Serv
         assert (tool["name"], tool["description"]) == ("add", "Adds.")
         assert tool["inputSchema"]["required"] == ["a", "b"]
         assert tool["annotations"] == {"readOnlyHint": True}
-        await services.close()
 
 
 async def test_listing_and_calling_share_a_line(world: World, services: Services) -> None:
@@ -81,7 +80,6 @@ async def test_listing_and_calling_share_a_line(world: World, services: Services
         pool = await services.mcp_pool()
         assert pool.size == 1
         assert {request["authorization"] for request in server.requests} == {"Bearer s3cret"}
-        await services.close()
 
 
 async def refused_by_pool(services: Services, world: World, bounds: PoolLimits) -> TrunklineError:
@@ -99,18 +97,16 @@ async def test_a_list_that_is_too_long_is_refused(world: World, services: Servic
         assert error.code == "MCP_ERROR"
         assert "more than 4 tools" in error.message
         assert len(await tools(services, world)) == 5
-        await services.close()
 
 
 async def test_a_list_whose_pages_are_too_large_together_is_refused(
     world: World, services: Services
 ) -> None:
-    async with running_server(tools=paged(pages=100, tools_a_page=1)) as server:
+    async with running_server(tools=paged(pages=30, tools_a_page=1)) as server:
         await remote(services, world, server.url)
-        error = await refused_by_pool(services, world, PoolLimits(result_bytes_max=2_000))
-        assert "2000 bytes" in error.message
-        assert len(await tools(services, world)) == 100
-        await services.close()
+        error = await refused_by_pool(services, world, PoolLimits(result_bytes_max=1_000))
+        assert "1000 bytes" in error.message
+        assert len(await tools(services, world)) == 30
 
 
 async def test_a_server_that_is_not_there_local_or_private_has_its_own_code(
@@ -123,7 +119,6 @@ async def test_a_server_that_is_not_there_local_or_private_has_its_own_code(
     assert (await refused(services, world, server="files")).code == "MCP_LOCAL"
     await remote(services, world, "http://10.0.0.1/mcp")
     assert (await refused(services, world)).code == "MCP_ADDRESS_REFUSED"
-    await services.close()
 
 
 async def test_a_server_that_does_not_answer_is_a_timeout(world: World, services: Services) -> None:
@@ -140,7 +135,6 @@ async def test_a_server_that_does_not_answer_is_a_timeout(world: World, services
         await remote(services, world, f"http://127.0.0.1:{port}/mcp", timeout_s=0.5)
         assert (await refused(services, world)).code == "MCP_TIMEOUT"
         assert heard.is_set()
-        await services.close()
 
 
 def paged(pages: int, tools_a_page: int) -> Callable[[RunningServer], Any]:
@@ -166,7 +160,6 @@ async def test_a_list_in_pages_is_read_to_its_end(world: World, services: Servic
         await remote(services, world, server.url)
         names = [tool["name"] for tool in await tools(services, world)]
         assert names == [f"tool-{page}-{place}" for page in range(3) for place in range(2)]
-        await services.close()
 
 
 @pytest.mark.parametrize("tools_a_page", [0, 1])

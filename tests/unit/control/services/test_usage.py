@@ -6,7 +6,7 @@ from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World, add_session
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.errors import InvalidRequest, TrunklineError
+from trunkline.control.errors import TrunklineError
 from trunkline.control.services import Services
 from trunkline.control.services.usage import GroupBy, UsageReport
 
@@ -91,9 +91,3 @@ async def test_an_impossible_report_is_refused(sqlite_services: Services, bad: U
     with pytest.raises(TrunklineError) as caught:
         await sqlite_services.usage.record("o", "u", None, bad)
     assert caught.value.status in (400, 413)
-
-
-async def test_an_unknown_group_is_refused(sqlite_services: Services) -> None:
-    who = Principal("u", "o", "admin")
-    with pytest.raises(InvalidRequest, match="model, user, session, day, agent"):
-        await sqlite_services.usage.summary(who, "planet")  # type: ignore[arg-type]

@@ -149,9 +149,8 @@ async def test_an_answer_that_breaks_off_is_an_error_and_is_not_said_twice(
     assert text_of(said)[0] == "one"
     assert len(server.requests) == 1
     # Anthropic tells at the start what the question took; OpenAI says nothing before the end.
-    known = [Usage(tokens_in=11)] if provider == "anthropic" else []
-    assert [report.usage for report in session.reports] == known
-    assert [report.model for report in session.reports] == [MODELS[provider]] * len(known)
+    known = [(MODELS[provider], Usage(tokens_in=11))] if provider == "anthropic" else []
+    assert [(model, usage) for model, _, usage in session.reports] == known
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -112,7 +112,7 @@ async def test_usage_is_reported_once_with_latency_and_cache_tokens(
     assert reply.usage == usage
     assert reply.latency_ms == 250
     assert reply.model == MODELS[provider]
-    assert session.reports == [reply]
+    assert session.reports == [(reply.model, reply.latency_ms, reply.usage)]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -126,9 +126,8 @@ async def test_closing_a_stream_ends_its_request_at_once(
     await stream.aclose()
     await server.requests[0].disconnected.wait()
     # Anthropic tells at the start what the question took; OpenAI says nothing before the end.
-    known = [Usage(tokens_in=11)] if provider == "anthropic" else []
-    assert [report.usage for report in session.reports] == known
-    assert [report.model for report in session.reports] == [MODELS[provider]] * len(known)
+    known = [(MODELS[provider], Usage(tokens_in=11))] if provider == "anthropic" else []
+    assert [(model, usage) for model, _, usage in session.reports] == known
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -100,7 +100,7 @@ async def remove_org(core: Core, who: Principal, org_id: str) -> None:
     await core.records.orgs.check_removable(who, org_id)
     for machine_id in await core.records.machines.ids_of(org_id=org_id):
         await core.vms.terminate(who, machine_id)
-    session_ids = await core.sessions.ids_of(org_id=org_id)
+    session_ids = await core.session_records.ids_of(org_id=org_id)
     await core.records.orgs.remove(who, org_id)
     await core.sessions.erase(session_ids)
 
@@ -165,7 +165,7 @@ async def remove_user(core: Core, who: Principal, user_id: str) -> None:
     await core.records.users.check_removable(who, user_id)
     for machine_id in await core.records.machines.ids_of(user_id=user_id):
         await core.vms.terminate(who, machine_id)
-    session_ids = await core.sessions.ids_of(user_id=user_id)
+    session_ids = await core.session_records.ids_of(user_id=user_id)
     await core.records.users.remove(who, user_id)
     await core.sessions.erase(session_ids)
 

@@ -100,10 +100,7 @@ async def create_session(core: Core, who: Principal, body: NewSession = NewSessi
 @sessions.get("/sessions")
 async def list_sessions(core: Core, who: Principal, query: SessionQuery) -> Page[Session]:
     """List sessions, newest first."""
-    found = await core.sessions.page(who, query.limit + 1, query.cursor, query.status)
-    more = len(found) > query.limit
-    items = found[: query.limit]
-    return Page(items, items[-1].id if more else None)
+    return await core.session_records.page(who, query, query.status)
 
 
 @sessions.get("/sessions/{session_id}")

@@ -18,7 +18,7 @@ from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.agp.handshake import Asked, check_url, read_query
 from trunkline.control.edges.agp.records import AgpRecords
 from trunkline.control.edges.agp.refusals import AgpRefusals
-from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
+from trunkline.control.errors import LimitReached, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
@@ -63,12 +63,8 @@ class AgpHost:
         except Unauthorized as error:
             _log.warning("device refused", guid=asked.guid, reason=error.message)
             listener = RefusedLine("the token is not this device's")
-        except TrunklineError as error:
+        except Exception as error:
             refuse(transport, error)
-            return
-        except Exception:
-            _log.exception("a device could not be let in")
-            refuse(transport, TrunklineError("something went wrong here; the log says what"))
             return
         finally:
             self._unknown -= 1

@@ -14,7 +14,7 @@ from trunkline.control.door.head import MYAGENT, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.myagent.connection import MyAgentConnection
 from trunkline.control.edges.myagent.positions import Positions
-from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
+from trunkline.control.errors import LimitReached, Unauthorized
 from trunkline.control.ids import new_id
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.store import schema
@@ -70,12 +70,8 @@ class MyAgentHost:
             active = await self._active_sessions(who)
             if await self._identify(head) != who:
                 raise Unauthorized("the token's rights have just changed")
-        except TrunklineError as error:
+        except Exception as error:
             refuse(transport, error)
-            return
-        except Exception:
-            _log.exception("a client could not be let in")
-            refuse(transport, TrunklineError("something went wrong here; the log says what"))
             return
         finally:
             self._waiting -= 1

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 
+Json = dict[str, Any]
+
 _REPORTS_WAITING_MAX = 10_000
 _NO_SESSION = "no such session on this machine"
 
@@ -70,22 +72,12 @@ class VmRequests:
         self, key: tuple[str, str], caller: Caller, request: Request, *, is_late: bool
     ) -> None:
         started = time.perf_counter()
-        result: Any = None
-        error: ErrorBody | None = None
+        entry: Json | None = None
         try:
-            kept = await self._kept(key, caller)
-            if kept is not None:
-                result, error = kept
-            else:
-                try:
-                    if is_late:
-                        await self._check_ran(caller)
-                    result = await self._services.methods.request(
-                        caller, request.method, request.params
-                    )
-                except TrunklineError as failure:
-                    error = ErrorBody(code=failure.code, message=failure.message)
-                await self._keep(caller.user_id, request.id, result, error)
+            entry = await self._kept(key, caller)
+            if entry is None:
+                entry = await self._outcome(caller, request, is_late=is_late)
+                await self._services.results.keep(caller.user_id, request.id, entry)
         except Exception:
             # The machine gets its answer all the same; only a `resume` would miss it.
             _log.exception("a result could not be kept", machine=caller.machine_id)
@@ -94,17 +86,18 @@ class VmRequests:
             self._count_down(caller.user_id)
         known = request.method if request.method in self._services.methods.names else "unknown"
         self._metrics.request_seconds.labels(known).observe(time.perf_counter() - started)
-        line.tell(Response(id=request.id, result=result, error=error))
+        line.tell(_response(request.id, entry or {}))
 
-    async def _keep(
-        self, user_id: str, request_id: str, result: Any, error: ErrorBody | None
-    ) -> None:
-        results = self._services.results
-        if error is None:
-            await results.completed(user_id, request_id, result)
-        else:
-            body = {"code": error.code, "message": error.message}
-            await results.failed(user_id, request_id, body)
+    async def _outcome(self, caller: Caller, request: Request, *, is_late: bool) -> Json:
+        """What became of it, as `resume_response` says it."""
+        try:
+            if is_late:
+                await self._check_ran(caller)
+            method, params = request.method, request.params
+            data = await self._services.methods.request(caller, method, params)
+        except TrunklineError as error:
+            return {"status": "failed", "error": {"code": error.code, "message": error.message}}
+        return {"status": "completed", "data": data}
 
     def _count_down(self, user_id: str) -> None:
         self._per_user[user_id] -= 1
@@ -139,19 +132,13 @@ class VmRequests:
         """Reports of one machine are taken one after the other, in their order."""
         return self._reports.setdefault(caller.machine_id, Serial(self._tasks))
 
-    async def _kept(
-        self, key: tuple[str, str], caller: Caller
-    ) -> tuple[Any, ErrorBody | None] | None:
+    async def _kept(self, key: tuple[str, str], caller: Caller) -> Json | None:
         """The answer to a request that ran during its machine's `resume`, so that it runs once."""
         if key not in self._promised:
             return None
         self._promised.discard(key)
         entry = (await self._services.results.fetch(caller.user_id, [key[1]]))[key[1]]
-        if entry["status"] == "completed":
-            return entry["data"], None
-        if entry["status"] == "failed":
-            return None, ErrorBody(**entry["error"])
-        return None
+        return None if entry["status"] == "not_found" else entry
 
     async def results_of(self, machine: Machine, request_ids: Iterable[str]) -> dict[str, Any]:
         """The entries of `resume_response`. What still runs is asked for again, and found."""
@@ -178,3 +165,9 @@ class VmRequests:
         """Raises unless the session was closed on this machine, or moved away from it."""
         if not await self._records.gone_from(caller.machine_id, [caller.session_id]):
             raise NotFound("session", caller.session_id)
+
+
+def _response(request_id: str, entry: Json) -> Response:
+    error = entry.get("error")
+    body = None if error is None else ErrorBody(**error)
+    return Response(id=request_id, result=entry.get("data"), error=body)

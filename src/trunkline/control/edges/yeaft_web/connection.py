@@ -4,7 +4,6 @@ Reads one message after the other and answers in that order; a message that cann
 answered with `error`, and the connection goes on.
 """
 
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,7 @@ from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
 from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
+from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
@@ -87,27 +87,25 @@ class YeaftWeb(Socket):
         self.reader = WebReader(self, host.feeds)
         self.visit: Visit | None = None
         self._hearing: set[str] = set()
-        self._waiting: deque[str] = deque()
+        self._work = Serial(self._tasks)
         self._waiting_chars = 0
         self._is_paused = False
-        self._is_working = False
         self._is_listing = False
 
     def opened(self) -> None:
         self.host.clients.add(self)
         self._pace()
-        self._tasks.spawn(self._admit(), "yeaft web login")
+        self._work.add(self._admit(), "yeaft web client")
 
     def take(self, text: str) -> None:
         self.count()
-        self._waiting.append(text)
         self._waiting_chars += len(text)
+        self._work.add(self._take(text), "yeaft web client")
         self._pace()
-        self._work_on()
 
     def _pace(self) -> None:
         """Reads on only while little waits, and nothing of somebody who is not known."""
-        is_full = len(self._waiting) >= limits.YEAFT_REQUESTS_MAX
+        is_full = len(self._work) >= limits.YEAFT_REQUESTS_MAX
         is_large = self._waiting_chars >= self._requests_bytes_max
         is_due = self.visit is None or is_full or is_large
         if is_due is not self._is_paused:
@@ -115,7 +113,6 @@ class YeaftWeb(Socket):
             self.pause(is_due)
 
     def ended(self) -> None:
-        self._waiting.clear()
         self.reader.leave_all()
         for user_id in self._hearing:
             self.host.core.relay.leave(WIRE, user_id, self._heard)
@@ -138,7 +135,6 @@ class YeaftWeb(Socket):
             self.failed(error)
         else:
             self._pace()
-            self._work_on()
 
     def _enter(self, who: Principal) -> Visit:
         self.visit = visit = Visit(self, who)
@@ -148,21 +144,11 @@ class YeaftWeb(Socket):
         self.send(encode({"type": "auth_result", **granted, **known}))
         return visit
 
-    def _work_on(self) -> None:
-        if self.visit is None or self._is_working or not self._waiting:
-            return
-        self._is_working = True
-        self._tasks.spawn(self._work(self.visit), "yeaft web client")
-
-    async def _work(self, visit: Visit) -> None:
-        try:
-            while self._waiting and self.is_open:
-                await self._serve(visit, self._waiting[0])
-                if self._waiting:  # else the connection has ended meanwhile
-                    self._waiting_chars -= len(self._waiting.popleft())
-                    self._pace()
-        finally:
-            self._is_working = False
+    async def _take(self, text: str) -> None:
+        if self.visit is not None and self.is_open:
+            await self._serve(self.visit, text)
+        self._waiting_chars -= len(text)
+        self._pace()
 
     async def _serve(self, visit: Visit, text: str) -> None:
         request: Request | None = None

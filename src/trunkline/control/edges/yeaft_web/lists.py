@@ -17,6 +17,9 @@ from trunkline.wire.yeaft.web import Request
 
 Json = dict[str, Any]
 
+_ALL = Paging(limit=limits.PAGE_MAX)
+"""As many as a list has at once: these clients turn no pages."""
+
 
 def state_of(machine: Machine | None) -> str:
     """`idle`, `busy` or `offline` (docs/protocols/yeaft.md#heartbeats-and-buffers)."""
@@ -31,7 +34,7 @@ def state_of(machine: Machine | None) -> str:
 async def list_agents(visit: Visit, request: Request | None = None) -> None:
     """The machines of this person, in the words of the client's dialect."""
     core = visit.core
-    page = await core.records.machines.page(visit.who, Paging(limit=limits.PAGE_MAX))
+    page = await core.records.machines.page(visit.who, _ALL)
     conversations: dict[str, list[Json]] = {}
     if visit.reader.deployed:  # deployed clients forget what is not in here
         for one in await _conversations(visit, None):
@@ -93,10 +96,10 @@ async def list_conversations(visit: Visit, request: Request) -> None:
 
 async def _conversations(visit: Visit, agent_id: str | None) -> list[Json]:
     """Those that people talk in: a person's part in a group is shown in the group's own."""
-    page = await visit.core.sessions.page(
-        visit.who, limits.PAGE_MAX, None, "active", machine_id=agent_id, members=False
+    page = await visit.core.session_records.page(
+        visit.who, _ALL, "active", machine_id=agent_id, members=False
     )
-    return [conversation(visit, one) for one in page]
+    return [conversation(visit, one) for one in page.items]
 
 
 def conversation(visit: Visit, session: Session) -> Json:
@@ -173,12 +176,11 @@ async def _recorded(visit: Visit, request: Request) -> list[Session] | None:
         return None
     wanted = _asked_for(request)
     machine_id = None if machine is None else machine.id
-    page = await visit.core.sessions.page(
-        visit.who, limits.PAGE_MAX, None, machine_id=machine_id, members=False
-    )
+    records = visit.core.session_records
+    page = await records.page(visit.who, _ALL, machine_id=machine_id, members=False)
     return [
         one
-        for one in page
+        for one in page.items
         if all(value is None or chosen_in(one).get(name) == value for name, value in wanted.items())
     ]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from trunkline.execution.session.semigraph_warmup import rehearse
+from trunkline.execution.session.semigraph_rehearsal import rehearse
 
 pytestmark = pytest.mark.slow
 
