@@ -107,7 +107,7 @@ async def test_a_line_that_comes_and_goes_keeps_no_idle_session_awake(
     line.say("s-1", "hello")
     await line.end_of("s-1")
     clock.now += SESSION_IDLE_S
-    manager.line_changed(False, [], [])
+    manager.line_changed(False)
     manager.rest_idle()
     await processes(spawner, 0)
 
