@@ -1,8 +1,5 @@
 """A real execution plane for end-to-end tests: the daemon as a process, against a control plane."""
 
-import asyncio
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,11 +9,11 @@ import psutil
 from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
 from tests.support.model_server import ModelServer
+from tests.support.program import Program, plain_environment
 from tests.support.sse import SseReader
 
 Json = dict[str, Any]
 MODEL = "gpt-scripted"
-_HIDDEN = ("TRUNKLINE", "API_KEY", "BASE_URL", "VM_")
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -26,17 +23,14 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-class Node:
+class Node(Program):
     """`python -m trunkline.execution.main`, which can be killed and started again."""
 
     def __init__(self, user: TestUser, home: Path, ws_url: str | None = None) -> None:
+        super().__init__(home)
         self.user = user
-        self.home = home
         self.machine_id = ""
         self._ws_url = ws_url
-        self._log = home.with_suffix(".log")
-        self._env: dict[str, str] = {}
-        self.process: asyncio.subprocess.Process
 
     async def start(self) -> "Node":
         """The first time with a ticket of a new VM, later as the same VM, with a fresh one."""
@@ -45,26 +39,14 @@ class Node:
         else:
             made = await self.user.schedule()
             self.machine_id = made["vm_id"]
-        env = {
-            name: value
-            for name, value in os.environ.items()
-            if not any(hidden in name for hidden in _HIDDEN)
-        }
-        self._env = env | {
+        env = plain_environment() | {
             "USER_ID": self.user.id,
             "VM_TOKEN": made["token"],
             "VM_TICKET": made["ticket"],
             "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
             "TRUNKLINE_NODE_HOME": str(self.home),
         }
-        with self._log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "trunkline.execution.main"),
-                env=self._env,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        await self.run(sys.executable, "-m", "trunkline.execution.main", env=env)
         await eventually(self._online)
         return self
 
@@ -75,10 +57,6 @@ class Node:
         return bool(machine["online"])
 
     @property
-    def log(self) -> str:
-        return self._log.read_text(errors="replace")
-
-    @property
     def workspace(self) -> Path:
         return self.home / "workspace"
 
@@ -87,16 +65,6 @@ class Node:
         children = psutil.Process(self.process.pid).children()
         servers = [one for one in children if "fork_server" in " ".join(one.cmdline())]
         return [child for server in servers for child in server.children()]
-
-    async def kill(self) -> None:
-        self.process.kill()
-        await self.process.wait()
-
-    async def stop(self) -> int:
-        """SIGTERM; the exit code."""
-        if self.process.returncode is None:
-            self.process.send_signal(signal.SIGTERM)
-        return await self.process.wait()
 
 
 class World:

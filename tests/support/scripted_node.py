@@ -4,10 +4,8 @@
 sessions run and for how long it waits for a process that hangs.
 """
 
-import asyncio
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +15,7 @@ import msgspec
 from tests.support import pids, session_program
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
+from tests.support.program import Program
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-key-of-the-machine",
@@ -25,17 +24,15 @@ SECRETS = {
 }
 
 
-class ScriptedNode:
+class ScriptedNode(Program):
     """A daemon that can be killed, and started again with the same home."""
 
     def __init__(self, user: TestUser, home: Path, ws_url: str | None = None) -> None:
+        super().__init__(home)
         self.user = user
         self._ws_url = ws_url
-        self.home = home
         self.machine_id = ""
         self.credentials: list[str] = []
-        self._log = home.with_suffix(".log")
-        self.process: asyncio.subprocess.Process
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -82,18 +79,7 @@ class ScriptedNode:
             "TRUNKLINE_LOG_LEVEL": "debug",
             **SECRETS,
         }
-        with self._log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", __name__),
-                env=env,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    @property
-    def log(self) -> str:
-        return self._log.read_text(errors="replace")
+        await self.run(sys.executable, "-m", __name__, env=env)
 
     async def fork_server(self) -> int:
         """Its process, once it is there."""
@@ -104,17 +90,6 @@ class ScriptedNode:
             return [pid for pid in children if "fork_server" in pids.command_line(pid)]
 
         return (await eventually(look))[0]
-
-    async def kill(self) -> None:
-        """kill -9."""
-        self.process.kill()
-        await self.process.wait()
-
-    async def stop(self) -> int:
-        """SIGTERM; the exit code."""
-        if self.process.returncode is None:
-            self.process.send_signal(signal.SIGTERM)
-        return await self.process.wait()
 
 
 def main() -> None:

@@ -1,8 +1,5 @@
 """`trunkline node --wire …` as a process, the foreign server that it works for, and its model."""
 
-import asyncio
-import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,48 +9,29 @@ from typing import Generic, TypeVar
 from tests.support.eventually import eventually
 from tests.support.foreign_servers import ForeignServer
 from tests.support.model_server import ModelServer
+from tests.support.program import Program, plain_environment
 
 Server = TypeVar("Server", bound=ForeignServer)
-_HIDDEN = ("TRUNKLINE", "API_KEY", "BASE_URL", "VM_")
 BOUND_S = 90
 AGP = ("--wire", "agp", "--guid", "device_001", "--user-id", "user_123")
 YEAFT = ("--wire", "yeaft", "--id", "desk-1", "--name", "Desk")
 
 
-class WireNode:
+class WireNode(Program):
     """The command as a person runs it."""
 
     def __init__(self, home: Path, model: ModelServer) -> None:
-        self.home = home
+        super().__init__(home)
         self._model = model
-        self._log = home.with_suffix(".log")
-        self.process: asyncio.subprocess.Process
 
     async def start(self, *flags: str, token: str = "right") -> "WireNode":
-        env = {
-            name: value
-            for name, value in os.environ.items()
-            if not any(hidden in name for hidden in _HIDDEN)
-        }
+        env = plain_environment()
         env |= {"OPENAI_API_KEY": "key-of-openai", "OPENAI_BASE_URL": self._model.openai_url}
         env |= {"TRUNKLINE_WIRE_TOKEN": token}
         program = Path(sys.executable).with_name("trunkline")
-        command = (str(program), "node", "--home", str(self.home))
-        with self._log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *command,
-                *("--model", "gpt-scripted"),
-                *flags,
-                env=env,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        command = (str(program), "node", "--home", str(self.home), "--model", "gpt-scripted")
+        await self.run(*command, *flags, env=env)
         return self
-
-    @property
-    def log(self) -> str:
-        return self._log.read_text(errors="replace")
 
     @property
     def _owed(self) -> list[Path]:
@@ -74,20 +52,6 @@ class WireNode:
     @property
     def proof(self) -> Path:
         return self.home / "workspace" / "proof.txt"
-
-    async def kill(self) -> None:
-        self.process.kill()
-        await self.process.wait()
-
-    async def stop(self) -> int:
-        if self.process.returncode is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            async with asyncio.timeout(BOUND_S):
-                return await self.process.wait()
-        except TimeoutError:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            return await self.process.wait()
 
 
 class Place(Generic[Server]):

@@ -68,6 +68,18 @@ async def test_an_answer_may_come_after_a_reconnect_from_the_app_s_own_file(
             assert (await reader.until_type("execution_complete"))["content"] == "done meanwhile"
 
 
+async def test_a_session_that_was_made_while_its_device_was_away_gets_the_app_it_asks_for(
+    user: TestUser,
+) -> None:
+    device = await new_device(user, agent_apps=["first"])
+    await device.leave()
+    await _gone(user)
+    session_id = await user.session(agent_config={"agent_app": "special"})
+    await user.say(session_id, "hello")
+    async with device.again() as back:
+        assert (await back.prompt("hello"))["payload"]["agent_app"] == "special"
+
+
 async def test_a_restart_does_not_make_such_a_turn_wait_for_ever(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         user = await control.user()

@@ -127,14 +127,6 @@ async def test_a_question_for_more_than_yes_gets_its_answer(
     assert (told["confirmed"], told["answer"]) == (True, answer)
 
 
-async def test_options_without_a_kind_are_a_choice(client: MyAgentClient, vm: ScriptedVm) -> None:
-    confirm = await asked(client, vm, kind=None, options=["red", "blue"], message="Which?")
-    assert confirm["content"]["confirmation_type"] == "select"
-    await client.respond(confirm, "blue")
-    told = await given(vm, confirm)
-    assert (told["confirmed"], told["answer"]) == (True, "blue")
-
-
 async def test_what_is_no_answer_leaves_the_question_open(
     client: MyAgentClient, vm: ScriptedVm
 ) -> None:

@@ -261,6 +261,9 @@ def test_a_message_that_comes_again_with_its_id_is_taken_once(here: Here) -> Non
     for _ in range(2):
         assert here.text("t1", "once", msg_id="a")
         assert here.tool("t1", "in_progress", msg_id="b")
+    here.device.line_down()
+    here.line_up()
+    assert here.text("t1", "once", msg_id="a")  # it is known after a break too
     assert [one["type"] for one in here.core.events] == ["text_chunk", "tool_call_start"]
 
 

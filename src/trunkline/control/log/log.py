@@ -204,13 +204,6 @@ class Log:
             self._idle.clear()
             asyncio.get_running_loop().call_soon(self._start_writing)
 
-    async def append_and_wait(self, session: SessionLog, line: str) -> int:
-        """Adds an event, waits until it is committed and delivered, and returns its id."""
-        self.append(session, line)
-        event_id = session.tail_id + len(session.pending)
-        await self.committed(session)
-        return event_id
-
     async def committed(self, session: SessionLog) -> None:
         """Waits until everything of this session up to now is committed and delivered."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.committed import commit
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.edges.yeaft_web.reader import WebReader
@@ -69,7 +70,7 @@ async def say(log: Log, session: SessionLog, *texts: str, **fields: Any) -> None
     lines = [json.dumps({"type": "text_chunk", "content": text, **fields}) for text in texts]
     for line in lines[:-1]:
         log.append(session, line)
-    await log.append_and_wait(session, lines[-1])
+    await commit(log, session, lines[-1])
 
 
 async def test_the_messages_of_a_batch_are_one_write(log: Log, feeds: dict[bool, Feeds]) -> None:
@@ -89,7 +90,7 @@ async def test_what_it_said_itself_it_does_not_hear(log: Log, feeds: dict[bool, 
         await reader.follow(session, None)
     readers[0].said("cm_1")
     said = {"type": "user_message", "content": "mine", "client_message_id": "cm_1"}
-    await log.append_and_wait(session, json.dumps(said))
+    await commit(log, session, json.dumps(said))
     assert [client.texts for client in clients] == [[], ["mine"]]
 
 
@@ -118,7 +119,7 @@ async def test_its_own_words_are_remembered_within_a_bound(
     for number in range(limits.YEAFT_SAID_MAX + 1):
         reader.said(f"cm_{number}")
     said = {"type": "user_message", "content": "old", "client_message_id": "cm_0"}
-    await log.append_and_wait(session, json.dumps(said))
+    await commit(log, session, json.dumps(said))
     assert connection.texts == ["old"]
 
 
@@ -131,7 +132,7 @@ async def test_another_dialect_goes_on_where_the_first_one_stopped(
     await say(log, session, "a", "b")
     await reader.speak_deployed()
     await say(log, session, "c")
-    await log.append_and_wait(session, '{"type":"execution_complete","content":"c"}')
+    await commit(log, session, '{"type":"execution_complete","content":"c"}')
     assert connection.texts == ["a", "b", "c"]
     assert connection.writes[-1][-1]["type"] == "turn_completed"
 

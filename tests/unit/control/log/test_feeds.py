@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.committed import commit
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.log.feeds import Feeds, Message, Translate
@@ -69,7 +70,7 @@ async def log(tmp_path: Path) -> AsyncIterator[Log]:
 async def say(log: Log, session: SessionLog, *lines: str) -> None:
     for line in lines[:-1]:
         log.append(session, line)
-    await log.append_and_wait(session, lines[-1])
+    await commit(log, session, lines[-1])
 
 
 async def test_an_event_is_translated_once_for_all_followers(log: Log) -> None:

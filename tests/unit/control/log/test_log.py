@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.committed import commit
 from tests.unit.control.log.gated import GatedStore
 from trunkline import limits
 from trunkline.control.clock import now_ms
@@ -75,7 +76,7 @@ async def test_events_that_come_during_a_commit_become_one_transaction() -> None
 async def test_a_failing_disk_delays_events_and_loses_none() -> None:
     store = GatedStore()
     store.failures = 3
-    log = Log(store, now_ms, Tuning(retry_s=0.0))
+    log = Log(store, now_ms, Tuning(retry_s=0.0, stall_s=3600.0))
     stalls: list[bool] = []
     log.watch_stalls(stalls.append)
     session = await log.open("s1")
@@ -106,7 +107,7 @@ async def test_a_log_that_is_let_go_while_others_are_read_keeps_its_place(
     disk = await Slow.open(tmp_path / "log.db")
     log = Log(disk, now_ms)
     kept.append(await log.open("s1"))
-    await log.append_and_wait(kept[0], "a")
+    await commit(log, kept[0], "a")
     opened = await log.open_all(["s1", "s2"])
     assert (opened["s1"].last_id, opened["s2"].last_id) == (1, 0)
     await disk.close()
@@ -128,8 +129,8 @@ async def test_a_commit_whose_answer_was_lost_is_not_made_twice(
     session = await log.open("s1")
     reader = Collector()
     await log.follow(session, reader, 0)
-    await log.append_and_wait(session, "a")
-    await log.append_and_wait(session, "b")
+    await commit(log, session, "a")
+    await commit(log, session, "b")
     assert reader.events == [(1, "a"), (2, "b")]
     assert await disk.read("s1", 0, 10) == [(1, "a"), (2, "b")]
     await disk.close()
@@ -147,8 +148,8 @@ async def test_a_reader_that_fails_does_not_keep_the_log_from_others(
     reader = Collector()
     session.attach(Broken())
     await log.follow(session, reader, 0)
-    await log.append_and_wait(session, "a")
-    assert await log.append_and_wait(session, "b") == 2
+    await commit(log, session, "a")
+    assert await commit(log, session, "b") == 2
     assert reader.events == [(1, "a"), (2, "b")]
 
 
@@ -156,7 +157,7 @@ async def test_a_ring_of_large_events_is_bounded_in_bytes(disk: SqliteSegments) 
     log = Log(disk, now_ms, Tuning(ring_bytes_max=10_000))
     session = await log.open("s1")
     for _ in range(30):
-        await log.append_and_wait(session, "x" * 1000)
+        await commit(log, session, "x" * 1000)
     assert len(session.ring) == 10
     near, far = Collector(), Collector()
     await log.follow(session, near, 25)
@@ -173,7 +174,7 @@ async def test_large_events_come_back_from_disk_under_their_own_ids(
     session = await before.open("s1")
     events = [(number, f"{number} {'x' * 1000}") for number in range(1, 31)]
     for _, line in events:
-        await before.append_and_wait(session, line)
+        await commit(before, session, line)
     log = Log(disk, now_ms)
     session, reader = await log.open("s1"), Collector()
     await log.follow(session, reader, 10)
@@ -192,7 +193,7 @@ async def test_the_newest_events_are_the_newest_and_a_range_is_whole_however_lar
     log = Log(disk, now_ms, Tuning(events_page_bytes_max=3_500, ring_bytes_max=1_500))
     session = await log.open("s1")
     for _ in range(20):
-        await log.append_and_wait(session, "x" * 1000)
+        await commit(log, session, "x" * 1000)
     found = [event_id async for page in log.pages(session, 4, 18) for event_id, _ in page]
     assert found == list(range(5, 19))
     assert [event_id for event_id, _ in await log.newest(session, 20, 10)] == [18, 19, 20]
@@ -204,8 +205,8 @@ async def test_waiting_for_an_event_gives_the_id_that_readers_see(disk: SqliteSe
     log = Log(disk, now_ms)
     session = await log.open("s1")
     log.append(session, "first")
-    assert await log.append_and_wait(session, "second") == 2
-    assert await log.append_and_wait(session, "third") == 3
+    assert await commit(log, session, "second") == 2
+    assert await commit(log, session, "third") == 3
     assert await log.read(session, 0, 10) == [(1, "first"), (2, "second"), (3, "third")]
 
 
@@ -213,7 +214,7 @@ async def test_ids_go_on_after_the_process_is_gone(disk: SqliteSegments) -> None
     before = Log(disk, now_ms)
     session = await before.open("s1")
     session.machine_seq = 17
-    await before.append_and_wait(session, "a")
+    await commit(before, session, "a")
     after = await Log(disk, now_ms).open("s1")
     assert after is not session
     assert (after.last_id, after.machine_seq) == (1, 17)
@@ -296,7 +297,7 @@ async def test_a_number_is_acknowledged_when_it_is_stored_though_its_event_is_no
 ) -> None:
     log = Log(disk, now_ms)
     session, reader = await log.open("s1"), Collector()
-    await log.append_and_wait(session, "a")
+    await commit(log, session, "a")
     await log.follow(session, reader, 1)
     acked: list[int] = []
     session.on_safe = lambda _session, seq: acked.append(seq)

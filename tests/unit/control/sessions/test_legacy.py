@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, update
 
+from tests.support.committed import commit
 from tests.unit.control.services.conftest import add_org, add_session, add_user
 from trunkline.control.access.auth import Principal
 from trunkline.control.log import events
@@ -32,7 +33,7 @@ class Old:
 
     async def logged(self, kind: str, **fields: Any) -> None:
         session = await self.log.open(self.session)
-        await self.log.append_and_wait(session, events.make(kind, 1, **fields))
+        await commit(self.log, session, events.make(kind, 1, **fields))
 
     async def turn(self, turn_id: str, state: str = "sent", *, said: bool = True) -> None:
         row = {

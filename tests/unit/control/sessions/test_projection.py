@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select, update
 
+from tests.support.committed import commit
 from tests.unit.control.sessions.recorded import OPENED, Records
 from trunkline.control.log import events
 from trunkline.control.log.log import Log
@@ -125,7 +126,7 @@ async def test_a_long_log_is_caught_up_page_by_page(records: Records, tmp_path: 
     said = events.make("user_message", 1, turn_id="t", content="hi")
     ended = events.make("execution_complete", 1, turn_id="t")
     for line in (said, *["x" * 100] * 5, ended):
-        await log.append_and_wait(session, line)
+        await commit(log, session, line)
     await records.write()
     await begin_at(records.rows, records.session, 0)
     counted = CountedRows(records.rows)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -22,7 +22,6 @@ SERDE = JsonPlusSerializer(
         for name in ("Colour", "Level", "Point", "Pair", "Person")
     ]
 )
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def as_langgraph_keeps_it(value: Any) -> Any:
@@ -38,20 +37,17 @@ def stored(value: Any) -> dict[str, Any]:
 @example([(1, 2), {3: 4}])
 @example(-0.0)
 @example(2**64 - 1)
-@unhurried
 def test_every_value_comes_back_as_langgraph_would_give_it(value: Any) -> None:
     # repr tells 1 from 1.0 and True, -0.0 from 0.0, and shows NaN, which equals nothing.
     assert repr(decode(SERDE, encode(SERDE, value))) == repr(as_langgraph_keeps_it(value))
 
 
 @given(json_plain)
-@unhurried
 def test_what_json_holds_is_readable(value: Any) -> None:
     assert stored(value) == {"plain": value}
 
 
 @given(messages)
-@unhurried
 def test_messages_of_langchain_come_back_whole(message: Any) -> None:
     found = decode(SERDE, encode(SERDE, [message]))
     assert found == [message]
@@ -59,7 +55,7 @@ def test_messages_of_langchain_come_back_whole(message: Any) -> None:
 
 
 @given(any_value)
-@settings(parent=unhurried, max_examples=40)
+@settings(max_examples=40)
 def test_values_and_writes_come_back_from_the_disk(value: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         session_dir = Path(folder) / "session-1"

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from tests.wire.golden import Golden
 from trunkline import limits
 from trunkline.execution.ws.messages import ForSession, ResumeResults, Unknown, read
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.messages import Ack, Error, ErrorBody, InitData, Response, Token
+
+golden = Golden("semibot")
 
 
 def of(**message: Any) -> Any:
@@ -21,6 +24,11 @@ def test_the_documented_messages_are_read() -> None:
     assert of(type="ack", acked={"s": 3}) == Ack(acked={"s": 3})
     assert isinstance(of(type="resume_response", results={"r": {"status": "x"}}), ResumeResults)
     assert isinstance(of(type="error", error={"code": "X", "message": "m"}), Error)
+
+
+@pytest.mark.parametrize("name", golden.names("downlink"))
+def test_every_message_that_a_control_plane_sends_is_known(name: str) -> None:
+    assert not isinstance(read(golden.text("downlink", name)), Unknown)
 
 
 def test_a_new_token_is_read() -> None:
