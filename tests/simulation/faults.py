@@ -24,7 +24,6 @@ from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import SessionState
 from trunkline.wire.agp.device import Device
-from trunkline.wire.agp.work import AtWork
 from trunkline.wire.commands import Command
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Phase
@@ -300,19 +299,9 @@ def _() -> Any:
     return patch.object(AgentTalk, "_end_lost", lambda self: None)
 
 
-@fault("an agent waits for an answer to a question of a turn that was ended here")
-def _() -> Any:
-    return patch.object(AgentTalk, "_deny_all", lambda self, session_id: None)
-
-
 @fault("a device that has lost its turn is waited for")
 def _() -> Any:
     return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)
-
-
-@fault("a device is not believed to have what it has spoken of")
-def _() -> Any:
-    return patch.object(AtWork, "heard", lambda self: [])
 
 
 @fault("late words of a closed session are refused")

@@ -195,6 +195,8 @@ class SimMachine:
                 self._say(link, say)
             case (Cancel() as cancel, name):
                 for job in self._sessions.get(cancel.session_id, [])[:1]:
+                    if job.asks and self.style.kind == "yeaft":
+                        continue  # it hears nothing but the answer
                     if name in (0, job.turn_id) and self._world.random.random() < 0.8:
                         job.is_cancelled = True
                         if job.asks is not None:

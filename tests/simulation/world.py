@@ -159,6 +159,9 @@ class Simulation:
             return False
         self.trace(f"{machine.id} connects{' afresh' if link.is_fresh else ''}")
         within(self._life, control.accept, link)
+        if not self._is_calm and self.random.random() < 0.1:
+            # Most goes on in a line's first moments.
+            self.after(self.random.choice((0.002, 0.06, 0.15, 0.3)), self.cut, machine)
         return True
 
     def up(self, link: Link, frame: Any) -> None:

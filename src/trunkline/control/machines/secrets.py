@@ -65,12 +65,14 @@ class MachineSecrets:
             }
             await self._renew(known, values)
             return msgspec.structs.replace(known, agent_apps=values["agent_apps"]), token
-        return await self._add(user_id, "agp", guid, guid or "device", token, agent_apps), token
+        machine_id = new_id()
+        guid, name = guid or machine_id, guid or "device"
+        return await self._add(machine_id, user_id, "agp", guid, name, token, agent_apps), token
 
     async def issue_agent(self, user_id: str, name: str) -> tuple[Known, str]:
         """A Yeaft agent and its secret."""
         secret = new_secret("ya")
-        return await self._add(user_id, "yeaft", None, name, secret, []), secret
+        return await self._add(new_id(), user_id, "yeaft", None, name, secret, []), secret
 
     async def by_token(self, token: str) -> Known:
         """The device whose token this is."""
@@ -99,12 +101,13 @@ class MachineSecrets:
         if found is None:
             raise Unauthorized("no such user")
         try:
-            return await self._add(user_id, "agp", guid, guid, None, [])
+            return await self._add(new_id(), user_id, "agp", guid, guid, None, [])
         except Conflict:  # it has just been made known by another connection
             return _known(await self._find(machine_secrets.c.guid == guid))
 
     async def _add(
         self,
+        machine_id: str,
         user_id: str,
         kind: str,
         guid: str | None,
@@ -112,9 +115,7 @@ class MachineSecrets:
         secret: str | None,
         agent_apps: list[str],
     ) -> Known:
-        machine_id, now = new_id(), self._clock()
-        if kind == "agp":
-            guid = guid or machine_id
+        now = self._clock()
         try:
             async with self._store.write() as connection:
                 await _check_room(connection, user_id, kind, self._devices_max)
