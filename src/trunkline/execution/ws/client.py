@@ -49,7 +49,9 @@ class ControlPlaneClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = chance.random,
         heartbeat_s: float = limits.HEARTBEAT_INTERVAL_S,
+        request_s: Callable[[str], float] = timeout_s,
     ) -> None:
+        """`request_s`: how long a request may take, by its method."""
         self.message_handlers = Handlers()
         self.active_sessions: Callable[[], list[str]] = list
         self.health: Callable[[], Json] = dict
@@ -59,6 +61,7 @@ class ControlPlaneClient:
         """Told what every `init` says, also after a reconnect: keys may have changed."""
         self.online = False
         self._heartbeat_s = heartbeat_s
+        self._request_s = request_s
         self._requests = PendingRequests()
         self._resumed_ids: list[str] = []
         pace = Pace(clock)
@@ -214,14 +217,7 @@ class ControlPlaneClient:
         if message.error.code == "SESSION_NOT_FOUND" and session_id is not None:
             self._uplink.outbox.forget_session(session_id)
 
-    async def request(
-        self,
-        session_id: str,
-        method: str,
-        /,
-        timeout: float | None = None,  # noqa: ASYNC109 (it spans reconnections)
-        **params: Any,
-    ) -> Any:
+    async def request(self, session_id: str, method: str, /, **params: Any) -> Any:
         """The result. Raises RequestFailed, TimeoutError, and ConnectionError while the line is
         down; a request under way when the line breaks is taken up again on the next one."""
         if not self.online:
@@ -235,7 +231,7 @@ class ControlPlaneClient:
         answer = self._requests.add(request_id, frame)
         self._uplink.frame(frame)
         try:
-            async with asyncio.timeout(timeout_s(method) if timeout is None else timeout):
+            async with asyncio.timeout(self._request_s(method)):
                 return await answer
         finally:
             self._requests.remove(request_id)

@@ -85,9 +85,11 @@ async def test_an_error_has_its_code(server: ScriptedControl, tmp_path: Path) ->
 async def test_a_request_that_nobody_answers_times_out_and_is_forgotten(
     server: ScriptedControl, tmp_path: Path
 ) -> None:
-    async with connected(make_client(server.url, tmp_path)) as client:
+    hasty = make_client(server.url, tmp_path, request_s=lambda _method: 0.01)
+    async with connected(hasty) as client:
         with pytest.raises(TimeoutError):
-            await client.request("s-1", "memory_search", timeout=0.01, query="q-1")
+            await client.request("s-1", "memory_search", query="q-1", timeout=60)
+        assert (await server.last.expect("request"))["params"] == {"query": "q-1", "timeout": 60}
         server.last.drop()
         resume = await (await server.connected(2)).expect("resume")
         assert resume == {"type": "resume", "pending_ids": []}
