@@ -29,9 +29,6 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     auth_timeout_s: float = 10.0
     """For the first frame of an execution plane."""
     yeaft_auth_timeout_s: float = limits.YEAFT_AUTH_TIMEOUT_S
-    silence_s: float = 30.0
-    """Three missed heartbeats of an execution plane: its line is dead, close 4008."""
-    yeaft_silence_s: float = 180.0
     reader_heartbeat_s: float = limits.READER_HEARTBEAT_S
     myagent_heartbeat_s: float = 30.0
     """docs/protocols/myagent.md#connection: 60 s or less."""
@@ -50,12 +47,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
 
     # Sessions and turns
     start_timeout_s: float = limits.SESSION_START_TIMEOUT_S
-    cancel_grace_s: float = limits.MACHINE_CANCEL_GRACE_S
+    cancel_grace_s: float = 10.0
     """A machine that does not end a cancelled turn: it is ended here."""
-    yeaft_quiet_s: float = 10.0
-    """An agent that says no more for so long has ended its turn, if it may have."""
-    yeaft_resume_wait_s: float = 2.0
-    """For an answer to `resume_conversation`, which some agents do not give."""
     group_turn_events_max: int = 200_000
     """In which an open turn of a group is looked for after a restart."""
 

@@ -90,15 +90,13 @@ def remove(path: Path | str) -> None:
         os.unlink(path)
 
 
-def append(
-    path: Path | str, data: bytes | str, mode: int = 0o600, bytes_max: int | None = None
-) -> bool:
+def append(path: Path | str, data: bytes | str, bytes_max: int | None = None) -> bool:
     """One write at the end: the kernel keeps appends of several writers apart.
 
     False, and nothing written, when the file would then be larger than `bytes_max`.
     """
     raw = _bytes(data)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         if bytes_max is not None and os.fstat(handle).st_size + len(raw) > bytes_max:
             return False

@@ -16,7 +16,7 @@ import structlog
 
 from trunkline.execution import logs
 from trunkline.execution.errors import HomeBusy, ServerRefused, SettingsError
-from trunkline.execution.health import Health, degradation
+from trunkline.execution.health import Health
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import MACHINE
@@ -82,7 +82,7 @@ class Node:
         self._client.open_turns = self._manager.turns
         self._client.health = self._health.report
         self._client.on_init = self._initialized
-        self._client.on_line = self._line_changed
+        self._client.on_line = self._manager.line_changed
 
     async def serve(self) -> None:
         """Until `stop` is set; then everything is saved, ended and gone. Raises ServerRefused when
@@ -148,9 +148,6 @@ class Node:
         except OSError as error:
             # It is there to be looked at; a full disk must not cost the line.
             _log.error("config.json cannot be written", problem=str(error))
-
-    def _line_changed(self, is_up: bool) -> None:
-        self._manager.line_changed(is_up, *degradation(is_up))
 
     async def _end_strays(self) -> None:
         """After a fork server's death: what it had kept is now below us, and ends."""

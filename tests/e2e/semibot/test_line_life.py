@@ -12,7 +12,6 @@ from tests.support.eventually import eventually
 from tests.support.faults import broken
 from tests.support.vm import ScriptedVm
 from trunkline import limits
-from trunkline.control.tuning import DEFAULT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -91,7 +90,7 @@ async def test_a_machine_that_closes_its_line_is_offline_at_once(control: Contro
 async def test_a_silent_line_is_closed_with_4008_and_one_that_beats_lives_on(
     tmp_path: Path,
 ) -> None:
-    assert DEFAULT.silence_s == 3 * limits.HEARTBEAT_INTERVAL_S == 30
+    assert limits.HEARTBEAT_SILENCE_S == 3 * limits.HEARTBEAT_INTERVAL_S == 30
     clock = Clock()
     async with running(tmp_path / "data", now=clock) as control:
         silent_user, beating_user = await control.user("silent"), await control.user("beating")

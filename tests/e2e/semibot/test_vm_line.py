@@ -11,7 +11,6 @@ from tests.support.control import LocalControl, TestUser, running
 from tests.support.raw_ws import PING, TEXT, RawWs, encode_frame, raw_line
 from tests.support.vm import ScriptedVm
 from trunkline import limits
-from trunkline.control.tuning import DEFAULT
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -88,7 +87,7 @@ async def _one_is_silent(control: LocalControl, clock: Clock, user: TestUser) ->
         quiet = await user.session(machine_id=quiet_id)
         async with user.reader(quiet) as reader:
             for number in range(2):
-                await clock.pass_time(DEFAULT.silence_s * 0.9)
+                await clock.pass_time(limits.HEARTBEAT_SILENCE_S * 0.9)
                 await pinging.frame(PING, str(number).encode())
                 await pinging.pong(str(number).encode())
             control.sweep()

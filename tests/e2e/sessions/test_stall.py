@@ -9,7 +9,8 @@ from tests.support.clock import Clock
 from tests.support.control import LocalControl, TestUser
 from tests.support.raw_ws import RawWs
 from tests.support.vm import ScriptedVm
-from trunkline.control.tuning import DEFAULT, Tuning
+from trunkline import limits
+from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -34,7 +35,7 @@ async def test_no_line_is_taken_for_dead_while_we_do_not_listen(
         await vm.text(session, "to the disk")
         await control.stalled()
         for _ in range(3):
-            await now.pass_time(2 * DEFAULT.silence_s)
+            await now.pass_time(2 * limits.HEARTBEAT_SILENCE_S)
             control.sweep()
         control.disk.heal()
         async with user.reader(session) as reader:
@@ -43,7 +44,7 @@ async def test_no_line_is_taken_for_dead_while_we_do_not_listen(
         await vm.text(session, "and on")
         async with user.reader(session) as reader:
             await reader.until_text("and on")
-        await now.pass_time(2 * DEFAULT.silence_s)
+        await now.pass_time(2 * limits.HEARTBEAT_SILENCE_S)
         control.sweep()  # now it is the machine that was silent
         assert await vm.closed() == 4008
 

@@ -155,14 +155,15 @@ async def test_a_newer_line_of_the_same_agent_replaces_the_older(user: TestUser)
 async def test_silence_ends_a_line_and_a_ping_is_a_sign_of_life(
     tmp_path: Path,
 ) -> None:
-    assert DEFAULT.yeaft_silence_s == 180
     clock = Clock()
     async with running(tmp_path / "data", now=clock) as control:
         user = await control.user()
         async with await new_agent(user) as quiet, await new_agent(user) as alive:
-            for _ in range(2):
-                await clock.pass_time(100)
-                await alive.ping()
+            await clock.pass_time(179)
+            control.sweep()
+            assert control.core.machines.is_online(quiet.id)
+            await alive.ping()
+            await clock.pass_time(2)
             control.sweep()
             assert await quiet.closed() == 4008
             await alive.ping()

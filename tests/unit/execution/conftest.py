@@ -14,9 +14,12 @@ ROOT = Path(__file__).parents[3]
 TARGET = f"{session_program.__name__}:main"
 
 
+ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+
+
 @pytest.fixture
 def env() -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    return ENV
 
 
 @pytest.fixture

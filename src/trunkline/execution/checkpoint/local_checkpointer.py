@@ -6,7 +6,7 @@ takes less time than a hop to a thread.
 """
 
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,9 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         *,
         bytes_max: int = limits.CHECKPOINT_BYTES_MAX,
         serde: SerializerProtocol | None = None,
-        chance: Callable[[], float] = random.random,
     ) -> None:
         super().__init__(serde=serde)
         self._shelf = Shelf(session_dir, keep, bytes_max)
-        self._chance = chance
         # Encoded values of the checkpoint written last: most channels do not change in a step.
         self._known: dict[str, Known] = {}
 
@@ -176,7 +174,7 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Grows, and differs between two branches that start at the same checkpoint."""
         number = int(str(current).split(".", maxsplit=1)[0]) if current is not None else 0
-        return f"{number + 1:032}.{self._chance():016}"
+        return f"{number + 1:032}.{random.random():016}"
 
     def _line(self, config: RunnableConfig) -> Line:
         where = config["configurable"]

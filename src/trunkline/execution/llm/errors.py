@@ -152,9 +152,9 @@ def broke_off(service: Service, said: bool) -> ModelError:
     )
 
 
-def nonsense(service: Service, what: str = "something that is no answer") -> ModelError:
+def nonsense(service: Service) -> ModelError:
     """Bytes that no model sends."""
-    return ModelError("MODEL_ERROR", f"{service} sent {what}.", retryable=True)
+    return ModelError("MODEL_ERROR", f"{service} sent something that is no answer.", retryable=True)
 
 
 def no_key(service: Service) -> ModelError:

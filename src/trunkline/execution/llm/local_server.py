@@ -18,7 +18,6 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed
-from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.programs import ended
 
 log = structlog.get_logger(__name__)
@@ -116,7 +115,7 @@ class LocalModelServer:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=None,  # what Python itself has to say goes to the daemon's log
-            env=scrubbed(os.environ),
+            env=_environment(),
             start_new_session=True,
         )
         key = secrets.token_urlsafe(24)
@@ -178,3 +177,9 @@ class LocalModelServer:
         if process.stdin is not None:
             process.stdin.close()  # the child ends with its input
         await ended(process, LOCAL_MODEL_STOP_S)
+
+
+def _environment() -> dict[str, str]:
+    """What the child needs of ours: nothing that is secret."""
+    kept = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
+    return {name: os.environ[name] for name in kept if name in os.environ}

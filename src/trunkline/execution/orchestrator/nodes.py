@@ -43,13 +43,13 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     return changes
 
 
-async def recall(context: Context, question: str, wait_s: float = MEMORY_WAIT_S) -> list[str]:
+async def recall(context: Context, question: str) -> list[str]:
     """Long-term memories; none while the control plane is away, slow or of another opinion."""
     query = question[: limits.MEMORY_QUERY_CHARS_MAX].strip()
     if not query:
         return []
     try:
-        async with asyncio.timeout(wait_s):
+        async with asyncio.timeout(MEMORY_WAIT_S):
             found = await memories(context.control, query, limits.MEMORY_TOP_K_DEFAULT)
     except (ConnectionError, TimeoutError, RequestFailed) as error:
         _log.warning("no long-term memory", session_id=context.session_id, reason=str(error))

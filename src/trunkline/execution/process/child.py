@@ -53,13 +53,9 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
         return cls(code=error.code, message=error.message)
 
     def fields(self) -> dict[str, Any]:
-        """Of the event; `turn_id` and `ts` come from whoever sends it."""
-        fields: dict[str, Any] = {"error": self.message, "code": self.code}
-        if self.exit_code is not None:
-            fields["exit_code"] = self.exit_code
-        if self.signal is not None:
-            fields["signal"] = self.signal
-        return fields
+        """Of the event, which leaves out None; `turn_id` and `ts` come from whoever sends it."""
+        how = {"exit_code": self.exit_code, "signal": self.signal}
+        return {"error": self.message, "code": self.code, **how}
 
 
 def failure_of(end: Exit, why: Failure | None = None, *, oom_kills: int = 0) -> Failure:

@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
@@ -311,9 +312,10 @@ class SessionManager:
         for session in self.active_sessions.values():
             session.config_update(data)
 
-    def line_changed(self, is_up: bool, works: list[str], degraded: list[str]) -> None:
+    def line_changed(self, is_up: bool) -> None:
         """Readers learn what their session can do; those that cannot be reached now, later."""
         machine = "online" if is_up else "degraded"
+        works, degraded = degradation(is_up)
         for session in self.active_sessions.values():
             session.emit("session_status", machine=machine, works=works, degraded=degraded)
 

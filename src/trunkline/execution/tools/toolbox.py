@@ -1,7 +1,6 @@
 """Everything an agent of this session can do: the built-in tools, MCP tools, and what the graph
 adds. Which of them an agent is offered is the graph's choice."""
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -74,13 +73,12 @@ async def open_toolbox(
     skills: SkillRegistry,
     extra: Iterable[Tool] = (),
     problems: list[str],
-    env: Mapping[str, str] | None = None,
+    env: Mapping[str, str],
 ) -> Toolbox:
     """The tools of a session. MCP servers start in the background; `problems` gets what a session
     has to do without. `env` is the machine's environment, with whatever secrets it holds."""
-    machine = os.environ if env is None else env
     secrets = start.api_keys.values()
-    clean = scrubbed(machine, keep=skills.env_vars(), secrets=secrets)
+    clean = scrubbed(env, keep=skills.env_vars(), secrets=secrets)
     paths = Paths(home)
     tools: list[Tool] = [
         Bash(clean, paths),
@@ -90,7 +88,7 @@ async def open_toolbox(
         EditFile(paths, home),
         ListFiles(paths),
         SearchFiles(paths, clean),
-        WebSearch(web_search.chosen(start.api_keys, start.llm_config, machine)),
+        WebSearch(web_search.chosen(start.api_keys, start.llm_config, env)),
         WebFetch(),
         MemorySearch(control),
         MemoryWrite(control),
@@ -98,7 +96,7 @@ async def open_toolbox(
     if skills.available:
         tools.append(ReadSkillFile(skills))
     # What skills need is no business of MCP servers: each is given its own.
-    sources = _sources(start, home, control, scrubbed(machine, secrets=secrets), problems)
+    sources = _sources(start, home, control, scrubbed(env, secrets=secrets), problems)
     return Toolbox([*tools, *extra], McpCatalog(sources, problems))
 
 

@@ -17,7 +17,7 @@ from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.reports import ReportSender
 
 PACE_FRAMES_PER_S = 9.0  # with the burst 880 a minute: room for frames that a network held back
-PACE_BURST_FRAMES = 340
+PACE_BURST_FRAMES = 340.0
 PACE_GAP_S_MIN = 0.015  # between frames that nobody waits for
 PACE_RESERVE = 0.4  # of the burst, kept for requests and the first words of a quiet session
 REPORT_GAP_S = 0.25  # a report this long after the last one does not wait behind events
@@ -31,16 +31,10 @@ class Pace:
     distance they keep, and grow instead.
     """
 
-    def __init__(
-        self,
-        clock: Callable[[], float],
-        *,
-        per_s: float = PACE_FRAMES_PER_S,
-        burst: float = PACE_BURST_FRAMES,
-    ) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._full = (per_s, burst)
-        self._per_s, self._burst = self._full
+        self._per_s = PACE_FRAMES_PER_S
+        self._burst = PACE_BURST_FRAMES
         self._left = self._burst
         self._at = clock()
         self._sent_at = float("-inf")
@@ -71,7 +65,7 @@ class Pace:
         self._left = min(self._left, self._burst)
 
     def recover(self) -> None:
-        self._per_s, self._burst = self._full
+        self._per_s, self._burst = PACE_FRAMES_PER_S, PACE_BURST_FRAMES
 
     def _gap_s(self) -> float:
         """From hardly any, when nothing was said for a while, to what can be kept up for ever."""

@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 from sqlalchemy import event
 
+from tests.support import fresh_data
 from trunkline.control.core import Core
 from trunkline.control.edges.agp.refusals import AgpRefusals
 from trunkline.control.settings import Settings
@@ -14,6 +15,7 @@ from trunkline.control.settings import Settings
 
 @pytest_asyncio.fixture
 async def core(tmp_path: Path) -> AsyncIterator[Core]:
+    fresh_data.copy_to(tmp_path / "data")
     core = await Core.open(Settings(data=str(tmp_path / "data")), "an-admin-token")
     yield core
     await core.close()

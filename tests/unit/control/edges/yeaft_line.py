@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support import fresh_data
 from tests.support.eventually import eventually
 from trunkline.control.access.auth import Principal
 from trunkline.control.core import Core
@@ -117,6 +118,7 @@ class World:
 @asynccontextmanager
 async def world(data: Path, tuning: Tuning = DEFAULT, **settings: Any) -> AsyncIterator[World]:
     given: Json = {"rate_limit_per_minute": 0, **settings}
+    fresh_data.copy_to(data)
     core = await Core.open(Settings(data=str(data), **given), "an-admin-token", tuning)
     try:
         who = await core.auth.load_first_user()

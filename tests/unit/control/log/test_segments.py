@@ -47,7 +47,7 @@ def page_bytes_max() -> int:
     return DEFAULT.events_page_bytes_max
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 async def segments(
     request: pytest.FixtureRequest, tmp_path: Path, page_bytes_max: int
 ) -> AsyncIterator[SegmentStore]:

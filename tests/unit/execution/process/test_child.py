@@ -37,5 +37,6 @@ def test_the_event_names_the_exit_code_or_the_signal() -> None:
         "error": "the session's process ended with exit code 3",
         "code": "SESSION_CRASHED",
         "exit_code": 3,
+        "signal": None,
     }
     assert failure_of(Exit(signal=signal.SIGSEGV)).fields()["signal"] == "SIGSEGV"

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.support.recording_line import RecordingLine
+from tests.unit.execution.conftest import ENV, TARGET
 from trunkline.execution.home import Home
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
@@ -17,6 +19,15 @@ from trunkline.execution.session.process import Patience
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
 PATIENCE = Patience(ping_s=0.05, pings_max=40)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def spawner(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Spawner]:
+    """One fork server for all tests of a module, which share its event loop for that."""
+    made = Spawner(ENV, tmp_path_factory.mktemp("fork-server"), TARGET)
+    await made.start()
+    yield made
+    await made.close()
 
 
 @pytest.fixture
@@ -34,7 +45,7 @@ def line() -> RecordingLine:
 MakeManager = Callable[..., SessionManager]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def make_manager(
     home: Home, line: RecordingLine, spawner: Spawner, sockets: SocketFolder
 ) -> AsyncIterator[MakeManager]:

@@ -21,6 +21,8 @@ from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 class Noted(RuntimeAdapter):
     """A runtime that notes what it is told."""
@@ -166,7 +168,7 @@ async def test_messages_cancels_and_the_stop_of_a_session_reach_its_adapter(
 
 @pytest.mark.proves("004-4.2-interface")
 @pytest.mark.parametrize("name", ["start", "send_message", "cancel", "stop", "get_snapshot"])
-def test_a_runtime_without_one_of_the_methods_cannot_be_made(name: str) -> None:
+async def test_a_runtime_without_one_of_the_methods_cannot_be_made(name: str) -> None:
     methods = {one: getattr(Noted, one) for one in vars(Noted) if one != name}
     lacking = type("Lacking", (RuntimeAdapter,), methods)
     with pytest.raises(TypeError, match=name):

@@ -9,9 +9,12 @@ from tests.support import pids
 from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
+from trunkline.execution.health import DEGRADED, WORKS
 from trunkline.execution.home import Home
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.session.manager import SessionManager
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Json = dict[str, Any]
 
@@ -328,12 +331,9 @@ async def test_readers_learn_what_works_when_the_line_changes(
     manager: SessionManager, line: RecordingLine
 ) -> None:
     await manager.start_session(start("s-1"))
-    manager.line_changed(False, ["models"], ["remote_mcp"])
-    manager.line_changed(True, ["models", "remote_mcp"], [])
+    manager.line_changed(False)
+    manager.line_changed(True)
     down, up = line.events("s-1", "session_status")
-    assert (down["machine"], down["works"], down["degraded"]) == (
-        "degraded",
-        ["models"],
-        ["remote_mcp"],
-    )
+    assert (down["machine"], down["works"]) == ("degraded", list(WORKS))
+    assert down["degraded"] == list(DEGRADED)
     assert (up["machine"], up["degraded"]) == ("online", [])

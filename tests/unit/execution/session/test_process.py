@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.support import pids
 from tests.support.eventually import eventually, until
@@ -22,6 +23,8 @@ from trunkline.execution.process.fork_client import ForkedChild, Spawner
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience, SessionProcess
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 BOUND_S = 30
 
@@ -48,7 +51,7 @@ class Watched(SessionProcess):
 Make = Callable[..., Watched]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def make(spawner: Spawner, sockets: SocketFolder) -> AsyncIterator[Make]:
     made: list[Watched] = []
 

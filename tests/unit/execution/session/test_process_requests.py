@@ -16,6 +16,8 @@ from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import ProcessRequests, Tell
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 Json = dict[str, Any]
 
 

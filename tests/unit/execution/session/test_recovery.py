@@ -4,6 +4,8 @@ import asyncio
 import json
 import shutil
 
+import pytest
+
 from tests.support.eventually import eventually, until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
@@ -12,6 +14,8 @@ from trunkline.execution.home import Home
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process import SessionProcess
 from trunkline.execution.session.session import PROCESS_REVIVALS_MAX, Session
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def crashed(manager: SessionManager, line: RecordingLine, home: Home) -> None:

@@ -1,5 +1,7 @@
 """Sessions that nobody uses: they give their process back, and go on when they are spoken to."""
 
+import pytest
+
 from tests.support import pids
 from tests.support.clock import Clock
 from tests.support.eventually import until
@@ -8,6 +10,8 @@ from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import about, start
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.session.manager import SESSION_IDLE_S, SESSION_ROOM_S
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def processes(spawner: Spawner, count: int) -> None:
@@ -103,7 +107,7 @@ async def test_a_line_that_comes_and_goes_keeps_no_idle_session_awake(
     line.say("s-1", "hello")
     await line.end_of("s-1")
     clock.now += SESSION_IDLE_S
-    manager.line_changed(False, [], [])
+    manager.line_changed(False)
     manager.rest_idle()
     await processes(spawner, 0)
 

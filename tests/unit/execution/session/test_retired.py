@@ -11,6 +11,8 @@ from trunkline.execution.home import Home
 from trunkline.execution.session.manager import SESSION_IDLE_S, SessionManager
 from trunkline.execution.session.session import Session
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def rested(manager: SessionManager, clock: Clock, *names: str) -> None:
     """Those sessions, one after the other, were started and left alone for long; their state is

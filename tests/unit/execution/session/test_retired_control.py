@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.support.clock import Clock
 from tests.support.control import TestUser, running
@@ -17,16 +18,18 @@ from trunkline.execution.line import MACHINE
 from trunkline.execution.session.manager import SESSION_IDLE_S, SESSIONS_RETIRED_MAX
 from trunkline.execution.ws.client import ControlPlaneClient
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 BOUND_S = 60
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def user(tmp_path: Path) -> AsyncIterator[TestUser]:
     async with running(tmp_path / "data") as control:
         yield await control.user()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def line(user: TestUser, tmp_path: Path) -> AsyncIterator[ControlPlaneClient]:
     """The real one, in the place of the one that records."""
     made = await user.schedule()

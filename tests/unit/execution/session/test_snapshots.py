@@ -16,6 +16,8 @@ from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.snapshots import Snapshots
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 def taken(line: RecordingLine) -> list[Json]:
     return [params for _, method, params in line.reports if method == "snapshot_sync"]

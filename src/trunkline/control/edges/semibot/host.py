@@ -228,7 +228,7 @@ class VmHost:
         for line in list(self.lines):
             if self.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen
-            if now - line.last_seen > self.tuning.silence_s:
+            if now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
                 line.close(CloseCode.TIMEOUT, "no sign of life")
         self._renew_tokens()
 

@@ -19,6 +19,9 @@ from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Bounds
 from trunkline.wire.yeaft.messages import Envelope
 
+_RESUME_WAIT_S = 2.0  # for an answer to `resume_conversation`, which some agents do not give
+_QUIET_S = 10.0  # an agent that says no more for so long has ended its turn, if it may have
+
 
 class Sender(Protocol):
     """The agent's line, as far as it is spoken into here."""
@@ -107,7 +110,7 @@ def _bounds(tuning: Tuning) -> Bounds:
         forwards_max=limits.YEAFT_FORWARDS_MAX,
         forwards_chars_max=limits.YEAFT_FORWARDS_CHARS_MAX,
         start_timeout_s=tuning.start_timeout_s,
-        resume_wait_s=tuning.yeaft_resume_wait_s,
+        resume_wait_s=_RESUME_WAIT_S,
         cancel_grace_s=tuning.cancel_grace_s,
-        quiet_s=tuning.yeaft_quiet_s,
+        quiet_s=_QUIET_S,
     )

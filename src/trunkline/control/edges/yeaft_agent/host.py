@@ -28,6 +28,7 @@ from trunkline.wire.yeaft.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
 
+_SILENCE_S = 180.0  # then a line is dead, close 4008
 _SESSIONS_AT_ONCE = 500
 _RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
 
@@ -101,7 +102,7 @@ class YeaftAgentHost:
         for line in list(self.lines):
             if self.core.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen
-            if now - line.last_seen > self.core.tuning.yeaft_silence_s:
+            if now - line.last_seen > _SILENCE_S:
                 line.close(CloseCode.SILENT, "no sign of life")
         for agent in list(self._agents.values()):
             agent.tick()
