@@ -309,6 +309,15 @@ def test_a_session_that_is_closed_ends_what_the_device_runs(here: Here) -> None:
     assert [one.session_id for one in here.core.of(actions.Stopped)] == ["s"]
 
 
+def test_a_turn_whose_late_end_came_before_the_stop_is_not_cancelled_again(here: Here) -> None:
+    """The core may hear of that end only after it has decided to stop the session."""
+    here.device.restore_late("s", "t1", None)
+    assert shown(here.line_up()) == [("cancel", "t1")]
+    here.answer("t1")
+    here.core.late["s"] = ["t1"]
+    assert here.told(Stop("s", "user_closed")) == []
+
+
 @pytest.mark.parametrize("turn_id", ["t1", "t0"])
 def test_late_words_of_a_closed_session_are_ignored(here: Here, turn_id: str) -> None:
     here.say("t0")

@@ -23,6 +23,7 @@ from trunkline.wire.agp.inward import CallBounds, Inward, Logged, to_events
 from trunkline.wire.agp.messages import PromptResponse, Update
 from trunkline.wire.agp.work import AtWork
 from trunkline.wire.commands import Cancel, Command, Configure, Say, Start, Stop
+from trunkline.wire.events import keep
 from trunkline.wire.repeats import Repeats
 
 DEVICE_SILENT = "DEVICE_SILENT"
@@ -68,6 +69,8 @@ class Device:
         """The active turn of each session."""
         self._cancels: dict[str, agp.Cancel] = {}
         """What the device is to end, by turn, until it has: it is told again when it returns."""
+        self._settled: dict[str, None] = {}
+        """Turns whose end the device has said lately, after they had ended here."""
         self._stopped: dict[str, None] = {}
         """Sessions that were closed or moved away lately: it may still speak of them."""
         self._grace: dict[str, float] = {}
@@ -254,12 +257,11 @@ class Device:
         if turn_id is not None:
             self._leave(session_id, turn_id)
         for late in self._turns.late_turns(session_id):
-            if late not in self._cancels:
+            # The core may not have heard yet that the device has said its end.
+            if late not in self._cancels and late not in self._settled:
                 self._send_cancel(session_id, late)
         self.apps.pop(session_id, None)
-        self._stopped[session_id] = None
-        if len(self._stopped) > self._bounds.cancels_kept:
-            del self._stopped[next(iter(self._stopped))]
+        keep(self._stopped, session_id, None, self._bounds.cancels_kept)
         self.out.append(actions.Stopped(session_id))
 
     # From one prompt to the next
@@ -289,6 +291,7 @@ class Device:
     def _ended_late(self, session_id: str, turn_id: str) -> None:
         """The device has said the end of a turn that ended here: it does not run it any more."""
         self._cancels.pop(turn_id, None)
+        keep(self._settled, turn_id, None, self._bounds.cancels_kept)
         self.out.append(actions.Settled(session_id, turn_id))
         if self._current.get(session_id) == turn_id:
             self._forget(session_id, turn_id)
@@ -311,9 +314,7 @@ class Device:
 
     def _note_cancel(self, session_id: str, turn_id: str, app: str) -> agp.Cancel:
         cancel = cancel_of(session_id, turn_id, self.guid, self.user_id, app)
-        self._cancels[turn_id] = cancel
-        if len(self._cancels) > self._bounds.cancels_kept:
-            del self._cancels[next(iter(self._cancels))]
+        keep(self._cancels, turn_id, cancel, self._bounds.cancels_kept)
         return cancel
 
     def _app(self, session_id: str) -> str:
