@@ -28,6 +28,8 @@ from trunkline.control.machines.vms import Scheduled
 from trunkline.control.store import schema
 from trunkline.wire.semibot.close_codes import CloseCode
 
+pytestmark = pytest.mark.slow  # it starts daemons
+
 MEMBER = Principal("user-1", "org-1", "member")
 STRANGER = Principal("user-2", "org-1", "member")
 
@@ -231,7 +233,6 @@ async def test_a_local_vm_gets_its_secrets_in_a_scrubbed_environment_only(bench:
     assert "eyJ" not in argv
 
 
-@pytest.mark.slow  # it starts daemon after daemon
 async def test_a_local_vm_that_dies_is_started_again_with_back_off_until_it_has_failed(
     bench: Bench,
 ) -> None:
@@ -243,7 +244,6 @@ async def test_a_local_vm_that_dies_is_started_again_with_back_off_until_it_has_
     assert bench.time.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
 
 
-@pytest.mark.slow  # it starts daemon after daemon
 async def test_each_start_has_a_fresh_token_and_ticket(bench: Bench) -> None:
     vms = await bench.vms()
     vm_id = await bench.local(vms)
@@ -261,7 +261,6 @@ async def test_each_start_has_a_fresh_token_and_ticket(bench: Bench) -> None:
         assert Counter(at is not None for at in used) == {True: 4, False: 1}
 
 
-@pytest.mark.slow  # it starts daemon after daemon
 async def test_back_off_starts_over_after_a_stable_life(bench: Bench) -> None:
     bench.time.step_ms = int(limits.VM_STABLE_S * 1000)
     vms = await bench.vms()

@@ -21,6 +21,8 @@ from trunkline.control.services.mcp_servers import McpServerInput, McpServers
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
+pytestmark = pytest.mark.slow  # it starts MCP servers
+
 LOOPBACK = "127.0.0.1"
 
 

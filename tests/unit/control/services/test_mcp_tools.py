@@ -18,6 +18,8 @@ from trunkline.control.services.mcp_pool import McpPool, PoolLimits
 from trunkline.control.services.mcp_servers import McpServerInput
 from trunkline.control.store.engine import Store
 
+pytestmark = pytest.mark.slow  # it starts MCP servers
+
 
 @pytest.fixture
 def store(sqlite_store: Store) -> Store:

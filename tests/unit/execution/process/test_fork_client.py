@@ -18,6 +18,8 @@ from trunkline.execution.process.child import Exit
 from trunkline.execution.process.fork_client import ForkedChild, Spawner
 from trunkline.execution.session import ipc
 
+pytestmark = pytest.mark.slow  # it starts fork servers
+
 BOUND_S = 30
 
 
