@@ -145,11 +145,13 @@ def _told_once(run: Simulation, machine: SimMachine) -> None:
 
 def _runs_its_own(run: Simulation, machine: SimMachine) -> None:
     """What was closed or moved away does not run on, where the machine can be told."""
-    if machine.style.kind != "vm" or not machine.style.lists or machine.link is None:
+    if machine.style.kind != "vm" or machine.link is None:
         return
     for session_id, row in run.disk.sessions.items():
         is_own = row["machine_id"] == machine.id and row["status"] == "active"
-        if not is_own and machine.runs(session_id):
+        # One that lists nothing is told once that a session was moved away.
+        is_told = row["machine_id"] == machine.id or machine.style.lists
+        if is_told and not is_own and machine.runs(session_id):
             raise Broken(f"{machine.id} still runs {session_id}")
 
 

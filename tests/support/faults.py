@@ -63,6 +63,8 @@ class Disk:
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
         await self._turning()
+        if self._is_unreadable:
+            raise OSError("disk I/O error")
         return await self._store.heads(session_ids)
 
     async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:

@@ -91,3 +91,13 @@ async def test_a_token_that_came_in_time_may_take_long_to_check(
         control.disk.heal()
         await newcomer.expect("init")
         await newcomer.leave()
+
+
+async def test_a_session_that_cannot_be_made_is_not_half_there(
+    control: LocalControl, user: TestUser
+) -> None:
+    async with await user.vm():
+        with control.disk.unreadable():
+            status, _ = await user.call("POST", "/sessions", {})
+        assert status == 500
+        assert (await user.ok("GET", "/sessions"))["items"] == []

@@ -226,9 +226,9 @@ class Log:
             for session, segment in zip(dirty, segments, strict=True):
                 self._deliver(session, segment)
             for session, segment in zip(dirty, segments, strict=True):
-                calls, session.committing = session.committing or (), None
-                for call in calls:
+                for call in session.committing or ():  # which may ask for more
                     _guarded(call, segment.at)
+                session.committing = None
         self._writing = False
         self._idle.set()
 

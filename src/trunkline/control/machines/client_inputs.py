@@ -9,7 +9,6 @@ from trunkline.control.machines.actions import (
     Status,
 )
 from trunkline.control.machines.telling import ENDED, Telling
-from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import SessionCore
 from trunkline.wire.commands import (
     MOVED,
@@ -92,8 +91,7 @@ class ClientInputs(Telling):
         one.stop_reason = reason
         one.session.close(reason, **shown)
         if self.state == "pending" or self.state in ENDED:
-            one.session.note(notes.Stopped())  # it was never there, or never will be again
-            self.release(session_id)
+            self._settle(one)  # it was never there, or never will be again
         elif not self.is_expected:
             self.release(session_id)  # it is told if it ever returns
         else:

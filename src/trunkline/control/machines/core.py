@@ -93,8 +93,8 @@ class MachineCore(ClientInputs):
         for known in (one.told, one.cancelled, one.answered):
             known.clear()
         if one.place is Place.STOPPING:
-            self.release(one.session.id)
-        elif not self.traits.starts:
+            self._put(one, Place.UNKNOWN)  # it is told again
+        if not self.traits.starts:
             one.place, one.is_wanted = Place.RUNNING, False  # its edge sees to new ones
         elif is_fresh:
             self._put(one, Place.ABSENT)
@@ -113,9 +113,9 @@ class MachineCore(ClientInputs):
         self.is_up, self.last_seen_ms = False, self._time.ms
         if self.state not in ENDED:
             self.state = "offline"
-        for one in list(self.sessions.values()):
+        for one in self.sessions.values():
             if one.place is Place.STOPPING:
-                self.release(one.session.id)
+                self._put(one, Place.UNKNOWN)
         self.out.append(Status({"machine": "offline", "machine_id": self.id}))
 
     def resumed(self, turns: list[str] | None = None) -> None:
@@ -164,9 +164,10 @@ class MachineCore(ClientInputs):
             self.out.append(Look(frozenset(session_ids)))
 
     def _placed(self, one: Hosted, *, is_listed: bool) -> None:
-        if one.place is Place.STOPPING:
-            if not is_listed:
-                self.release(one.session.id)
+        if one.session.state.is_closed and not is_listed:
+            self._settle(one)
+        elif one.place is Place.STOPPING:
+            return
         elif is_listed:
             self._put(one, Place.RUNNING)
         elif one.place is not Place.STARTING or one.is_carried:
@@ -210,7 +211,7 @@ class MachineCore(ClientInputs):
         """The machine has ended a session, or had the time to: its last words are in the log."""
         one = self.sessions.get(session_id)
         if one is not None and one.place is Place.STOPPING:
-            self.release(session_id)
+            self._settle(one)
 
     def stop_strays(self, reasons: dict[str, str]) -> None:
         """The machine runs what was closed, or moved to another one, while it was away."""
@@ -283,7 +284,7 @@ class MachineCore(ClientInputs):
         if one.deadline_s is not None and now >= one.deadline_s:
             one.deadline_s = None
             if one.place is Place.STOPPING:
-                self.release(one.session.id)
+                self._settle(one)
                 return
             # Only a machine that lists its sessions can show that one is missing.
             if one.place is Place.STARTING and self._has_listed and self.is_up:

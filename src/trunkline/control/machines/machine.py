@@ -1,7 +1,7 @@
 """One machine's live side: its line, the logs of its sessions, and the core that decides for it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -64,6 +64,23 @@ class Machine:
         self.changed = asyncio.Event()
         """Set and replaced at each change of the line."""
         self._shell = shell
+
+    @property
+    def on_safe(self) -> Callable[[str, int], None] | None:
+        """For the logs of its sessions: told what is committed, for a machine that numbers."""
+        numbers = self.line is not None and self.line.traits.numbers
+        return self._safe if numbers else None
+
+    def _safe(self, session_id: str, seq: int) -> None:
+        """Gathers what one commit made safe into one message."""
+        if not self.acks:
+            asyncio.get_running_loop().call_soon(self._send_acks)
+        self.acks[session_id] = seq
+
+    def _send_acks(self) -> None:
+        acked, self.acks = self.acks, {}
+        if self.line is not None and acked:
+            self.line.acknowledge(acked)
 
     @contextmanager
     def input(self) -> Iterator[MachineCore]:

@@ -208,7 +208,7 @@ class Machines:
         self, machine: Machine, log: SessionLog, session: SessionCore, start: Start | None = None
     ) -> None:
         machine.logs[log.session_id] = log
-        log.on_safe = self._acknowledger(machine)
+        log.on_safe = machine.on_safe
         with machine.input() as core:
             core.adopt(session, is_new=True, start=start)
 
@@ -224,7 +224,7 @@ class Machines:
             line.pause(True)
         machine.acks.clear()
         for log in machine.logs.values():
-            log.on_safe = self._acknowledger(machine)
+            log.on_safe = machine.on_safe
         with machine.input() as core:
             core.line_up(line.traits, is_fresh=fresh)
         for session_id, log in machine.logs.items():
@@ -293,23 +293,6 @@ class Machines:
         for machine in self.online():
             assert machine.line is not None
             machine.line.pause(paused)
-
-    def _acknowledger(self, machine: Machine) -> Callable[[str, int], None] | None:
-        """Gathers what one commit made safe into one message."""
-        if machine.line is None or not machine.line.traits.numbers:
-            return None
-
-        def safe(session_id: str, seq: int) -> None:
-            if not machine.acks:
-                asyncio.get_running_loop().call_soon(self._send_acks, machine)
-            machine.acks[session_id] = seq
-
-        return safe
-
-    def _send_acks(self, machine: Machine) -> None:
-        acked, machine.acks = machine.acks, {}
-        if machine.line is not None and acked:
-            machine.line.acknowledge(acked)
 
     # What a machine says
 

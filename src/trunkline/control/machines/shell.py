@@ -30,7 +30,7 @@ from trunkline.control.machines.actions import (
 from trunkline.control.machines.machine import Line, Machine
 from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
-from trunkline.control.sessions.state import Change
+from trunkline.control.sessions.state import Change, SessionState
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.commands import MOVED, Command, Say, Start
@@ -103,21 +103,11 @@ class Shell:
             self._at_work.discard(machine.id)
 
     def _run(self, machine: Machine, actions: list[Action]) -> None:
-        appended = {one.session_id: one for one in actions if isinstance(one, Append)}
-        # Before anything is sent, which may lead to the next input.
-        states = {session_id: one.state.encode() for session_id, one in appended.items()}
-        steps: dict[str, tuple[SessionLog, list[Change]]] = {}
+        self._write(machine, actions)
         for action in actions:
             match action:
-                case Append():
-                    log = self._append(machine, action)
-                    steps.setdefault(action.session_id, (log, []))[1].extend(action.changes)
                 case Send():
                     self._send(machine, action.command)
-                case Skip():
-                    self._log.taken(machine.logs[action.session_id])
-                case Status():
-                    self._tell_readers(machine, action)
                 case Released():
                     self._release(machine, action.session_id)
                 case Fetch():
@@ -130,9 +120,24 @@ class Shell:
                     self._tasks.spawn(self._look(machine, action.session_ids), "stray sessions")
                 case Recall():
                     self._tasks.spawn(self._recall(machine), "closed sessions")
-        for session_id, (log, changes) in steps.items():
+
+    def _write(self, machine: Machine, actions: list[Action]) -> None:
+        """What the log is given, in its order. The records follow its commit, and then whatever
+        is sent."""
+        written: dict[str, tuple[SessionLog, list[Change], SessionState]] = {}
+        for action in actions:
+            match action:
+                case Append():
+                    log = self._append(machine, action)
+                    known = written.setdefault(action.session_id, (log, [], action.state))
+                    known[1].extend(action.changes)
+                case Skip():
+                    self._log.taken(machine.logs[action.session_id])
+                case Status():
+                    self._tell_readers(machine, action)
+        for session_id, (log, changes, state) in written.items():
             position = Position(log.tail_id + len(log.pending), log.last_note)
-            committed = partial(self._committed, session_id, position, changes, states[session_id])
+            committed = partial(self._committed, session_id, position, changes, state.encode())
             self._log.after_commit(log, committed)
             log.is_awaited = machine.core.awaits(session_id)
 
@@ -227,5 +232,6 @@ class Shell:
         with machine.input() as core:
             for session_id, state in states.items():
                 if session_id not in machine.logs:
-                    machine.logs[session_id] = logs[session_id]
+                    machine.logs[session_id] = log = logs[session_id]
+                    log.on_safe = machine.on_safe
                     core.adopt(SessionCore(session_id, state, core.out, self._time))

@@ -187,6 +187,11 @@ class Telling:
         self.out.append(Released(session_id))
         return one.session
 
+    def _settle(self, one: Hosted) -> None:
+        """A closed session does not run there, or will not for long."""
+        one.session.note(notes.Stopped())
+        self.release(one.session.id)
+
     def _hold(self, one: Hosted, name: str, command: Say | Configure) -> None:
         one.waiting[name] = command
         self._sizes[name] = size_of(command)
@@ -207,6 +212,9 @@ class Telling:
         turns = one.session.state.turns
         if not one.session.state.told:
             one.silence_s = None
+        one.told.intersection_update(turns)
+        one.cancelled.intersection_update(turns)
+        one.answered.intersection_update(one.session.state.questions)
         for name, command in list(one.waiting.items()):
             if isinstance(command, Say) and name not in turns:
                 self._unhold(one, name)
@@ -243,7 +251,6 @@ class Telling:
 
     def _stop(self, one: Hosted) -> None:
         if one.place is not Place.STOPPING:
-            one.session.note(notes.Stopped())
             self._put(one, Place.STOPPING)
             one.deadline_s = self._time.s + _STOP_GRACE_S
             self._timed.add(one.session.id)

@@ -45,8 +45,6 @@ class SessionCore:
         self._out.append(Append(self.id, line, False, changes, self.state))
 
     def note(self, note: Note) -> None:
-        if self.state.is_closed and not self.state.is_stop_pending:
-            return  # it is over, and nobody would read its log on after a crash
         changes = fold_note(self.state, note)
         self._out.append(Append(self.id, notes.encode(note), True, changes, self.state))
 

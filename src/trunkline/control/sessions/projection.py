@@ -16,6 +16,7 @@ from trunkline.control.log.log import Log
 from trunkline.control.sessions.state import Change, SessionState, fold
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT, Tuning
+from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
 
@@ -149,14 +150,22 @@ class Projection:
     # What is on disk
 
     async def load(self, session_ids: Sequence[str]) -> dict[str, SessionState]:
-        """The states of these sessions, which nobody has in memory, caught up with the log."""
+        """The states of these sessions, which nobody has in memory, caught up with the log. One
+        whose log cannot be understood is left out."""
         saved = await self._rows.read(session_ids)
         heads = await self._log.heads(list(saved))
+        loaded: dict[str, SessionState] = {}
         for session_id, (state, position) in saved.items():
             head = heads.get(session_id)
             if head is not None and position < Position(head.last_id, head.note):
-                await self._catch_up(session_id, state, position)
-        return {session_id: state for session_id, (state, _) in saved.items()}
+                try:
+                    await self._catch_up(session_id, state, position)
+                except (Malformed, msgspec.MsgspecError):
+                    # As after a return to an older version: the others are not to suffer from it.
+                    _log.exception("a session's log cannot be read", session=session_id)
+                    continue
+            loaded[session_id] = state
+        return loaded
 
     async def _catch_up(self, session_id: str, state: SessionState, position: Position) -> None:
         """Folds what the log has behind that position, and writes what it means."""

@@ -11,7 +11,7 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import NotFound, TooLarge
-from trunkline.control.ids import is_id, new_id
+from trunkline.control.ids import is_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
@@ -78,8 +78,10 @@ class SessionRecords:
         self._log = log
         self._clock = clock
 
-    async def insert(self, who: Principal, machine: Machine, new: NewSession) -> Session:
-        row = await self._new_row(who, machine, new)
+    async def insert(
+        self, who: Principal, machine: Machine, new: NewSession, session_id: str
+    ) -> Session:
+        row = {"id": session_id, **await self._new_row(who, machine, new)}
         async with self._store.write() as connection:
             await connection.execute(insert(schema.sessions).values(row))
         del row["state"]
@@ -113,7 +115,6 @@ class SessionRecords:
         given = dict(agent) if agent else None
         check_choices(new.session_config or {}, "session_config")
         return {
-            "id": new_id(),
             "org_id": machine.org_id,
             "user_id": machine.user_id,
             "agent_id": new.agent_id,

@@ -75,8 +75,8 @@ class Sessions:
         machine = await self._choose_machine(who, new.machine_id)
         with machine.input() as core:
             core.check_room()
-        session = await self._records.insert(who, machine, new)
-        log = await self._log.open(session.id)
+        log = await self._log.open(self._new_id())
+        session = await self._records.insert(who, machine, new, log.session_id)
         try:
             start = await self._starting.build(session.id)
         except Exception:

@@ -19,6 +19,7 @@ NAME_CHARS_MAX = 200
 _ENDED_KEPT = 200
 _NAMES_KEPT = 200
 _RESOLVED_KEPT = 100
+_ANSWERS_KEPT = 1_000  # of one turn: its machine may not have them yet
 
 
 class Turn(msgspec.Struct):
@@ -276,9 +277,14 @@ def _resolved(state: SessionState, event: events.Watched) -> list[Change]:
     if request_id is None or question is None or question.state != "pending":
         return []
     question.state = "confirmed" if event.confirmed else "denied"
-    resolved = [one for one, known in state.questions.items() if known.state != "pending"]
-    for one in resolved[:-_RESOLVED_KEPT]:
-        del state.questions[one]
+    for is_from_here, kept in ((False, _RESOLVED_KEPT), (True, _ANSWERS_KEPT)):
+        resolved = [
+            one
+            for one, known in state.questions.items()
+            if known.state != "pending" and known.is_from_here is is_from_here
+        ]
+        for one in resolved[:-kept]:
+            del state.questions[one]
     return [Resolved(request_id, bool(event.confirmed))]
 
 

@@ -151,6 +151,24 @@ async def test_a_call_that_fails_keeps_no_other_from_being_made(
     assert made == ["next"]
 
 
+async def test_a_call_that_is_asked_for_by_another_comes_behind_those_that_wait(
+    store: GatedStore, log: Log
+) -> None:
+    session = await log.open("s")
+    made: list[str] = []
+
+    def first(_at: int) -> None:
+        made.append("first")
+        log.after_commit(session, lambda _at: made.append("asked for by the first"))
+
+    log.append(session, "a")
+    log.after_commit(session, first)
+    log.after_commit(session, lambda _at: made.append("second"))
+    store.free()
+    await log.flushed()
+    assert made == ["first", "second", "asked for by the first"]
+
+
 async def test_a_failing_disk_delays_calls_and_loses_none(store: GatedStore, log: Log) -> None:
     session = await log.open("s")
     made: list[str] = []

@@ -222,18 +222,6 @@ def test_a_restart_is_committed_before_the_machine_is_let_in() -> None:
     assert not pure.state().turns
 
 
-def test_of_a_session_that_is_closed_and_stopped_nothing_is_noted_any_more() -> None:
-    """Nobody reads its log on after a crash: its records would stay behind."""
-    pure = Pure(VM)
-    pure.up(fresh=True)
-    new_session(pure, start=start_of())
-    pure.core.close("s", "user_closed")
-    pure.actions()
-    pure.core.restarted(VM)
-    pure.core.spoke("s")
-    assert pure.appended() == []
-
-
 def test_a_restarted_machine_that_numbers_its_events_kept_its_turns() -> None:
     pure = up(NUMBERED)
     pure.say("t")

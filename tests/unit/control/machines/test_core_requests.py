@@ -152,6 +152,32 @@ def test_a_question_does_not_outlive_its_turn() -> None:
     assert not pure.core.answer("s", "q", True, None, "ann", {})
 
 
+def test_however_many_answers_wait_for_a_machine_it_is_told_each() -> None:
+    pure = up(NUMBERED)
+    pure.say("t")
+    names = [f"q{number}" for number in range(150)]
+    for name in names:
+        pure.hears("approval_request", request_id=name, turn_id="t")
+    pure.core.line_down()
+    for name in names:
+        assert pure.core.answer("s", name, True, None, "ann", {})
+    again = pure.reborn()
+    again.up()
+    again.core.resumed(["t"])
+    again.core.listed({"s"})
+    assert again.sent() == [Answer("s", name, True) for name in names]
+
+
+def test_what_went_out_on_a_line_is_remembered_only_while_it_matters() -> None:
+    pure = up(VM)
+    for number in range(50):
+        pure.say(f"t{number}")
+        pure.core.cancel("s", "user_cancelled")
+        pure.hears("execution_complete", cancelled=True)
+    one = pure.core.sessions["s"]
+    assert (one.told, one.cancelled, one.answered) == (set(), set(), set())
+
+
 @pytest.mark.parametrize("name", ["t", None])
 def test_a_question_of_a_turn_that_was_ended_here_is_denied_at_once(name: str | None) -> None:
     """Nobody can answer it any more, and its machine waits."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.control.machines.cases import up
+from tests.unit.control.machines.cases import KINDS, up
 from tests.unit.control.machines.pure import (
     AGP,
     AWAY_S,
@@ -22,6 +22,7 @@ from trunkline.control.machines.actions import (
     Status,
 )
 from trunkline.control.machines.core import MachineCore
+from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.wire.commands import (
     MOVED,
@@ -173,15 +174,19 @@ def test_a_closed_session_is_stopped_and_forgotten_when_its_machine_has_let_go()
     pure.core.close("s", "user_closed", duration_ms=1)
     found = pure.actions()
     assert [one.command for one in found if isinstance(one, Send)] == [Stop("s", "user_closed")]
-    assert not pure.state().is_stop_pending
+    assert pure.state().is_stop_pending
     pure.core.listed({"s"})
     assert pure.actions() == []
     pure.core.listed(set())
-    assert pure.actions() == [Released("s")]
+    stopped, released = pure.actions()
+    assert (getattr(stopped, "text", None), released) == (
+        notes.encode(notes.Stopped()),
+        Released("s"),
+    )
     assert not pure.core.sessions
 
 
-@pytest.mark.parametrize("way", ["time", "line", "stopped", "new line"])
+@pytest.mark.parametrize("way", ["time", "stopped"])
 def test_the_last_words_of_a_session_are_waited_for_only_so_long(way: str) -> None:
     pure = up(VM)
     pure.core.close("s", "user_closed")
@@ -191,13 +196,25 @@ def test_the_last_words_of_a_session_are_waited_for_only_so_long(way: str) -> No
             pure.passes(29)
             assert pure.actions() == []
             pure.passes(1)
-        case "line":
-            pure.core.line_down()
         case "stopped":
             pure.core.stopped("s")
-        case "new line":
-            pure.up()
     assert Released("s") in pure.actions()
+
+
+@KINDS
+@pytest.mark.parametrize("way", ["line", "new line", "crash"])
+def test_a_stop_that_may_not_have_arrived_is_told_again(traits: Traits, way: str) -> None:
+    pure = up(traits)
+    pure.core.close("s", "user_closed")
+    pure.actions()
+    match way:
+        case "line":
+            pure.core.line_down()
+        case "crash":
+            pure = pure.reborn()
+    pure.up()
+    pure.core.resumed()
+    assert Stop("s", "user_closed") in pure.sent()
 
 
 def test_a_session_that_is_closed_while_its_machine_is_away_is_stopped_on_its_return() -> None:

@@ -1,5 +1,6 @@
 """Append, commit, apply, send: nothing is told that a crash could take back."""
 
+import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -49,6 +50,7 @@ class KeptLine:
     def __init__(self, traits: Traits, faults: int = 0) -> None:
         self.traits = traits
         self.told: list[Command] = []
+        self.acked: list[dict[str, int]] = []
         self.faults = faults
 
     def deliver(self, command: Command) -> None:
@@ -57,7 +59,9 @@ class KeptLine:
             raise RuntimeError("a fault in an edge")
         self.told.append(command)
 
-    def acknowledge(self, acked: dict[str, int]) -> None: ...
+    def acknowledge(self, acked: dict[str, int]) -> None:
+        self.acked.append(acked)
+
     def pause(self, paused: bool) -> None: ...
     def close(self, code: int, reason: str) -> None: ...
 
@@ -323,6 +327,22 @@ async def test_sessions_that_were_closed_while_a_machine_was_given_up_are_stoppe
     stage.attach()
     await stage.done()
     assert stage.line.told == [Stop("old", "user_closed")]
+
+
+async def test_the_last_words_of_such_a_session_are_acknowledged() -> None:
+    stage = Stage(Traits(numbers=True))
+    closed = SessionState("m", is_closed=True, is_stop_pending=True)
+    stage.rows.saved["old"] = Saved(closed, Position())
+    stage.closed = ["old"]
+    stage.machine.core.state = "gone"
+    stage.attach()
+    await stage.done()
+    log = stage.machine.logs["old"]
+    log.machine_seq = 4
+    stage.log.append(log, "last words")
+    await stage.log.committed(log)
+    await asyncio.sleep(0)  # it goes out with what the same commit made safe besides
+    assert stage.line.acked == [{"old": 4}]
 
 
 async def test_who_reads_a_session_is_told_of_its_machine_and_others_are_not(stage: Stage) -> None:

@@ -136,6 +136,21 @@ async def test_a_long_log_is_caught_up_page_by_page(records: Records, tmp_path: 
     assert await records.of("sessions", "folded_id") == [(7,)]
 
 
+async def test_a_log_that_cannot_be_understood_keeps_no_other_session_out(
+    records: Records, other: str, log: Log
+) -> None:
+    """As after a return to an older version of this program."""
+    for session_id, note in ((records.session, '{"type":"of_tomorrow"}'), (other, None)):
+        session = await log.open(session_id)
+        log.append(session, events.make("user_message", 1, turn_id=session_id, content="hi"))
+        if note is not None:
+            log.note(session, note)
+        await log.flushed()
+        await begin_at(records.rows, session_id, 0)
+    subject = Projection(records.rows, log, Tasks())
+    assert list(await subject.load([records.session, other])) == [other]
+
+
 async def test_a_start_catches_up_and_names_the_machines_that_have_open_turns(
     records: Records, log: Log
 ) -> None:
