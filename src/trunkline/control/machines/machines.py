@@ -43,6 +43,10 @@ class MachineRow(msgspec.Struct, frozen=True):
     last_seen_at: int | None
 
 
+_REMOVED = MachineRow("", "", "", "vm", "terminated", None)
+"""For the sessions whose machine was removed."""
+
+
 class Rows(Protocol):
     """Where the records of machines are (`records/machines.py`)."""
 
@@ -127,27 +131,26 @@ class Machines:
 
     async def _load(self, machine_id: str) -> Machine:
         row = await self._rows.get(machine_id)
-        machine = self._make(row.id, row.user_id, row.org_id, row.kind, row.state)
-        machine.core.last_seen_ms = row.last_seen_at or 0
         if row.state == "online":
             # It was, when this process's predecessor ended: it is expected back.
-            machine.core.state = "offline"
-            machine.core.last_seen_ms = self._started_ms
+            row = msgspec.structs.replace(row, state="offline", last_seen_at=self._started_ms)
+        machine = self._make(row)
         await self._projection.settled()
         await self._shell.host(machine, await self._sessions.hosted_by(machine_id))
         self._machines[machine_id] = machine
         return machine
 
-    def _make(self, machine_id: str, user_id: str, org_id: str, kind: str, state: str) -> Machine:
+    def _make(self, row: MachineRow) -> Machine:
         core = MachineCore(
-            machine_id,
-            KINDS[kind],
+            row.id,
+            KINDS[row.kind],
             self._time,
             away_s=self._away_s,
             start_timeout_s=self._start_timeout_s,
-            state=state,
+            state=row.state,
+            last_seen_ms=row.last_seen_at or 0,
         )
-        return Machine(machine_id, user_id, org_id, kind, core, self._shell)
+        return Machine(row.id, row.user_id, row.org_id, row.kind, core, self._shell)
 
     async def of(self, session: Session) -> Machine:
         """The machine that has the session. It may have been moved a moment ago, and its record
@@ -160,7 +163,7 @@ class Machines:
                 return machine
         if session.machine_id is not None:
             return await self.get(session.machine_id)
-        removed = self._machines.setdefault("", self._make("", "", "", "vm", "terminated"))
+        removed = self._machines.setdefault("", self._make(_REMOVED))
         await self._shell.host(removed, [session.id])
         return removed
 

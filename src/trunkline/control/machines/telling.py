@@ -96,6 +96,7 @@ class Telling:
         away_s: float,
         start_timeout_s: float = limits.SESSION_START_TIMEOUT_S,
         state: str = "pending",
+        last_seen_ms: int = 0,
     ) -> None:
         self.id = machine_id
         self.out: list[Action] = []
@@ -103,7 +104,7 @@ class Telling:
         self.traits = traits
         """Those of its kind, and of its line while it has one."""
         self.state = state  # pending | online | offline | gone | failed | terminated
-        self.last_seen_ms = 0
+        self.last_seen_ms = last_seen_ms
         self.is_up = False
         self.line_number = 0
         """Grows with each line: what was begun for an earlier one is void."""
