@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.wire.agp.words import STATUSES, STOP_REASONS
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.myagent import messages as myagent
 from trunkline.wire.semibot import messages as semibot
@@ -104,7 +105,7 @@ def unnamed(words: Iterable[str], page: str) -> list[str]:
 def test_a_page_names_every_message_of_its_wire() -> None:
     tags = [str(one.__struct_config__.tag) for one in (*semibot.UPLINK, *semibot.DOWNLINK)]
     assert unnamed(unnamed(tags, "semibot"), "capabilities") == []
-    words = ("session.cancel", "ping", "pong", *agp.UPDATE_TYPES, *agp.STOP_REASONS, *agp.STATUSES)
+    words = ("session.cancel", "ping", "pong", *agp.UPDATE_TYPES, *STOP_REASONS, *STATUSES)
     assert unnamed(words, "agp") == []
     assert len(MYAGENT_NAMES) > 25
     assert unnamed(MYAGENT_NAMES, "myagent") == []

@@ -72,6 +72,27 @@ async def test_a_turn_of_which_a_connected_device_says_nothing_more_ends_and_the
             assert (await reader.until_type("execution_complete"))["content"] == "new"
 
 
+async def test_while_the_disk_stalls_no_turn_is_taken_for_lost(
+    control: LocalControl, user: TestUser, watch: _Watch
+) -> None:
+    async with await new_device(user) as device:
+        session_id, _ = await _at_work(user, device)
+        prompt = await device.prompt("work")
+        control.disk.stop()
+        await device.text(prompt, "to the disk")
+        await control.stalled()  # devices are not read now
+        await watch.passes(1)
+        await watch.passes(601)
+        control.disk.heal()
+        await control.stalled(False)
+        await watch.passes(0)
+        await watch.passes(599, device)
+        await device.respond(prompt, "done")
+        async with user.reader(session_id) as reader:
+            await reader.until(lambda one: any("execution_" in event.data for event in one.events))
+            assert "DEVICE_SILENT" not in reader.events[-1].data
+
+
 async def test_a_device_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
     control: LocalControl, user: TestUser, watch: _Watch
 ) -> None:

@@ -109,6 +109,20 @@ async def test_what_was_missed_while_nobody_was_connected_comes_without_a_positi
         assert numbers(second, session) == [5, 6, 7]
 
 
+async def test_without_a_position_everything_after_the_last_acknowledgement_comes(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    async with client_of(user) as first:
+        session = await streamed(first, vm, 6)
+        await first.send("user.ack", content={"last_seq": at(first, session, 2)["seq"]})
+        await first.answered()
+        await first.drop()
+    async with client_of(user) as second:
+        await second.reconnect(session)
+        await has_piece(second, session, 5)
+        assert numbers(second, session) == [3, 4, 5]
+
+
 async def test_a_session_that_was_never_followed_is_shown_from_the_beginning(
     user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -176,6 +190,29 @@ async def test_who_follows_already_and_names_no_position_is_told_nothing_twice(
         await client.answered()
         await pieces(client, vm, session, 5, 2)
         assert numbers(client, session) == list(range(7))
+
+
+async def test_two_devices_follow_one_session_and_each_returns_to_its_own_place(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    async with client_of(user) as phone, client_of(user) as desk:
+        session = await streamed(phone, vm, 5)
+        await desk.reconnect(session)
+        await desk.answered()
+        await phone.drop()
+        await pieces(desk, vm, session, 5, 5)
+        await returns(user, phone, session, 1)
+        await desk.drop()
+        await returns(user, desk, session, 7)
+        await returns(user, phone, session, 3)
+
+
+async def returns(user: TestUser, device: MyAgentClient, session: str, last: int) -> None:
+    """On a new connection, having got that piece of ten on its old one."""
+    async with client_of(user) as again:
+        await again.reconnect(session, last_event_id=at(device, session, last)["event_id"])
+        await has_piece(again, session, 9)
+        assert numbers(again, session) == list(range(last + 1, 10))
 
 
 @pytest.mark.parametrize("ending", ["kill", "terminate"])

@@ -93,6 +93,30 @@ async def test_a_turn_that_ended_in_the_log_is_ended_in_the_records(
         )
 
 
+async def test_of_two_turns_an_end_without_a_name_ends_the_first(
+    control: ControlProcess, data: Path
+) -> None:
+    user = await control.user()
+    vm = await user.vm()
+    session = await user.session()
+    await heard(user, vm, session, "one")
+    await heard(user, vm, session, "two")
+    async with user.reader(session) as reader:
+        with records_locked(data):
+            await vm.event(session, type="execution_complete", content="answer one")
+            await reader.until_type("execution_complete")
+            await crash(control, vm)
+    await control.start()
+    assert await turns(user, session) == [("completed", "answer one"), ("sent", None)]
+    async with user.again(vm) as again:
+        await again.heartbeat(session)
+        await again.event(session, type="execution_complete", content="answer two")
+        await eventually(
+            lambda: turns(user, session),
+            lambda seen: seen == [("completed", "answer one"), ("completed", "answer two")],
+        )
+
+
 async def test_a_question_that_is_in_the_log_waits_for_its_answer(
     control: ControlProcess, data: Path
 ) -> None:

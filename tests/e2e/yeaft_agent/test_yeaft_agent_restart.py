@@ -35,6 +35,25 @@ async def test_what_an_agent_kept_for_a_killed_control_plane_is_of_its_turn(
         assert back.said() == ["next"]
 
 
+async def test_a_turn_that_the_agent_is_busy_with_is_not_said_again(
+    process: ControlProcess,
+) -> None:
+    async with turn_at(process, DEPLOYED) as turn:
+        user, agent, session = turn
+        await process.kill()
+        await agent.closed()
+    await process.start()
+    async with await agent.returned() as back, user.reader(session) as reader:
+        await back.sync({"id": session, "processing": True})
+        await turn.pass_by(back)
+        await back.text(session, "Hello")
+        await back.result(session)
+        done = await reader.until_type("execution_complete")
+        assert done["content"] == "Hello"
+        assert back.said() == ["elsewhere"]
+        assert back.of_type("resume_conversation") == []
+
+
 @BOTH
 async def test_a_cancel_is_not_forgotten(tmp_path: Path, dialect: str) -> None:
     async with running(tmp_path / "data") as process, turn_at(process, dialect) as turn:
@@ -53,3 +72,20 @@ async def test_a_cancel_is_not_forgotten(tmp_path: Path, dialect: str) -> None:
         assert done["cancelled"] is True
         await user.say(session, "next")
         await back.prompt("next")
+
+
+async def test_a_cancel_of_an_earlier_turn_is_not_the_next_ones(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as process, turn_at(process) as turn:
+        user, agent, session = turn
+        await user.ok("POST", f"/sessions/{session}/cancel", {})
+        await agent.expect("cancel_execution")
+        await agent.cancelled(session)
+        await user.until_turns(session, "cancelled")
+        await user.say(session, "two")
+        await agent.prompt("two")
+    async with running(tmp_path / "data") as process, turn.agent_at(process) as back:
+        await back.prompt("two")
+        await turn.pass_by(back)
+        assert back.of_type("cancel_execution") == []
+        await back.result(session)
+        await user.until_turns(session, "cancelled", "completed")

@@ -197,6 +197,19 @@ async def test_a_question_that_waits_is_asked_again(user: TestUser, vm: Scripted
         await web.expect("ask_user_answered")
 
 
+async def test_history_outlives_the_control_plane(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await admin_of_new_org(control)
+        async with await user.vm() as vm, web_of(user) as web:
+            session = await web.create()
+            await _turn(web, vm, session, "hi", "ho")
+    async with running(tmp_path / "data") as control:
+        again = TestUser(control, user.id, user.token)
+        async with web_of(again) as web:
+            ready = await web.ask("resume_conversation", "session_ready", conversationId=session)
+            assert _texts(ready["history"]) == ["hi", "ho"]
+
+
 async def test_a_conversation_is_found_by_either_of_its_names(
     user: TestUser, vm: ScriptedVm
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.wire.agp.words import STATUSES, STOP_REASONS
 from tests.wire.golden import Golden
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.codec import Unknown, decode_downlink, decode_uplink, encode
@@ -100,8 +101,8 @@ def test_every_example_is_looked_at() -> None:
 @pytest.mark.proves("003-6-tool-kinds")
 def test_the_words_are_the_document_s() -> None:
     assert agp.UPDATE_TYPES == ("message_chunk", "tool_call", "tool_call_update")
-    assert agp.STOP_REASONS == ("end_turn", "cancelled", "refusal", "error")
-    assert agp.STATUSES == ("pending", "in_progress", "completed", "failed")
+    assert (agp.END_TURN, agp.CANCELLED, agp.REFUSAL, agp.ERROR) == STOP_REASONS
+    assert (agp.PENDING, agp.IN_PROGRESS, agp.COMPLETED, agp.FAILED) == STATUSES
     assert agp.KINDS == (
         "read",
         "edit",

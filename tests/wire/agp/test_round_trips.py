@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.wire.agp.words import STATUSES, STOP_REASONS
 from trunkline.wire import events
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.codec import decode_uplink
@@ -30,7 +31,7 @@ _CONTENT = st.none() | st.lists(_TEXT, max_size=2).map(lambda texts: blocks(*tex
 _CALLS = st.builds(
     ToolCall,
     tool_call_id=st.sampled_from("abc"),
-    status=st.sampled_from(agp.STATUSES),
+    status=st.sampled_from(STATUSES),
     title=_OPTIONAL,
     kind=st.none() | st.sampled_from(agp.KINDS),
     content=_CONTENT,
@@ -47,7 +48,7 @@ _ANSWERS = st.builds(
     PromptResponsePayload,
     session_id=st.just("s"),
     prompt_id=st.just("p"),
-    stop_reason=st.sampled_from(agp.STOP_REASONS),
+    stop_reason=st.sampled_from(STOP_REASONS),
     content=_CONTENT,
     error=_OPTIONAL,
 )
@@ -180,10 +181,10 @@ def test_whatever_a_machine_writes_becomes_messages_of_the_document_and_one_answ
     for message in sent:
         assert message.payload.prompt_id not in answered
         if isinstance(message, PromptResponse):
-            assert message.payload.stop_reason in agp.STOP_REASONS
+            assert message.payload.stop_reason in STOP_REASONS
             answered.append(message.payload.prompt_id)
         else:
             assert message.payload.update_type in agp.UPDATE_TYPES
             if (call := message.payload.tool_call) is not None:
-                assert call.status in agp.STATUSES
+                assert call.status in STATUSES
                 assert call.kind is None or call.kind in agp.KINDS

@@ -21,7 +21,6 @@ END_TURN: Final = "end_turn"
 CANCELLED: Final = "cancelled"
 REFUSAL: Final = "refusal"
 ERROR: Final = "error"
-STOP_REASONS: Final = (END_TURN, CANCELLED, REFUSAL, ERROR)
 
 KINDS: Final = ("read", "edit", "delete", "execute", "search", "fetch", "think", "other")
 
@@ -29,7 +28,6 @@ PENDING: Final = "pending"
 IN_PROGRESS: Final = "in_progress"
 COMPLETED: Final = "completed"
 FAILED: Final = "failed"
-STATUSES: Final = (PENDING, IN_PROGRESS, COMPLETED, FAILED)
 
 
 class ContentBlock(msgspec.Struct, gc=False, omit_defaults=True):

@@ -47,6 +47,11 @@ EVERYTHING: list[str | Note] = [
     notes.Moved("other"),
     notes.Settled("t2"),
     events.make("user_message", 1, turn_id="t3", content="three"),
+    notes.Told("t3"),
+    events.make("user_message", 1, turn_id="t4", content="four"),
+    notes.Told("t4"),
+    events.make("execution_complete", 1, content="of the older one"),
+    events.make("user_message", 1, turn_id="t5", content="five"),
     notes.Absent(),
     events.make("session_closed", 1),
     notes.Stopped(),
@@ -101,7 +106,8 @@ async def test_from_any_position_the_records_catch_up_to_the_same(
     await clear(records)
     await begin_at(records.rows, records.session, len(EVERYTHING))
     wanted = await records.everything()
-    assert [row["state"] for row in wanted["turns"]] == ["completed", "failed", "queued"]
+    ended = ["completed", "failed", "completed"]
+    assert [row["state"] for row in wanted["turns"]] == [*ended, "sent", "queued"]
     for count in range(len(EVERYTHING)):
         await clear(records)
         await begin_at(records.rows, records.session, count)
