@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
 from trunkline.control.ids import new_id
 from trunkline.control.sessions.records import NewSession
+from trunkline.wire import actions
 from trunkline.wire.commands import Forward
 
 
@@ -211,3 +213,15 @@ async def test_a_conversation_is_resumed_with_what_it_was_created_with(here: Wor
     own = {"type": "resume_conversation", "sessionId": "own", "claudeSessionId": "own"}
     assert resumed == {**created, **own}
     assert resumed["disallowedTools"] == ["Bash"]
+
+
+async def test_an_agent_that_cannot_be_looked_after_does_not_hold_up_the_others(
+    here: World,
+) -> None:
+    first, other = here.line, await here.another()
+    assert first.agent is not None
+    assert other.agent is not None
+    first.agent.talk.out.append(actions.Write(await here.session(), cast(str, None)))
+    other.agent.talk.out.append(actions.Send(b'{"type":"due"}'))
+    here.host.sweep()
+    assert other.of_type("due") == [{"type": "due"}]
