@@ -12,8 +12,10 @@ from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
 from trunkline.control.ids import new_id
 from trunkline.control.sessions.records import NewSession
+from trunkline.control.sessions.starting import Starting
+from trunkline.control.tuning import Tuning
 from trunkline.wire import actions
-from trunkline.wire.commands import Forward
+from trunkline.wire.commands import Forward, Start
 
 
 @pytest.fixture
@@ -225,3 +227,26 @@ async def test_an_agent_that_cannot_be_looked_after_does_not_hold_up_the_others(
     other.agent.talk.out.append(actions.Send(b'{"type":"due"}'))
     here.host.sweep()
     assert other.of_type("due") == [{"type": "due"}]
+
+
+class _FailsOnce(Starting):
+    has_failed = False
+
+    async def build(self, session_id: str) -> Start | None:
+        if not self.has_failed:
+            self.has_failed = True
+            raise OSError("the disk is full")
+        return await super().build(session_id)
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "of an earlier line"])
+async def test_a_turn_outlives_a_record_that_could_not_be_read(
+    tmp_path: Path, is_known: bool
+) -> None:
+    async with world(tmp_path / "data", Tuning(retry_s=0.0)) as here:
+        session = await here.session(ready=is_known)
+        back = await here.again()
+        here.core.starting = _FailsOnce(here.core.store, here.core.services)
+        back.hear({"type": "agent_sync_complete"})
+        await here.say(session, "go")
+        await back.until("resume_conversation" if is_known else "create_conversation")
