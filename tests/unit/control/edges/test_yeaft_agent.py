@@ -10,6 +10,7 @@ import pytest
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
+from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
 from trunkline.control.ids import new_id
 from trunkline.control.sessions.records import NewSession
 from trunkline.control.sessions.starting import Starting
@@ -250,3 +251,18 @@ async def test_a_turn_outlives_a_record_that_could_not_be_read(
         back.hear({"type": "agent_sync_complete"})
         await here.say(session, "go")
         await back.until("resume_conversation" if is_known else "create_conversation")
+
+
+async def test_an_answer_that_was_not_told_before_a_restart_goes_out_under_its_names(
+    here: World,
+) -> None:
+    session = await here.turn()
+    asked = {"requestId": "q", "questions": [{"question": "Which?", "options": ["a", "b"]}]}
+    here.line.hear({"type": "ask_user_question", "conversationId": session, **asked})
+    await here.core.log.flushed()
+    here.line.close(1006, "")
+    await here.core.sessions.answer(here.who, "q", True, "b", session)
+    here.host = YeaftAgentHost(here.core)  # it has seen nothing of this
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    assert (await back.until("ask_user_answer"))["answers"] == {"Which?": "b"}
