@@ -54,7 +54,7 @@ class AgentTalk(Telling):
         self._resume_s = None
 
     def line_down(self) -> None:
-        self._is_up = False
+        self._is_up, self._resume_s = False, None
         self._timed.clear()
         for session_id, say in list(self._current.items()):
             if not self._is_sent(say):
@@ -269,6 +269,14 @@ class AgentTalk(Telling):
             self._send(words.opening(start, words.resume(created, conversation.talk)))
 
     # Inputs: time
+
+    def due_s(self) -> float | None:
+        """When there is something to do next, if nothing happens until then."""
+        due = [at_s for say, at_s in self._grace.values() if not self._has_ended(say)]
+        due += self._stopping.values()
+        deadlines = [self.conversation(one).deadline_s for one in self._timed]
+        due += [at_s for at_s in (self._resume_s, *deadlines) if at_s is not None]
+        return min(due, default=None)
 
     def tick(self, now_s: float, ts: int) -> None:
         """Once a second, and when `Wake` says so."""

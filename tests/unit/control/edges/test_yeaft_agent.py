@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -266,3 +267,15 @@ async def test_an_answer_that_was_not_told_before_a_restart_goes_out_under_its_n
     back = await here.again()
     back.hear({"type": "agent_sync_complete"})
     assert (await back.until("ask_user_answer"))["answers"] == {"Which?": "b"}
+
+
+async def test_every_start_that_is_not_answered_ends_in_its_time(tmp_path: Path) -> None:
+    async with world(tmp_path / "data", Tuning(start_timeout_s=0.05)) as here:
+        sessions = [await here.session(ready=False) for _ in range(3)]
+        for session in sessions:
+            await here.say(session, "go")
+        for session in sessions:
+            ended = await eventually(
+                partial(here.events, session), lambda found: "code" in found[-1]
+            )
+            assert ended[-1]["code"] == "SESSION_START_TIMEOUT"

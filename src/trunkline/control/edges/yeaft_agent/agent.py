@@ -42,6 +42,7 @@ class Agent:
         self._core = core
         self._saving = saving
         self._line: Sender | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._runner = Runner(core.machines, core.log, core.clock, machine, self.talk.out, self._do)
 
@@ -88,12 +89,29 @@ class Agent:
             case actions.Send() if self._line is not None:
                 self._line.send(action.message)
             case actions.Wake():
-                self._loop.call_at(action.at_s, self.tick)
+                self._wake(action.at_s)
             case actions.Fetch():
                 self._core.tasks.spawn(self._fetch(action, self._line), "yeaft conversation")
             case actions.Remember():
                 work = self._core.session_records.update(action.session_id, remote=action.remote)
                 self._saving.add(work, "yeaft conversation record")
+
+    def _wake(self, at_s: float) -> None:
+        """One timer for all that is waited for: most of it happens long before its time."""
+        if self._timer is not None:
+            if self._timer.when() <= at_s:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at_s, self._woken)
+
+    def _woken(self) -> None:
+        self._timer = None
+        due_s = self.talk.due_s()
+        if due_s is not None and due_s <= self._loop.time():
+            self.tick()
+            due_s = self.talk.due_s()
+        if due_s is not None:
+            self._wake(due_s)
 
     async def _fetch(self, wanted: actions.Fetch, line: Sender | None) -> None:
         """Tried again while the line is the same: the next one asks anew."""
