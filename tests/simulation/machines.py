@@ -226,7 +226,10 @@ class SimMachine:
         if self.style.kind == "yeaft":  # no agent gives up, so it asks again what may be lost
             for job in [one for jobs in self._sessions.values() for one in jobs if one.asks]:
                 self._emit(job, "approval_request", request_id=job.asks, tool_name="x")
-        self._up(*self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()}))
+        first = self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()})
+        if self._world.random.random() < 0.5:
+            first.reverse()  # some list what they are at only behind their sync
+        self._up(*first)
         self._list()
 
     def _acked(self, acked: dict[str, int]) -> None:
@@ -271,6 +274,8 @@ class SimMachine:
         job.pieces = self._world.random.randrange(4)
         job.will_ask = self.style.asks and self._world.random.random() < 0.3
         jobs = self._sessions[say.session_id]
+        if any(one.turn_id == say.turn_id for one in jobs):
+            self.disorder = f"{self.id} is told {say.turn_id}, which it is at"
         jobs.append(job)
         if len(jobs) == 1:
             self._work_later(job)

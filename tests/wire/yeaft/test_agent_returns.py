@@ -4,7 +4,7 @@ once."""
 import pytest
 
 from tests.wire.core_by_hand import CoreByHand
-from tests.wire.yeaft.agent_by_hand import GRACE_S, QUIET_S, Here, names, result, said
+from tests.wire.yeaft.agent_by_hand import GRACE_S, QUIET_S, RESUME_S, Here, names, result, said
 from trunkline.wire.commands import Cancel, Say
 from trunkline.wire.yeaft.inward_state import DEPLOYED, DOCUMENTED
 
@@ -27,7 +27,8 @@ def _returns(here: Here) -> None:
 
 def test_a_message_that_nothing_was_heard_of_is_said_again(here: Here) -> None:
     _returns(here)
-    assert here.core.resumed[-1] == []
+    here.passes(RESUME_S)
+    assert here.core.resumed[1:] == [[]]
     assert names(here.say("t1")) == ["resume_conversation"]
     assert [one["text"] for one in here.ready()] == ["do t1"]
 
@@ -42,6 +43,58 @@ def test_a_message_that_the_agent_has_is_known(here: Here, sign: str) -> None:
     here.synced()
     assert here.core.resumed[-1] == ["t1"]
     assert here.core.ends == []
+
+
+def _shows(here: Here, sign: str) -> None:
+    here.hears(said("half")) if sign == "words" else here.listed(s=True)
+
+
+@pytest.mark.parametrize("sign", ["words", "busy"])
+def test_a_message_that_the_agent_shows_to_have_only_behind_its_sync_is_known(
+    here: Here, sign: str
+) -> None:
+    """Deployed agents may list what they are at only then."""
+    _returns(here)
+    assert here.core.resumed[1:] == []
+    _shows(here, sign)
+    here.passes(RESUME_S)
+    assert here.core.resumed[1:] == [["t1"]]
+    here.hears(result())
+    assert [one["turn_id"] for one in here.core.ends] == ["t1"]
+
+
+@pytest.mark.parametrize("sign", ["words", "busy"])
+def test_a_message_that_the_agent_shows_to_have_at_the_last_moment_is_not_said_again(
+    here: Here, sign: str
+) -> None:
+    _returns(here)
+    here.passes(RESUME_S)
+    _shows(here, sign)
+    assert here.say("t1") == []
+    here.hears(result())
+    assert [one["turn_id"] for one in here.core.ends] == ["t1"]
+
+
+@pytest.mark.parametrize("conversations", [{}, {"s": False}], ids=["unlisted", "at rest"])
+def test_a_late_list_without_a_message_is_not_waited_behind(
+    here: Here, conversations: dict[str, bool]
+) -> None:
+    _returns(here)
+    here.listed(**conversations)
+    assert here.core.resumed[1:] == [[]]
+    here.say("t1")
+    here.ready()
+    assert here.says() == ["do t1", "do t1"]
+
+
+def test_what_was_waited_for_on_a_line_that_broke_is_waited_for_anew(here: Here) -> None:
+    _returns(here)
+    here.again()
+    here.passes(RESUME_S)
+    assert here.core.resumed[1:] == []
+    here.listed(s=True)
+    here.synced()
+    assert here.core.resumed[1:] == [["t1"]]
 
 
 def test_a_message_of_a_conversation_that_is_being_created_goes_out_once_on_a_line() -> None:

@@ -372,3 +372,18 @@ def test_an_agent_that_does_not_answer_resume_gets_its_message_a_moment_later(
     assert names(here.say("t1")) == ["resume_conversation"]
     assert here.passes(RESUME_S - 1) == []
     assert names(here.passes(1)) == ["send_message"]
+
+
+def test_what_has_happened_in_time_is_not_waited_for_any_more(here: Here) -> None:
+    assert here.talk.due_s() == START_S
+    here.ready()
+    assert here.talk.due_s() is None
+    here.say("t1")
+    here.cancel()
+    assert here.talk.due_s() == GRACE_S
+    here.hears(result())
+    assert here.talk.due_s() is None
+    here.told(Stop("s", "user_closed"))
+    assert here.talk.due_s() == GRACE_S
+    here.hears({"type": "conversation_deleted", "conversationId": "s"})
+    assert here.talk.due_s() is None

@@ -50,10 +50,11 @@ class AgentTalk(Telling):
         """`work_dir`: where the agent says that it works."""
         self._work_dir = work_dir
         self._is_up, self._is_synced, self.has_listed = True, False, False
-        self._busy, self._begun = set(), []
+        self._busy, self._begun, self._missing = set(), [], set()
+        self._resume_s = None
 
     def line_down(self) -> None:
-        self._is_up = False
+        self._is_up, self._resume_s = False, None
         self._timed.clear()
         for session_id, say in list(self._current.items()):
             if not self._is_sent(say):
@@ -66,22 +67,32 @@ class AgentTalk(Telling):
         if self._is_synced or not self._is_up:
             return
         self._now_s, self._is_synced = now_s, True
+        self._returned = [say for say in self._current.values() if self._is_sent(say)]
         for say in self._current.values():
-            inward = self.conversation(say.session_id).inward
-            inward.came_back()
-            is_busy = say.session_id in self._busy
-            if inward.turn_id == say.turn_id and (
-                is_busy or inward.has_spoken or inward.is_cancelling
-            ):
-                self._begun.append(say)
-        begun = [say.turn_id for say in self._begun]
-        if self.has_listed:
-            self._end_lost()
-        self.out.append(actions.Resumed(begun))
+            self.conversation(say.session_id).inward.came_back()
+        if self.has_listed or all(self._has(say) for say in self._returned):
+            self._resume()
+        else:  # some agents list what they are at only now
+            self._resume_s = self._wake(self._bounds.resume_wait_s)
         for session_id in self._turns.open_sessions():  # made while it was away
             conversation = self.conversation(session_id)
             if conversation.phase is Phase.NEW:
                 self._go_on(conversation)
+
+    def _has(self, say: Say) -> bool:
+        """Whether the agent has shown that it was told of it."""
+        inward, is_busy = self.conversation(say.session_id).inward, say.session_id in self._busy
+        return self._is_sent(say) and (is_busy or inward.has_spoken or inward.is_cancelling)
+
+    def _resume(self) -> None:
+        """What it does not have, it is told again."""
+        self._resume_s = None
+        self._begun = [say for say in self._returned if self._has(say)]
+        begun = [say.turn_id for say in self._begun]
+        self._missing = {say.turn_id for say in self._returned}.difference(begun)
+        if self.has_listed:
+            self._end_lost()
+        self.out.append(actions.Resumed(begun))
 
     def listed(self, conversations: Mapping[str, bool]) -> None:
         """What runs there, and which of it is busy. Sent often."""
@@ -89,9 +100,11 @@ class AgentTalk(Telling):
         for session_id in conversations:
             if self._turns.open_turns(session_id) is not None:
                 self.conversation(session_id).is_there()
-        if not self.has_listed and self._is_synced:
+        is_first, self.has_listed = not self.has_listed, True
+        if self._resume_s is not None:
+            self._resume()
+        elif is_first and self._is_synced:
             self._end_lost()
-        self.has_listed = True
 
     def _end_lost(self) -> None:
         """What the agent had begun and is not at any more was lost with its program. It is at what
@@ -177,6 +190,8 @@ class AgentTalk(Telling):
                 self._stop(command.session_id)
 
     def _say(self, say: Say) -> None:
+        if say.turn_id in self._missing and self._has(say):
+            return  # it has shown so since
         conversation = self.conversation(say.session_id)
         before = self._current.get(say.session_id)
         if before is not None and before.turn_id != say.turn_id:
@@ -255,9 +270,19 @@ class AgentTalk(Telling):
 
     # Inputs: time
 
+    def due_s(self) -> float | None:
+        """When there is something to do next, if nothing happens until then."""
+        due = [at_s for say, at_s in self._grace.values() if not self._has_ended(say)]
+        due += self._stopping.values()
+        deadlines = [self.conversation(one).deadline_s for one in self._timed]
+        due += [at_s for at_s in (self._resume_s, *deadlines) if at_s is not None]
+        return min(due, default=None)
+
     def tick(self, now_s: float, ts: int) -> None:
         """Once a second, and when `Wake` says so."""
         self._now_s = now_s
+        if self._resume_s is not None and now_s >= self._resume_s:
+            self._resume()
         for session_id, (say, at_s) in list(self._grace.items()):
             if now_s >= at_s:
                 del self._grace[session_id]

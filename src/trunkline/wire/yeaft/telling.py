@@ -45,6 +45,12 @@ class Telling:
         self._work_dir = ""
         self._busy: set[str] = set()
         """Conversations that the agent says it is busy with."""
+        self._returned: list[Say] = []
+        """Turns that it was told of on an earlier line, when it was synced."""
+        self._resume_s: float | None = None
+        """Until when it is waited for its list, if that may say whether it has them."""
+        self._missing: set[str] = set()
+        """Those of them that it seemed not to have: the core tells them again."""
         self._begun: list[Say] = []
         """Turns that it had begun on an earlier line, until it says what it is at."""
 

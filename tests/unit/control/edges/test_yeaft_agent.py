@@ -2,16 +2,22 @@
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.support.eventually import eventually
 from tests.unit.control.edges.yeaft_line import World, world
 from trunkline import limits
+from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
 from trunkline.control.ids import new_id
 from trunkline.control.sessions.records import NewSession
-from trunkline.wire.commands import Forward
+from trunkline.control.sessions.starting import Starting
+from trunkline.control.tuning import Tuning
+from trunkline.wire import actions
+from trunkline.wire.commands import Forward, Start
 
 
 @pytest.fixture
@@ -211,3 +217,65 @@ async def test_a_conversation_is_resumed_with_what_it_was_created_with(here: Wor
     own = {"type": "resume_conversation", "sessionId": "own", "claudeSessionId": "own"}
     assert resumed == {**created, **own}
     assert resumed["disallowedTools"] == ["Bash"]
+
+
+async def test_an_agent_that_cannot_be_looked_after_does_not_hold_up_the_others(
+    here: World,
+) -> None:
+    first, other = here.line, await here.another()
+    assert first.agent is not None
+    assert other.agent is not None
+    first.agent.talk.out.append(actions.Write(await here.session(), cast(str, None)))
+    other.agent.talk.out.append(actions.Send(b'{"type":"due"}'))
+    here.host.sweep()
+    assert other.of_type("due") == [{"type": "due"}]
+
+
+class _FailsOnce(Starting):
+    has_failed = False
+
+    async def build(self, session_id: str) -> Start | None:
+        if not self.has_failed:
+            self.has_failed = True
+            raise OSError("the disk is full")
+        return await super().build(session_id)
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "of an earlier line"])
+async def test_a_turn_outlives_a_record_that_could_not_be_read(
+    tmp_path: Path, is_known: bool
+) -> None:
+    async with world(tmp_path / "data", Tuning(retry_s=0.0)) as here:
+        session = await here.session(ready=is_known)
+        back = await here.again()
+        here.core.starting = _FailsOnce(here.core.store, here.core.services)
+        back.hear({"type": "agent_sync_complete"})
+        await here.say(session, "go")
+        await back.until("resume_conversation" if is_known else "create_conversation")
+
+
+async def test_an_answer_that_was_not_told_before_a_restart_goes_out_under_its_names(
+    here: World,
+) -> None:
+    session = await here.turn()
+    asked = {"requestId": "q", "questions": [{"question": "Which?", "options": ["a", "b"]}]}
+    here.line.hear({"type": "ask_user_question", "conversationId": session, **asked})
+    await here.core.log.flushed()
+    here.line.close(1006, "")
+    await here.core.sessions.answer(here.who, "q", True, "b", session)
+    here.host = YeaftAgentHost(here.core)  # it has seen nothing of this
+    back = await here.again()
+    back.hear({"type": "agent_sync_complete"})
+    assert (await back.until("ask_user_answer"))["answers"] == {"Which?": "b"}
+
+
+async def test_every_start_that_is_not_answered_ends_in_its_time(tmp_path: Path) -> None:
+    async with world(tmp_path / "data", Tuning(start_timeout_s=0.05)) as here:
+        sessions = [await here.session(ready=False) for _ in range(3)]
+        for session in sessions:
+            await here.say(session, "go")
+        for session in sessions:
+            ended = await eventually(
+                partial(here.events, session), lambda found: "code" in found[-1]
+            )
+            assert ended[-1]["code"] == "SESSION_START_TIMEOUT"

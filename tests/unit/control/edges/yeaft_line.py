@@ -85,6 +85,13 @@ class World:
         await self.line.register(self.secret)
         return self.line
 
+    async def another(self) -> MemoryLine:
+        """The line of another agent of the same user."""
+        known, secret = await self.core.machine_secrets.issue_agent(self.who.user_id, "another")
+        line = MemoryLine(self.host, known.machine_id)
+        await line.register(secret)
+        return line
+
     @property
     def machine_id(self) -> str:
         assert self.line.agent is not None

@@ -6,6 +6,8 @@ Outlives the agent's lines. Kept by the host.
 import asyncio
 from typing import Protocol
 
+import structlog
+
 from trunkline import limits
 from trunkline.control.core import Core
 from trunkline.control.edges.runner import Runner
@@ -18,6 +20,8 @@ from trunkline.wire.commands import Command
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Bounds
 from trunkline.wire.yeaft.messages import Envelope
+
+_log = structlog.get_logger(__name__)
 
 _RESUME_WAIT_S = 2.0  # for an answer to `resume_conversation`, which some agents do not give
 _QUIET_S = 10.0  # an agent that says no more for so long has ended its turn, if it may have
@@ -38,6 +42,7 @@ class Agent:
         self._core = core
         self._saving = saving
         self._line: Sender | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._runner = Runner(core.machines, core.log, core.clock, machine, self.talk.out, self._do)
 
@@ -84,15 +89,41 @@ class Agent:
             case actions.Send() if self._line is not None:
                 self._line.send(action.message)
             case actions.Wake():
-                self._loop.call_at(action.at_s, self.tick)
+                self._wake(action.at_s)
             case actions.Fetch():
-                self._core.tasks.spawn(self._fetch(action), "yeaft conversation")
+                self._core.tasks.spawn(self._fetch(action, self._line), "yeaft conversation")
             case actions.Remember():
                 work = self._core.session_records.update(action.session_id, remote=action.remote)
                 self._saving.add(work, "yeaft conversation record")
 
-    async def _fetch(self, wanted: actions.Fetch) -> None:
-        start = await self._core.starting.build(wanted.session_id)
+    def _wake(self, at_s: float) -> None:
+        """One timer for all that is waited for: most of it happens long before its time."""
+        if self._timer is not None:
+            if self._timer.when() <= at_s:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at_s, self._woken)
+
+    def _woken(self) -> None:
+        self._timer = None
+        due_s = self.talk.due_s()
+        if due_s is not None and due_s <= self._loop.time():
+            self.tick()
+            due_s = self.talk.due_s()
+        if due_s is not None:
+            self._wake(due_s)
+
+    async def _fetch(self, wanted: actions.Fetch, line: Sender | None) -> None:
+        """Tried again while the line is the same: the next one asks anew."""
+        while self._line is line:
+            try:
+                start = await self._core.starting.build(wanted.session_id)
+                break
+            except Exception:
+                _log.exception("a conversation cannot be started yet", session=wanted.session_id)
+                await asyncio.sleep(self._core.tuning.retry_s)
+        else:
+            return
         self.talk.fetched(wanted.session_id, wanted.number, start, self._loop.time())
         self._runner.run()
 

@@ -105,8 +105,11 @@ class YeaftAgentHost:
             if now - line.last_seen > _SILENCE_S:
                 line.close(CloseCode.SILENT, "no sign of life")
         for agent in list(self._agents.values()):
-            agent.tick()
-            questions.sweep(self.core, agent)
+            try:
+                agent.tick()
+                questions.sweep(self.core, agent)
+            except Exception:  # the others are not to suffer from it
+                _log.exception("an agent could not be looked after", machine=agent.machine.id)
             if agent.machine.line is None and agent.machine.core.state in ENDED:
                 del self._agents[agent.machine.id]
 

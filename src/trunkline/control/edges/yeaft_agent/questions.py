@@ -3,30 +3,52 @@
 A question's time is counted from its record, so that a restart does not begin it anew.
 """
 
+from contextlib import suppress
+
 import structlog
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.core import Core
 from trunkline.control.edges.yeaft_agent.agent import Agent
+from trunkline.control.errors import NotFound
+from trunkline.control.sessions.approvals import Approval
 
 _log = structlog.get_logger(__name__)
 
 
 async def load(core: Core, agent: Agent) -> None:
-    """What waits for a person, from the records."""
+    """What waits for a person, or has an answer that the agent is still to be told, from the
+    records."""
     who = owner_of(agent)
     cursor: str | None = None
     while True:
         page = await core.approvals.page(who, "pending", limits.PAGE_MAX, cursor)
         for one in page:
             if one.session_id in agent.machine.logs:
-                given = one.request.get("questions")
-                names = [str(name) for name in given] if isinstance(given, list) else []
-                agent.talk.questions.note(one.session_id, one.request_id, names, one.created_at)
+                _note(agent, one, one.created_at)
         if len(page) < limits.PAGE_MAX:
-            return
+            break
         cursor = page[-1].id
+    for session_id, request_id in _answered_here(agent):
+        with suppress(NotFound):  # then it goes out without names
+            answered = await core.approvals.find(who, request_id, session_id)
+            _note(agent, answered, core.clock())  # its time to wait for a person is over
+
+
+def _answered_here(agent: Agent) -> list[tuple[str, str]]:
+    return [
+        (session_id, request_id)
+        for session_id, hosted in agent.machine.core.sessions.items()
+        for request_id, question in hosted.session.state.questions.items()
+        if question.is_from_here
+    ]
+
+
+def _note(agent: Agent, asked: Approval, now_ms: int) -> None:
+    given = asked.request.get("questions")
+    names = [str(name) for name in given] if isinstance(given, list) else []
+    agent.talk.questions.note(asked.session_id, asked.request_id, names, now_ms)
 
 
 def sweep(core: Core, agent: Agent) -> None:
