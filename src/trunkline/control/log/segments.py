@@ -32,7 +32,7 @@ _COUNT = f"{_INSERT} ON CONFLICT DO UPDATE SET machine_seq = excluded.machine_se
 _NOTE = "INSERT INTO notes (session_id, number, after_id, at, body) VALUES (?,?,?,?,?)"
 _NOTE_AGAIN = _NOTE.replace("INSERT", "INSERT OR IGNORE")
 _ENTRIES_PAGE_ROWS = 1_000
-_CACHE_KIB = 4_096  # of pages, between transactions
+_CACHE_KIB = 2_048  # of pages, between transactions
 
 
 class Head(NamedTuple):

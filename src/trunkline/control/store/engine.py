@@ -116,6 +116,7 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
         "synchronous=NORMAL",
         "foreign_keys=ON",
         "busy_timeout=10000",
+        "cache_size=-1024",  # KiB, for each connection; the rest is the system's to keep
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
