@@ -314,14 +314,3 @@ def _() -> Any:
 @fault("a device that has lost its turn is waited for")
 def _() -> Any:
     return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)
-
-
-@fault("late words of a closed session are refused")
-def _() -> Any:
-    real = Device._stop
-
-    def stop(self: Device, session_id: str) -> None:
-        real(self, session_id)
-        self._stopped.clear()
-
-    return patch.object(Device, "_stop", stop)
