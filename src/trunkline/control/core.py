@@ -32,6 +32,7 @@ from trunkline.control.sessions.starting import Starting
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store, sqlite_url
+from trunkline.control.surprises import Surprises
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT, Tuning
 
@@ -59,6 +60,7 @@ class Core:
         self.keys = keys
         self.tasks = Tasks()
         self.metrics = Metrics()
+        self.surprises = Surprises()
         self.auth = Auth(store, keys, admin, clock)
         self.records = Records(store, keys, self.auth, clock)
         self.services = Services(store, keys, settings, clock)
@@ -93,7 +95,8 @@ class Core:
             tasks=self.tasks,
             tuning=tuning,
         )
-        self.metrics.follow(self.log, self.machines, self.services.methods.refused)
+        refused = self.services.methods.refused
+        self.metrics.follow(self.log, self.machines, refused, self.surprises)
         self.sessions = Sessions(
             store,
             self.log,

@@ -17,6 +17,7 @@ from trunkline.wire.semibot.messages import SseEvent
 if TYPE_CHECKING:
     from trunkline.control.log.log import Log
     from trunkline.control.machines.machines import Machines
+    from trunkline.control.surprises import Surprises
 
 
 _LAG_EVERY_S = 0.5
@@ -55,10 +56,16 @@ class Metrics:
             registry=self.registry,
         )
 
-    def follow(self, log: "Log", machines: "Machines", refused: Mapping[str, int]) -> None:
+    def follow(
+        self,
+        log: "Log",
+        machines: "Machines",
+        refused: Mapping[str, int],
+        surprises: "Surprises",
+    ) -> None:
         """Reads its gauges from these when asked. `refused`: dropped reports, by method."""
         log.watch_commits(self.commit_seconds.observe)
-        self.registry.register(_Live(self, log, machines, refused))
+        self.registry.register(_Live(self, log, machines, refused, surprises))
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
@@ -76,10 +83,16 @@ class _Live(Collector):
     """Turns the plain numbers into metric families at each scrape."""
 
     def __init__(
-        self, metrics: Metrics, log: "Log", machines: "Machines", refused: Mapping[str, int]
+        self,
+        metrics: Metrics,
+        log: "Log",
+        machines: "Machines",
+        refused: Mapping[str, int],
+        surprises: "Surprises",
     ) -> None:
         self._metrics = metrics
         self._refused = refused
+        self._surprises = surprises
         self._log = log
         self._machines = machines
 
@@ -126,6 +139,14 @@ class _Live(Collector):
         for method, count in self._refused.items():
             refused.add_metric([method], count)
         yield refused
+        unknown = CounterMetricFamily(
+            "wire_unknown",
+            "Messages, fields and routes that are not known here",
+            labels=["wire", "kind"],
+        )
+        for (wire, kind), count in self._surprises.counts.items():
+            unknown.add_metric([wire, kind], count)
+        yield unknown
         for name, text, value in (
             ("ws_reconnections", "Lines that came back", metrics.reconnections),
             ("ws_malformed_messages", "Messages that could not be read", metrics.malformed),

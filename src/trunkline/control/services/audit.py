@@ -23,7 +23,7 @@ from trunkline.control.records.fields import checked_text
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import audit, audit_head
+from trunkline.control.store.service_schema import audit, audit_head
 
 DETAILS_BYTES_MAX = 64 * 1024
 _GENESIS = "0" * 64

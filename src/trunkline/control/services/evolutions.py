@@ -23,7 +23,8 @@ from trunkline.control.services.idempotency import Once, always
 from trunkline.control.services.skill_package import SkillPackage
 from trunkline.control.services.skills import Skill, Skills
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import evolutions, orgs, skills
+from trunkline.control.store.schema import orgs
+from trunkline.control.store.service_schema import evolutions, skills
 
 _log = structlog.get_logger()
 _SOURCE = "evolution"

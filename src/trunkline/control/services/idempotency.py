@@ -17,7 +17,7 @@ from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.records.fields import checked_text
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import reports, results
+from trunkline.control.store.service_schema import reports, results
 
 # Leaves room for the envelope of `resume_response` in one frame.
 _RESPONSE_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024

@@ -22,7 +22,7 @@ from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_text
 from trunkline.control.records.page import SeenRows
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import mcp_servers
+from trunkline.control.store.service_schema import mcp_servers
 
 HEADERS_MAX = 32
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}\Z")

@@ -20,7 +20,7 @@ from trunkline.control.services import memory_search
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import memories
+from trunkline.control.store.service_schema import memories
 
 
 class Memory(msgspec.Struct, frozen=True):

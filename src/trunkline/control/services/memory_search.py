@@ -16,7 +16,7 @@ import msgspec
 from sqlalchemy import ColumnElement, and_, case, column, func, literal, or_, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from trunkline.control.store.schema import memories
+from trunkline.control.store.service_schema import memories
 
 if TYPE_CHECKING:
     from trunkline.control.services.embeddings import Vectors

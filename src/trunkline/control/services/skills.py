@@ -24,7 +24,7 @@ from trunkline.control.services import skill_package
 from trunkline.control.services.skill_manifest import Requires
 from trunkline.control.services.skill_package import FileInventory, SkillPackage, wire_file
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import skill_files, skills
+from trunkline.control.store.service_schema import skill_files, skills
 
 LATEST = "latest"
 WIRE_BYTES_MAX = 7 * limits.MIB  # what fits one frame after base64

@@ -12,7 +12,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_object
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import snapshots
+from trunkline.control.store.service_schema import snapshots
 
 KEPT = 3
 

@@ -18,7 +18,8 @@ from trunkline.control.records.fields import checked_object, checked_text
 from trunkline.control.records.page import visible
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import sessions, usage
+from trunkline.control.store.schema import sessions
+from trunkline.control.store.service_schema import usage
 
 GroupBy = Literal["model", "user", "session", "day", "agent"]
 _DAY_MS = 24 * 3600 * 1000

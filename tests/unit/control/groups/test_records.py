@@ -13,7 +13,7 @@ from trunkline.control.groups.seat import SeatRecord, Seats
 from trunkline.control.ids import new_id
 from trunkline.control.records.page import Paging
 from trunkline.control.records.people import Users
-from trunkline.control.store import schema
+from trunkline.control.store.columns import records
 from trunkline.control.store.engine import Store
 
 
@@ -37,7 +37,7 @@ class Book:
 
     async def insert(self, table: str, **row: object) -> None:
         async with self.store.write() as connection:
-            await connection.execute(schema.records.tables[table].insert().values(row))
+            await connection.execute(records.tables[table].insert().values(row))
 
     async def session(self, who: Principal, machine_id: str | None = None, **config: object) -> str:
         session_id = new_id()

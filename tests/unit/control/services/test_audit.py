@@ -16,7 +16,7 @@ from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, hash_of
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import audit, audit_head
+from trunkline.control.store.service_schema import audit, audit_head
 
 
 async def fill(services: Services, world: World, count: int = 5) -> None:

@@ -16,15 +16,15 @@ from trunkline.control.services import Services
 from trunkline.control.services.evolutions import EvolutionInput, Evolutions
 from trunkline.control.services.idempotency import Results
 from trunkline.control.settings import Settings
-from trunkline.control.store import schema
+from trunkline.control.store import service_schema
 
 USAGE = {"model": "m", "tokens_in": 1, "tokens_out": 2}
 SKILL: dict[str, Any] = {"name": "a", "description": "b", "skill_md": "c", "quality_score": 0.5}
 EACH: list[Any] = [
-    ("usage_report", USAGE, schema.usage),
-    ("audit_log", {"event": "bash", "details": {}}, schema.audit),
-    ("evolution_submit", SKILL, schema.evolutions),
-    ("memory_write", {"content": "likes tea"}, schema.memories),
+    ("usage_report", USAGE, service_schema.usage),
+    ("audit_log", {"event": "bash", "details": {}}, service_schema.audit),
+    ("evolution_submit", SKILL, service_schema.evolutions),
+    ("memory_write", {"content": "likes tea"}, service_schema.memories),
 ]
 
 
@@ -66,7 +66,7 @@ async def test_a_report_is_known_after_a_restart_and_long_after_its_result_is_go
     again = Services(world.store, keys, Settings(), clock)
     await again.reports.purge()
     await again.methods.request(world.caller, "usage_report", named)
-    assert await count(world, schema.usage) == 1
+    assert await count(world, service_schema.usage) == 1
 
 
 async def test_names_are_a_sessions_own(world: World, services: Services) -> None:
@@ -74,7 +74,7 @@ async def test_names_are_a_sessions_own(world: World, services: Services) -> Non
     for session_id in (world.session, other):
         caller = msgspec.structs.replace(world.caller, session_id=session_id)
         await services.methods.request(caller, "usage_report", {**USAGE, "report_id": "r-1"})
-    assert await count(world, schema.usage) == 2
+    assert await count(world, service_schema.usage) == 2
 
 
 async def test_of_the_same_report_many_times_at_once_one_counts(
@@ -85,7 +85,7 @@ async def test_of_the_same_report_many_times_at_once_one_counts(
         *(services.methods.request(world.caller, "audit_log", named) for _ in range(10))
     )
     assert answers == [{"accepted": True}] * 10
-    assert await count(world, schema.audit) == 1
+    assert await count(world, service_schema.audit) == 1
     assert (await services.audit.verify()).ok
 
 
@@ -99,16 +99,16 @@ async def test_a_report_that_failed_may_come_again_under_its_name(
         await full.submit(
             world.org, world.ann.user_id, world.session, EvolutionInput(**SKILL), once
         )
-    assert await count(world, schema.reports) == 0
+    assert await count(world, service_schema.reports) == 0
     await services.methods.request(world.caller, "evolution_submit", named)
-    assert await count(world, schema.evolutions) == 1
+    assert await count(world, service_schema.evolutions) == 1
 
 
 async def test_the_name_is_no_detail_of_the_report(world: World, services: Services) -> None:
     named = {**USAGE, "cached": 3, "report_id": "r-1"}
     await services.methods.request(world.caller, "usage_report", named)
     async with world.store.read() as connection:
-        assert await connection.scalar(select(schema.usage.c.details)) == {"cached": 3}
+        assert await connection.scalar(select(service_schema.usage.c.details)) == {"cached": 3}
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ async def test_a_name_that_is_none_is_refused_and_nothing_is_taken(
     assert caught.value.code == code
     await services.methods.notify(world.caller, "usage_report", {**USAGE, "report_id": name})
     assert services.methods.refused == {"usage_report": 1}
-    assert await count(world, schema.usage) == 0
+    assert await count(world, service_schema.usage) == 0
 
 
 async def test_the_longest_name_is_kept_whole(world: World, services: Services) -> None:
     for last in "ab":
         named = {**USAGE, "report_id": "长" * 99 + last}
         await services.methods.request(world.caller, "usage_report", named)
-    assert await count(world, schema.usage) == 2
+    assert await count(world, service_schema.usage) == 2
 
 
 async def test_names_are_forgotten_after_a_month(
@@ -151,7 +151,7 @@ async def test_names_are_forgotten_after_a_month(
     await services.methods.request(world.caller, "usage_report", {**USAGE, "report_id": "new"})
     clock.advance(1)
     assert await services.reports.purge() == 1
-    assert await count(world, schema.reports) == 1
+    assert await count(world, service_schema.reports) == 1
 
 
 def completed(data: Any) -> dict[str, Any]:
@@ -203,7 +203,9 @@ async def test_a_result_is_gone_after_its_window(
     assert await services.results.purge() == 1
     assert await services.results.purge() == 0
     async with world.store.read() as connection:
-        assert await connection.scalar(select(func.count()).select_from(schema.results)) == 1
+        assert (
+            await connection.scalar(select(func.count()).select_from(service_schema.results)) == 1
+        )
 
 
 async def test_a_repeated_request_keeps_its_last_result(world: World, services: Services) -> None:

@@ -18,7 +18,7 @@ from trunkline.control.errors import LimitReached, NotFound, Timeout, TrunklineE
 from trunkline.control.services.guarded_http import AddressGuard
 from trunkline.control.services.mcp_pool import McpPool, PoolLimits
 from trunkline.control.services.mcp_servers import McpServerInput, McpServers
-from trunkline.control.store import schema
+from trunkline.control.store import service_schema
 from trunkline.control.store.engine import Store
 
 pytestmark = pytest.mark.slow  # it starts MCP servers
@@ -148,7 +148,7 @@ async def test_a_failing_tool_is_an_error_with_its_reason(desk: Desk) -> None:
 async def test_a_slow_tool_is_a_timeout_and_the_line_lives_on(desk: Desk) -> None:
     async def set_timeout(timeout_s: float) -> None:
         async with desk.world.store.write() as connection:
-            await connection.execute(update(schema.mcp_servers).values(timeout_s=timeout_s))
+            await connection.execute(update(service_schema.mcp_servers).values(timeout_s=timeout_s))
 
     async with running_server(legacy=True) as server:
         await desk.remote(server.url)
@@ -171,7 +171,7 @@ async def test_changed_credentials_are_used_from_the_next_call_on(desk: Desk, ke
         secrets = msgspec.json.encode({"url": server.url, "headers": {"x-key": "new"}}).decode()
         sealed = keys.seal(secrets, f"mcp_servers:{old}")
         async with desk.world.store.write() as connection:
-            await connection.execute(update(schema.mcp_servers).values(sealed=sealed))
+            await connection.execute(update(service_schema.mcp_servers).values(sealed=sealed))
         result = await desk.call("header", {"name": "x-key"})
         assert result["structuredContent"] == {"result": "new"}
         assert desk.pool.size == 1

@@ -12,7 +12,7 @@ from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFou
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.mcp_servers import HEADERS_MAX, McpServerInput
-from trunkline.control.store import schema
+from trunkline.control.store import service_schema
 
 URL = "https://mcp.example.com/s/abcdefghijklmnopqrstuvwxyz/mcp?key=s3cret"
 
@@ -32,7 +32,7 @@ async def test_url_and_headers_are_sealed_and_come_back_only_for_a_call(
     added = await services.mcp_servers.add(world.org, world.ann.user_id, given)
     assert added.url == "https://mcp.example.com/s/…/mcp"
     async with world.store.read() as connection:
-        row = (await connection.execute(select(schema.mcp_servers))).one()
+        row = (await connection.execute(select(service_schema.mcp_servers))).one()
     for secret in ("s3cret", "t0ken", "abcdefghij"):
         assert secret not in repr(tuple(row))
         assert secret not in repr(added)

@@ -17,7 +17,7 @@ from trunkline.control.services import Services
 from trunkline.control.services.mcp_servers import McpServerInput
 from trunkline.control.services.methods import Caller, Methods
 from trunkline.control.services.skills import Skills
-from trunkline.control.store import schema
+from trunkline.control.store import service_schema
 
 
 async def code_of(services: Services, caller: Caller, method: str, params: Any) -> str:
@@ -171,7 +171,7 @@ async def test_usage_reports_keep_what_else_they_say(world: World, services: Ser
     }
     await services.methods.notify(world.caller, "usage_report", params)
     async with world.store.read() as connection:
-        row = (await connection.execute(select(schema.usage))).one()
+        row = (await connection.execute(select(service_schema.usage))).one()
     assert (row.model, row.tokens_in, row.tokens_out, row.latency_ms) == ("claude", 5, 7, 12)
     assert (row.user_id, row.session_id) == (world.ann.user_id, world.session)
     assert row.details == {
@@ -234,7 +234,13 @@ async def test_a_bad_notification_is_logged_and_counted_and_nothing_else(
     (entry,) = logs
     assert entry["log_level"] == "warning"
     assert (entry["method"], entry["session_id"]) == (method, world.session)
-    for table in (schema.usage, schema.audit, schema.evolutions, schema.snapshots, schema.memories):
+    for table in (
+        service_schema.usage,
+        service_schema.audit,
+        service_schema.evolutions,
+        service_schema.snapshots,
+        service_schema.memories,
+    ):
         assert await count(world, table) == 0
 
 

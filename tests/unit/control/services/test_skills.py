@@ -12,7 +12,7 @@ from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFou
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.skills import WIRE_BYTES_MAX
-from trunkline.control.store import schema
+from trunkline.control.store import service_schema
 
 
 def skill_zip(name: str = "pdf", description: str = "Reads PDFs", **more: bytes) -> bytes:
@@ -22,8 +22,10 @@ def skill_zip(name: str = "pdf", description: str = "Reads PDFs", **more: bytes)
 
 async def rows_of(world: World) -> tuple[int, int]:
     async with world.store.read() as connection:
-        records = await connection.scalar(select(func.count()).select_from(schema.skills))
-        files = await connection.scalar(select(func.count()).select_from(schema.skill_files))
+        records = await connection.scalar(select(func.count()).select_from(service_schema.skills))
+        files = await connection.scalar(
+            select(func.count()).select_from(service_schema.skill_files)
+        )
     return records or 0, files or 0
 
 

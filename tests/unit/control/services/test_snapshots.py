@@ -8,7 +8,7 @@ from trunkline import limits
 from trunkline.control.errors import TooLarge
 from trunkline.control.services import Services
 from trunkline.control.services.snapshots import KEPT
-from trunkline.control.store import schema
+from trunkline.control.store import service_schema
 
 
 async def test_the_newest_three_are_kept_even_when_the_clock_stands(
@@ -19,7 +19,7 @@ async def test_the_newest_three_are_kept_even_when_the_clock_stands(
         latest = await services.snapshots.latest(world.session)
         assert latest == {"checkpoint": {"n": number}}
     async with world.store.read() as connection:
-        kept = (await connection.execute(select(schema.snapshots.c.data))).scalars().all()
+        kept = (await connection.execute(select(service_schema.snapshots.c.data))).scalars().all()
     assert sorted(data["checkpoint"]["n"] for data in kept) == [3, 4, 5]
 
 
@@ -29,7 +29,7 @@ async def test_sessions_do_not_share_snapshots(world: World, services: Services)
     await services.snapshots.sync(world.bobs_session, {"checkpoint": {"bob": 1}})
     assert await services.snapshots.latest(world.bobs_session) == {"checkpoint": {"bob": 1}}
     async with world.store.read() as connection:
-        count = await connection.scalar(select(func.count()).select_from(schema.snapshots))
+        count = await connection.scalar(select(func.count()).select_from(service_schema.snapshots))
     assert count == KEPT + 1
 
 

@@ -9,6 +9,7 @@ from trunkline.control.sessions.projection import Position, Step
 from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.state import Change, SessionState
 from trunkline.control.store import schema
+from trunkline.control.store.columns import records
 from trunkline.control.store.engine import Store
 
 Json = dict[str, Any]
@@ -29,7 +30,7 @@ class Records:
         await self.rows.write([Step(self.session, Position(self._written), at, changes, state)])
 
     async def of(self, name: str, *columns: str) -> list[tuple[Any, ...]]:
-        table = schema.records.tables[name]
+        table = records.tables[name]
         query = select(*(table.c[one] for one in columns)).order_by(table.c.id)
         async with self.store.read() as connection:
             found: Any = await connection.execute(query)

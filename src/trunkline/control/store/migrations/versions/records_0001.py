@@ -2,7 +2,9 @@
 
 from alembic import op
 
-from trunkline.control.store.schema import records
+# A table is known to the metadata once its module is imported.
+from trunkline.control.store import schema, service_schema  # noqa: F401
+from trunkline.control.store.columns import records
 
 revision = "records_0001"
 down_revision = None

@@ -6,7 +6,7 @@ A new database has both from `records_0001`, which makes the tables as the code 
 import sqlalchemy as sa
 from alembic import op
 
-from trunkline.control.store.schema import reports
+from trunkline.control.store.service_schema import reports
 
 revision = "records_0002"
 down_revision = "records_0001"

@@ -1,0 +1,156 @@
+"""The tables of the services that machines call and people look at, as SQLAlchemy Core."""
+
+import sqlalchemy as sa
+
+from trunkline.control.store.columns import created, key, own_id, records, ref
+
+skills = sa.Table(
+    "skills",
+    records,
+    own_id(),
+    ref("org_id", "orgs"),
+    sa.Column("skill_id", sa.String(100), nullable=False),  # the slug that machines use
+    sa.Column("version", sa.String(60), nullable=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("source", sa.String(20), nullable=False),  # upload | evolution
+    sa.Column("file_inventory", sa.JSON, nullable=False),
+    sa.Column("requires", sa.JSON, nullable=False),
+    created(),
+    sa.UniqueConstraint("org_id", "skill_id", "version"),
+)
+
+skill_files = sa.Table(
+    "skill_files",
+    records,
+    key("skill", "skills"),
+    sa.Column("path", sa.String(400), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+
+memories = sa.Table(
+    "memories",
+    records,
+    own_id(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users", nullable=True),  # null: the whole org's
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("metadata", sa.JSON, nullable=False),
+    sa.Column("embedding", sa.LargeBinary),  # float32, little endian; null without the model
+    # Its row in SQLite's memories_fts, kept in step by triggers; random: never used twice.
+    sa.Column("fts_rowid", sa.BigInteger, nullable=False, unique=True),
+    created(),
+)
+
+mcp_servers = sa.Table(
+    "mcp_servers",
+    records,
+    own_id(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users", nullable=True),  # null: the whole org's
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("type", sa.String(20), nullable=False),  # remote | local
+    sa.Column("url", sa.String(1000)),  # for people: without query and secrets
+    sa.Column("sealed", sa.LargeBinary),  # remote: the whole URL and the headers
+    sa.Column("command", sa.String(500)),
+    sa.Column("args", sa.JSON, nullable=False),
+    sa.Column("timeout_s", sa.Float, nullable=False),
+    created(),
+    sa.UniqueConstraint("org_id", "user_id", "name"),
+)
+
+usage = sa.Table(
+    "usage",
+    records,
+    own_id(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users"),
+    ref("session_id", "sessions", cascade=False),
+    sa.Column("model", sa.String(200), nullable=False),
+    sa.Column("tokens_in", sa.BigInteger, nullable=False),
+    sa.Column("tokens_out", sa.BigInteger, nullable=False),
+    sa.Column("latency_ms", sa.Float),
+    sa.Column("details", sa.JSON, nullable=False),
+    created(),
+)
+
+# No foreign keys: an audit entry outlives what it speaks of.
+audit = sa.Table(
+    "audit",
+    records,
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("org_id", sa.String(36), index=True),
+    sa.Column("user_id", sa.String(36), index=True),
+    sa.Column("session_id", sa.String(36)),
+    sa.Column("event", sa.String(200), nullable=False),
+    sa.Column("details", sa.Text, nullable=False),  # canonical JSON: it is what is hashed
+    sa.Column("prev_hash", sa.String(64), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+)
+
+# One row: the newest entry, sealed with the control plane's key. It shows that the newest entries
+# were removed or that the chain was computed anew, and its row lock puts appends in one order.
+audit_head = sa.Table(
+    "audit_head",
+    records,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("sealed", sa.LargeBinary),  # null until the first entry
+)
+
+evolutions = sa.Table(
+    "evolutions",
+    records,
+    own_id(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users"),
+    ref("session_id", "sessions", cascade=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("skill_md", sa.Text, nullable=False),
+    sa.Column("quality_score", sa.Float, nullable=False),
+    sa.Column("state", sa.String(20), nullable=False),  # pending | approved | rejected
+    sa.Column("decided_by", sa.String(36)),
+    sa.Column("decided_at", sa.BigInteger),
+    sa.Column("skill", sa.String(36)),
+    created(),
+)
+
+snapshots = sa.Table(
+    "snapshots",
+    records,
+    own_id(),
+    ref("session_id", "sessions"),
+    sa.Column("data", sa.JSON, nullable=False),
+    created(),
+)
+
+# Results of requests, kept per user: they outlive the line (docs/protocols/semibot.md#resume).
+results = sa.Table(
+    "results",
+    records,
+    key("user_id", "users"),
+    sa.Column("request_id", sa.String(200), primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),  # the entry of `resume_response`, encoded
+    sa.Column("finished_at", sa.BigInteger, nullable=False, index=True),
+)
+
+# Reports that were taken, by the machine's own id of each: one that comes again changes nothing.
+reports = sa.Table(
+    "reports",
+    records,
+    key("session_id", "sessions"),
+    sa.Column("report_id", sa.String(100), primary_key=True),
+    sa.Column("created_at", sa.BigInteger, nullable=False, index=True),
+)
+
+# NULLs are distinct in a unique constraint, so an org's own servers need one of their own.
+sa.Index(
+    "mcp_servers_org_name",
+    mcp_servers.c.org_id,
+    mcp_servers.c.name,
+    unique=True,
+    sqlite_where=mcp_servers.c.user_id.is_(None),
+    postgresql_where=mcp_servers.c.user_id.is_(None),
+)

@@ -1,0 +1,26 @@
+"""What is not known on a wire is counted by kind, and logged once a kind."""
+
+from structlog.testing import capture_logs
+
+from trunkline.control.surprises import Surprises
+
+
+def test_each_kind_is_counted_and_logged_once() -> None:
+    surprises = Surprises()
+    with capture_logs() as logs:
+        for kind in ("message a", "message b", "message a"):
+            surprises.saw("agp", kind)
+    assert surprises.counts == {("agp", "message a"): 2, ("agp", "message b"): 1}
+    assert [(one["wire"], one["kind"]) for one in logs] == [
+        ("agp", "message a"),
+        ("agp", "message b"),
+    ]
+
+
+def test_names_without_end_and_of_any_length_are_bounded() -> None:
+    surprises = Surprises()
+    for number in range(1000):
+        surprises.saw("yeaft", f"message {number}" + "x" * 10_000 + "\n")
+    assert len(surprises.counts) == 201
+    assert surprises.counts["yeaft", "other"] == 800
+    assert all(len(kind) <= 80 and kind.isprintable() for _, kind in surprises.counts)
