@@ -59,6 +59,7 @@ class Server:
     async def _start(self, core: Core) -> ServerInfo:
         settings = self._settings
         owner = await core.auth.load_first_user()
+        await core.services.audit.start()
         await core.recover()
         await core.groups.start()
         await self._open_door()
@@ -109,6 +110,7 @@ class Server:
 
     def sweep(self) -> None:
         """Everything that is due by the clock."""
+        self.core.auth.sweep()
         self.core.machines.sweep()
         for edge in self._edges:
             edge.sweep()
@@ -133,6 +135,8 @@ class Server:
         core.log.tidy()
         await core.services.results.purge()
         await core.services.reports.purge()
+        await core.auth.save_uses()
+        await core.services.audit.anchor()
         await core.machines.save_all()
         async with core.store.write() as connection:
             for table in (schema.tickets, schema.tokens):
@@ -147,6 +151,7 @@ class Server:
         for visitor in list(self._door.waiting):
             visitor.abort()
         await core.machines.save_all()
+        await core.auth.save_uses()
         for edge in self._edges:
             if edge.is_machines:
                 edge.say_goodbye()
@@ -156,6 +161,7 @@ class Server:
                 edge.say_goodbye()
         await asyncio.gather(core.vms.stop(), self._http.stop())
         await core.log.flushed()  # however long it takes
+        await core.services.audit.anchor(always=True)
         await core.close()
 
 

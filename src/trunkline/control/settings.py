@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     open_agp: bool = False
     """Let devices in by `guid` and `user_id` alone, as the AGP document describes."""
     open_myagent: bool = False
-    """MyAgent clients without a token act as the first user; on loopback only."""
+    """MyAgent clients without a token act as the first user; on loopback, without `public_url`."""
     send_llm_message: bool = False
     """Send `agent.llm_message` to MyAgent clients. Also set by `SEND_LLM_MESSAGE`."""
     default_model: str | None = None
@@ -141,6 +141,10 @@ def _check(settings: Settings) -> None:
         "bus_url: this version has only the in-process bus; unset it": settings.bus_url is None,
         "open_myagent needs a server that listens on loopback only": (
             settings.is_loopback or not settings.open_myagent
+        ),
+        # A proxy on this host makes strangers look local.
+        "open_myagent and public_url exclude each other: a proxy would let everyone in": (
+            settings.public_url is None or not settings.open_myagent
         ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,

@@ -148,12 +148,25 @@ class Vms:
         _log.info("vm token renewed", machine=vm.id, user=principal.user_id)
         return made
 
+    async def revoke_tokens(self, principal: Principal, machine_id: str) -> None:
+        """Ends what a machine of any kind may connect with, and its line. The machine stays, with
+        its sessions: it comes back with credentials that are issued from now on."""
+        await self._records.owned(principal, machine_id)
+        await self._records.revoke_tokens(machine_id)
+        self._auth.revoke_machine(machine_id)
+        self._machines.close(machine_id, CloseCode.AUTH_FAILED, "the token was revoked")
+        _log.info("tokens revoked", machine=machine_id, user=principal.user_id)
+
     async def _credentials(
         self, machine_id: str, user_id: str, org_id: str, ws_url: str
     ) -> Scheduled:
-        token = self._auth.issue_vm_token(user_id, org_id, machine_id)
+        token = await self._token(machine_id, user_id, org_id)
         ticket, expires_at = await self._auth.issue_ticket(user_id, machine_id)
         return Scheduled(machine_id, token, ticket, ws_url, expires_at)
+
+    async def _token(self, machine_id: str, user_id: str, org_id: str) -> str:
+        tokens_from = await self._records.tokens_from(machine_id)
+        return self._auth.issue_vm_token(user_id, org_id, machine_id, tokens_from)
 
     async def terminate(self, principal: Principal, machine_id: str) -> None:
         """Gives a machine of any kind up: its line is closed, its process, if we started it,
@@ -241,7 +254,7 @@ class Vms:
         env = scrubbed(self._env) | {
             "USER_ID": user_id,
             "VM_USER_ID": user_id,
-            "VM_TOKEN": self._auth.issue_vm_token(user_id, org_id, machine_id),
+            "VM_TOKEN": await self._token(machine_id, user_id, org_id),
             "VM_TICKET": ticket,
             "CONTROL_PLANE_WS": _ws_url(self._local_url),
             "TRUNKLINE_NODE_HOME": str(folder),

@@ -72,6 +72,7 @@ class Sessions:
 
     async def create(self, who: Principal, new: NewSession) -> Session:
         """Picks and pins the machine, and tells it to start the session."""
+        who.require("talk")
         machine = await self._choose_machine(who, new.machine_id)
         with machine.input() as core:
             core.check_room()
@@ -119,6 +120,7 @@ class Sessions:
         return await self._records.get(who, session_id)
 
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
+        who.require("talk")
         await self.get(who, session_id)
         await self._records.update(session_id, title=title)
         return await self.get(who, session_id)
@@ -132,6 +134,7 @@ class Sessions:
 
     async def close(self, who: Principal, session_id: str) -> None:
         """Ends the session on its machine; its log stays readable."""
+        who.require("talk")
         session = await self.get(who, session_id)
         if session.status == "closed":
             return
@@ -149,6 +152,7 @@ class Sessions:
     async def move(self, who: Principal, session_id: str, machine_id: str) -> None:
         """What runs there ends, what was said stays; it goes on from its last saved state.
         Nothing happens if it is there already."""
+        who.require("talk")
         session = await self.get(who, session_id)
         source = await self._machine_of(session)
         target = await self._machines.get(machine_id)
@@ -171,6 +175,7 @@ class Sessions:
 
     async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
         """A user's message. Committed to the log first, then on its way to the machine."""
+        who.require("talk")
         session = await self.get(who, session_id)
         name = new.client_message_id
         if name is not None and (known := await self._turns.named(session_id, name)) is not None:
@@ -212,6 +217,7 @@ class Sessions:
     async def cancel(self, who: Principal, session_id: str, reason: str) -> bool:
         """Stops the running turn. On a session that runs nothing, nothing happens, and this is
         False: no turn's end will follow."""
+        who.require("talk")
         session = await self.get(who, session_id)
         if session.status != "active":
             return False
@@ -227,6 +233,7 @@ class Sessions:
 
     async def configure(self, who: Principal, session_id: str, patch: Json) -> None:
         """New parameters, now and for every later start."""
+        who.require("talk")
         session = await self.get(who, session_id)
         await self._machine_of(session)
         if not patch:
@@ -247,6 +254,7 @@ class Sessions:
         session_id: str | None = None,
     ) -> Approval:
         """A person's answer to a question; the first one wins."""
+        who.require("approve")
         approval = await self._approvals.find(who, name, session_id)
         session = await self.get(who, approval.session_id)
         machine = await self._running(session)
