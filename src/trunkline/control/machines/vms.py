@@ -93,18 +93,20 @@ class Vms:
         self._stopping = True
         await asyncio.gather(*(self._end(machine_id) for machine_id in list(self._tasks)))
 
-    async def keep_one_for(self, owner: Principal) -> None:
-        """The local VM of the person who started this: the one there was, with its files."""
+    async def keep_one_for(self, owner: Principal) -> str | None:
+        """The local VM of the person who started this: the one there was, with its files. The id
+        of a new one, if there was none."""
         vms = await self._records.local_of(owner.user_id)
         if any(vm.id in self._tasks for vm in vms):
-            return
+            return None
         if vms:
             vm = vms[-1]
             self._run(vm.id, self._keep(vm.id, vm.user_id, vm.org_id))
-        else:
-            await self.schedule(
-                owner, owner.user_id, "local", "this computer", base_url=self._local_url
-            )
+            return None
+        made = await self.schedule(
+            owner, owner.user_id, "local", "this computer", base_url=self._local_url
+        )
+        return made.vm_id
 
     async def schedule(
         self,
