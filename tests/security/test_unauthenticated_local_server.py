@@ -1,0 +1,60 @@
+"""Public incident: local servers of coding agents that took commands from any process and any web
+page on the machine, because they trusted whoever reached the port. Here the port opens nothing."""
+
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.support.control import running
+from trunkline.control.api.http import ROUTES
+
+SOCKETS = ("/", "/ws/myagent", "/ws/agp?guid=g&user_id=u", "/ws/vm?user_id=u")
+OPEN = {
+    *("/healthz", "/readyz", "/metrics", "/login", "/", "/docs", "/pages/{name}"),
+    *("/openapi.json", "/asyncapi.json"),
+}
+
+
+def test_only_pages_health_and_documents_are_served_without_a_token() -> None:
+    assert {one.path for one in ROUTES if one.is_open} <= OPEN
+
+
+async def test_a_process_on_this_host_without_a_token_can_do_nothing(tmp_path: Path) -> None:
+    nowhere = "01a1dd16-7fed-7860-a4ee-8e35ee94311f"
+    async with running(tmp_path / "data") as control, aiohttp.ClientSession() as http:
+        for route in ROUTES:
+            if route.is_open:
+                continue
+            path = route.path
+            for name in route.path_params:
+                path = path.replace(f"{{{name}}}", nowhere)
+            async with http.request(route.method, control.url + path, json={}) as answer:
+                assert answer.status == 401, (route.method, path)
+        for path in SOCKETS:
+            assert await refused(http, control.url + path), path
+
+
+async def refused(http: aiohttp.ClientSession, url: str) -> bool:
+    """Whether a socket there is refused, or closed before it has said anything of use."""
+    try:
+        async with http.ws_connect(url) as socket:
+            await socket.send_json({"type": "auth", "token": "wrong"})
+            message = await socket.receive()
+            return message.type is aiohttp.WSMsgType.CLOSE
+    except aiohttp.WSServerHandshakeError as error:
+        return error.status in (400, 401)
+
+
+@pytest.mark.parametrize("header", ["Origin", "Host"])
+async def test_a_page_of_another_site_reaches_nothing_though_the_browser_is_on_this_host(
+    tmp_path: Path, header: str
+) -> None:
+    stranger = {"Origin": "https://evil.example", "Host": "evil.example"}[header]
+    async with running(tmp_path / "data") as control, aiohttp.ClientSession() as http:
+        for path in ("/api/v1/me", "/api/v1/sessions"):
+            async with http.get(control.url + path, headers={header: stranger}) as answer:
+                assert answer.status in (400, 403)
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await http.ws_connect(f"{control.url}/ws/myagent", headers={header: stranger})
+        assert refused.value.status in (400, 403)
