@@ -8,6 +8,7 @@ from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys
 from trunkline.control.access.refusals import Refusals
 from trunkline.control.clock import Clock, Seconds, now_ms
+from trunkline.control.door.connections import Connections
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
 from trunkline.control.groups.groups import Groups
@@ -59,6 +60,7 @@ class Core:
         self.segments = segments
         self.keys = keys
         self.tasks = Tasks()
+        self.connections = Connections(settings, now)
         self.metrics = Metrics()
         self.surprises = Surprises()
         self.auth = Auth(store, keys, admin, clock)
@@ -96,7 +98,7 @@ class Core:
             tuning=tuning,
         )
         refused = self.services.methods.refused
-        self.metrics.follow(self.log, self.machines, refused, self.surprises)
+        self.metrics.follow(self.log, self.machines, refused, self.surprises, self.connections)
         self.sessions = Sessions(
             store,
             self.log,

@@ -17,6 +17,7 @@ from trunkline import limits
 from trunkline.control.access.keys import admin_token, write_private
 from trunkline.control.api.http import HttpServer
 from trunkline.control.core import Core
+from trunkline.control.door.connections import raise_descriptor_limit
 from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse import SseEdge
 from trunkline.control.edges.wires import Edge, wires_of
@@ -83,7 +84,7 @@ class Server:
         wires, stream = wires_of(core), SseEdge(core)
         self._edges = [*wires, stream]
         sockets = {wire.path: wire.accept for wire in wires}
-        self._door = Door(settings, sockets, stream, core.tuning.head_timeout_s)
+        self._door = Door(settings, sockets, stream, core.connections, core.tuning.head_timeout_s)
         self._http = HttpServer(core, self._door.take_back)
         visitor = partial(Visitor, self._door, await self._http.start())
         loop = asyncio.get_running_loop()
@@ -110,6 +111,7 @@ class Server:
     def sweep(self) -> None:
         """Everything that is due by the clock."""
         self.core.machines.sweep()
+        self.core.connections.sweep()
         for edge in self._edges:
             edge.sweep()
 
@@ -166,6 +168,7 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    raise_descriptor_limit(settings)
     server = Server(await Core.open(settings, admin_token(settings)))
     info = await server.start()
     _log.info("listening", url=info.url)

@@ -37,6 +37,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """More origins (comma-separated) whose pages may call this server."""
     mcp_allowed_hosts: str = ""
     """Private hosts or networks (comma-separated) that remote MCP servers may be on."""
+    connections_max: int = 10_000
+    """Open connections in all; fewer where the system allows fewer open files."""
+    connections_per_address_max: int = 1_000
+    """Of one address, this host and named proxies apart."""
+    trusted_proxies: str = ""
+    """Addresses or networks (comma-separated) whose `X-Forwarded-For` counts."""
+    metrics_allowed: str = ""
+    """Addresses or networks (comma-separated) that read `/metrics` without a token."""
     log_sync: str = "normal"
     """`normal` survives a killed process, `full` also a power cut."""
     json_logs: bool = False
@@ -119,6 +127,15 @@ def hosts_and_networks(text: str) -> tuple[set[str], list[Network]]:
     return hosts, networks
 
 
+def networks_of(setting: str, text: str) -> list[Network]:
+    """What a setting of addresses and networks names."""
+    try:
+        entries = filter(None, (part.strip() for part in text.split(",")))
+        return [ipaddress.ip_network(entry, strict=False) for entry in entries]
+    except ValueError as error:
+        raise InvalidRequest(f"settings: {setting}: {error}", code="INVALID_SETTINGS") from error
+
+
 def _from_file(file: Path | None) -> dict[str, Any]:
     path = file or Path("trunkline.toml")
     if file is None and not path.exists():
@@ -142,6 +159,8 @@ def _check(settings: Settings) -> None:
         "open_myagent needs a server that listens on loopback only": (
             settings.is_loopback or not settings.open_myagent
         ),
+        "connections_max must be positive": settings.connections_max > 0,
+        "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
         "public_url must be like https://name.example or http://name.example:8080/path": (
@@ -149,6 +168,8 @@ def _check(settings: Settings) -> None:
         ),
     }
     hosts_and_networks(settings.mcp_allowed_hosts)
+    networks_of("trusted_proxies", settings.trusted_proxies)
+    networks_of("metrics_allowed", settings.metrics_allowed)
     for problem, fine in problems.items():
         if not fine:
             raise InvalidRequest(f"settings: {problem}", code="INVALID_SETTINGS")

@@ -26,14 +26,13 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
 
     # Connections
     head_timeout_s: float = limits.HEAD_TIMEOUT_S
+    keep_alive_s: float = limits.KEEP_ALIVE_S
     auth_timeout_s: float = 10.0
     """For the first frame of an execution plane."""
     yeaft_auth_timeout_s: float = limits.YEAFT_AUTH_TIMEOUT_S
     reader_heartbeat_s: float = limits.READER_HEARTBEAT_S
     myagent_heartbeat_s: float = 30.0
     """docs/protocols/myagent.md#connection: 60 s or less."""
-    unknown_lines_max: int = 1000
-    """Lines of execution planes that have not shown a good token yet."""
     line_unsent_bytes_max: int = limits.LINE_UNSENT_BYTES_MAX
     """A machine that does not read is cut."""
     requests_max: int = limits.REQUESTS_IN_FLIGHT_MAX

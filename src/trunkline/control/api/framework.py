@@ -129,7 +129,9 @@ async def identify(core: Core, request: web.Request) -> Principal:
     secret = credentials_of(request.headers)
     if secret is None:
         raise Unauthorized("this needs an Authorization: Bearer header or a login")
-    return await core.auth.identify(secret)
+    who = await core.auth.identify(secret)
+    core.connections.known(request.transport)
+    return who
 
 
 def base_url(core: Core, request: web.Request) -> str:

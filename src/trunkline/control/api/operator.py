@@ -1,10 +1,10 @@
 """Routes for operators and for browsers without a login: health, metrics, documents, pages.
 
-Served to everyone, except `/metrics`: that is for this host, or for an admin's token.
+Served to everyone, except `/metrics`: that is for this host, for addresses that a setting names,
+and for an admin's token.
 """
 
 import asyncio
-import ipaddress
 from typing import Any, Literal
 
 import msgspec
@@ -18,7 +18,10 @@ from trunkline.control.api import pages
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import page_response
 from trunkline.control.core import Core
+from trunkline.control.door.callers import address_of, is_forwarded, is_in
+from trunkline.control.door.origin import is_local_name
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
+from trunkline.control.settings import networks_of
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -59,10 +62,10 @@ async def check_ready(core: Core) -> Health:
 async def get_metrics(core: Core, request: web.Request) -> web.Response:
     """Show metrics in Prometheus' text format.
 
-    For callers on this host, and for admins.
+    For callers on this host, for addresses in `metrics_allowed`, and for admins.
     """
-    if not _is_local(request) and not (await identify(core, request)).is_admin:
-        raise Forbidden("metrics are for callers on this host, and for admins")
+    if not _may_read_metrics(core, request) and not (await identify(core, request)).is_admin:
+        raise Forbidden("metrics are for this host, for addresses that are allowed, and for admins")
     return web.Response(
         body=core.metrics.render(),
         headers={
@@ -129,11 +132,15 @@ OPENAPI = web.AppKey("openapi", dict[str, Any])
 ASYNCAPI = web.AppKey("asyncapi", dict[str, Any])
 
 
-def _is_local(request: web.Request) -> bool:
-    """Whether the caller is on this host, and not a proxy that speaks for someone else."""
-    if any(name in request.headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP")):
+def _may_read_metrics(core: Core, request: web.Request) -> bool:
+    """Whether the caller needs no token: it is on this host, and no proxy that speaks for someone
+    else, or its address is on the list."""
+    peer = address_of(request.remote or "")
+    if peer is not None and peer.is_loopback and not is_forwarded(request.headers):
+        return is_local_name(request.headers.get("Host"))
+    caller = core.connections.callers.of(request.remote or "", request.headers)
+    allowed = networks_of("metrics_allowed", core.settings.metrics_allowed)
+    if caller is None or not is_in(caller, allowed):
         return False
-    try:
-        return ipaddress.ip_address(request.remote or "").is_loopback
-    except ValueError:
-        return False
+    # A proxy that nobody named speaks for whom it likes.
+    return caller != peer or not is_forwarded(request.headers)

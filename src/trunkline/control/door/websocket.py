@@ -99,7 +99,7 @@ class _Graceful:
     """The transport as picows gets it: its `close` lets the peer read our close frame first."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
+        self.within = self._transport = transport
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

@@ -107,6 +107,12 @@ class Socket(WSListener):
         else:  # whatever its size: a large message is no sign of a slow peer
             transport.write(text_frames(messages))
 
+    @property
+    def transport(self) -> asyncio.Transport:
+        """The connection as the door has it."""
+        within: asyncio.Transport = self._transport.underlying_transport.within
+        return within
+
     async def room(self) -> None:
         """Returns when most of what was sent is read; at once when the connection is gone."""
         if self._drained is not None:

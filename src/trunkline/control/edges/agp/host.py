@@ -18,7 +18,7 @@ from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.agp.handshake import Asked, check_url, read_query
 from trunkline.control.edges.agp.records import AgpRecords
 from trunkline.control.edges.agp.refusals import AgpRefusals
-from trunkline.control.errors import LimitReached, Unauthorized
+from trunkline.control.errors import Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
@@ -43,15 +43,10 @@ class AgpHost:
         """Those that are here, or were lately."""
         self._records = AgpRecords(core)
         self._refusals = AgpRefusals(core)
-        self._unknown = 0
-        """Connections that are being looked up."""
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         check_url(head.raw)
         asked = read_query(head.query, is_open=self._core.settings.open_agp)
-        if self._unknown >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many connections have not shown who they are yet")
-        self._unknown += 1
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
         self._core.tasks.spawn(self._admit(transport, head, asked), "agp handshake")
@@ -60,14 +55,13 @@ class AgpHost:
         listener: AgpLine | RefusedLine
         try:
             listener = AgpLine(self, await self._device(asked))
+            self._core.connections.known(transport)
         except Unauthorized as error:
             _log.warning("device refused", guid=asked.guid, reason=error.message)
             listener = RefusedLine("the token is not this device's")
         except Exception as error:
             refuse(transport, error)
             return
-        finally:
-            self._unknown -= 1
         if not transport.is_closing():
             transport.resume_reading()
             adopt(transport, head, listener, limits.FRAME_BYTES_MAX)

@@ -18,7 +18,7 @@ from trunkline.control.door.head import VM, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.semibot.connection import VmLine
 from trunkline.control.edges.semibot.requests import VmRequests
-from trunkline.control.errors import InvalidRequest, LimitReached, Unauthorized
+from trunkline.control.errors import InvalidRequest, Unauthorized
 from trunkline.control.ids import is_id
 from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
@@ -65,8 +65,6 @@ class VmHost:
         user_id = head.query.get("user_id", "")
         if not user_id:
             raise InvalidRequest("user_id is missing in the URL")
-        if sum(line.machine is None for line in self.lines) >= self.tuning.unknown_lines_max:
-            raise LimitReached("too many lines have not shown a token yet")
         line = VmLine(self, user_id, head.query.get("ticket"))
         adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 
@@ -88,6 +86,7 @@ class VmHost:
                 raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
+                self._core.connections.known(line.transport)
                 self.machines.attach(machine, line, fresh=is_fresh)
                 line.go_live(machine, init)
         except CloseLine as error:

@@ -15,7 +15,7 @@ from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
-from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Unauthorized
+from trunkline.control.errors import InvalidRequest, NotFound, Unauthorized
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.sessions.state import Turn
@@ -52,8 +52,6 @@ class YeaftAgentHost:
         )
         if not visitor.names:
             raise InvalidRequest("id is missing in the URL")
-        if sum(1 for line in self.lines if line.agent is None) >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many agents have not shown a secret yet")
         adopt(transport, head, YeaftAgentLine(self, visitor), limits.FRAME_BYTES_MAX)
 
     def authenticate(self, line: YeaftAgentLine, secret: str) -> None:
@@ -69,6 +67,7 @@ class YeaftAgentHost:
                 agent = self._agents.setdefault(machine.id, agent)  # another line may be faster
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
+                self.core.connections.known(line.transport)
                 self.core.machines.attach(machine, line, fresh=False)
                 line.go_live(agent)
         except Unauthorized as error:

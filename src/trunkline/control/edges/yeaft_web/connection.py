@@ -138,6 +138,7 @@ class YeaftWeb(Socket):
 
     def _enter(self, who: Principal) -> Visit:
         self.visit = visit = Visit(self, who)
+        self.host.core.connections.known(self.transport)
         self.hear(who.user_id)
         granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
         known = {"role": who.role, "userId": who.user_id}

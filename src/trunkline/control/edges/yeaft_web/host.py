@@ -11,7 +11,6 @@ from trunkline.control.door.head import YEAFT_WEB, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_web.connection import YeaftWeb
 from trunkline.control.edges.yeaft_web.visit import WIRE
-from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.yeaft import plain
@@ -43,8 +42,6 @@ class YeaftWebHost:
         core.machines.watch(self._machine_changed)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        if sum(one.visit is None for one in self.clients) >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many connections wait to be let in")
         adopt(transport, head, YeaftWeb(self, secret_of(head)), limits.FRAME_BYTES_MAX)
 
     def ended(self, client: YeaftWeb) -> None:
