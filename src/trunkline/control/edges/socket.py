@@ -7,12 +7,13 @@ overrides `opened`, `take` and `ended`; what it cannot take it raises as `CloseL
 import asyncio
 import time
 from collections.abc import Iterable
+from typing import cast
 
 import structlog
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from trunkline.control.clock import Seconds
-from trunkline.control.door.websocket import send_close
+from trunkline.control.door.websocket import Graceful, send_close
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.frames import (
     INVALID_TEXT,
@@ -110,8 +111,7 @@ class Socket(WSListener):
     @property
     def transport(self) -> asyncio.Transport:
         """The connection as the door has it."""
-        within: asyncio.Transport = self._transport.underlying_transport.within
-        return within
+        return cast(Graceful, self._transport.underlying_transport).within
 
     async def room(self) -> None:
         """Returns when most of what was sent is read; at once when the connection is gone."""
