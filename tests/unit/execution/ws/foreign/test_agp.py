@@ -184,9 +184,9 @@ async def test_an_end_that_comes_again_after_a_restart_is_sent_once(
 
 
 @pytest.mark.parametrize(
-    ("address", "why"), [({"token": "wrong"}, "1008"), ({"guid": ""}, "HTTP 400")]
+    ("address", "why"), [({"token": "wrong"}, "HTTP 401"), ({"guid": ""}, "HTTP 400")]
 )
-@pytest.mark.proves("notes-4-wrong-token-is-1008")
+@pytest.mark.proves("notes-4-wrong-token-is-401")
 async def test_a_server_that_refuses_this_machine_is_not_asked_again(
     server: AgpServer, tmp_path: Path, address: dict[str, str], why: str
 ) -> None:
