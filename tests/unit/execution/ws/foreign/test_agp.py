@@ -71,6 +71,19 @@ async def test_the_same_prompt_runs_once_whatever_its_message_is_called(
     assert len(raw) == 2  # asked again, the answer is given again, under the same id
 
 
+async def test_after_a_reconnect_it_shows_that_it_still_has_its_turn(
+    server: AgpServer, machine: Machine
+) -> None:
+    await server.send(PROMPT)
+    await machine.until_told("user_message")
+    server.cut()
+    (update,) = await server.until(lambda: server.updates("p-1", "message_chunk"), "sign of life")
+    assert update["content"] == {"type": "text", "text": ""}
+    assert len(server.queries) == 2
+    machine.end("s-1", "p-1")
+    await server.answer("p-1")
+
+
 HOSTILE: list[Any] = [
     "",
     "null",
