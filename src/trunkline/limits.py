@@ -159,6 +159,7 @@ CONFIRM_TIMEOUT_S = 300.0  # a question without an answer means no
 AGP_IDLE_S = 300.0  # without a message or a ping: docs/protocols/agp.md#limits
 AGP_MSG_IDS_KEPT = 4096  # per device, against repeats
 AGP_TURN_SILENCE_S = 600.0  # a connected device that says nothing of its turn: it has lost it
+AGP_RETURNED_SILENCE_S = 90.0  # the same for a turn that it had before its line came back
 AGP_FORGOTTEN_S = 3600.0  # a device that is away for so long, and for which nothing waits
 AGENT_APP_CHARS_MAX = 60
 YEAFT_AUTH_TIMEOUT_S = 30.0

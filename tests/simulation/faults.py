@@ -314,3 +314,8 @@ def _() -> Any:
 @fault("a device that has lost its turn is waited for")
 def _() -> Any:
     return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)
+
+
+@fault("a device that lost its answer with its line is waited for like one that works in silence")
+def _() -> Any:
+    return patch.object(Device, "_patience_s", lambda self, turn_id: self._bounds.silence_s)

@@ -48,6 +48,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     start_timeout_s: float = limits.SESSION_START_TIMEOUT_S
     cancel_grace_s: float = 10.0
     """A machine that does not end a cancelled turn: it is ended here."""
+    agp_returned_silence_s: float = limits.AGP_RETURNED_SILENCE_S
+    """For the next word of a turn that an AGP device had before its line came back."""
     group_turn_events_max: int = 200_000
     """In which an open turn of a group is looked for after a restart."""
 
