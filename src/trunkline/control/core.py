@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 
+from trunkline.control import data_folder
 from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys
 from trunkline.control.access.refusals import Refusals
@@ -21,6 +22,7 @@ from trunkline.control.machines.secrets import MachineSecrets
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.vms import Vms
 from trunkline.control.metrics import Metrics
+from trunkline.control.presence import Presence
 from trunkline.control.records import Records
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approvals
@@ -63,6 +65,7 @@ class Core:
         self.connections = Connections(settings, now)
         self.metrics = Metrics()
         self.surprises = Surprises()
+        self.presence = Presence(settings.data_dir)
         self.auth = Auth(store, keys, admin, clock)
         self.records = Records(store, keys, self.auth, clock)
         self.services = Services(store, keys, settings, clock)
@@ -132,9 +135,8 @@ class Core:
     @classmethod
     async def open(cls, settings: Settings, admin_token: str, tuning: Tuning = DEFAULT) -> "Core":
         """Opens keys and databases, making them if this is the first start."""
-        folder = settings.data_dir
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        keys = await asyncio.to_thread(Keys.open, folder / "keys")
+        await asyncio.to_thread(data_folder.prepare, settings)
+        keys = await asyncio.to_thread(Keys.open, settings.keys_dir)
         store = await Store.open(store_url(settings))
         try:
             segments = await open_segments(settings, tuning)

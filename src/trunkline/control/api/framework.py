@@ -25,6 +25,7 @@ from trunkline.control.errors import NotFound, Unauthorized
 Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 
+_OURS = "/api/v1"
 _PATH_PARAM = re.compile(r"\{(\w+)\}")
 _OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload"})
 
@@ -53,6 +54,11 @@ class Route:
     returns: Any
 
     @property
+    def is_ours(self) -> bool:
+        """Of the API that this project defines: what it does not know in a body, it refuses."""
+        return self.path.startswith(_OURS)
+
+    @property
     def path_params(self) -> list[str]:
         return _PATH_PARAM.findall(self.path)
 
@@ -68,7 +74,7 @@ class Route:
 class Routes:
     """The routes of one subject, under one prefix."""
 
-    def __init__(self, tag: str, prefix: str = "/api/v1") -> None:
+    def __init__(self, tag: str, prefix: str = _OURS) -> None:
         self.items: list[Route] = []
         self._tag = tag
         self._prefix = prefix
@@ -84,8 +90,8 @@ class Routes:
     ) -> Callable[[H], H]:
         return self._add("GET", path, status, is_open=is_open, media=media, refusal=refusal)
 
-    def post(self, path: str, *, status: int = 200) -> Callable[[H], H]:
-        return self._add("POST", path, status)
+    def post(self, path: str, *, status: int = 200, is_open: bool = False) -> Callable[[H], H]:
+        return self._add("POST", path, status, is_open=is_open)
 
     def put(self, path: str) -> Callable[[H], H]:
         return self._add("PUT", path, 200)
@@ -156,7 +162,9 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
         if route.query is not None:
             given["query"] = inputs.read_query(request, route.query)
         if route.body is not None:
-            given["body"] = await inputs.read_body(request, route.body, route.default_body)
+            given["body"] = await inputs.read_body(
+                request, route.body, route.default_body, is_strict=route.is_ours
+            )
         if "upload" in route.takes:
             given["upload"] = await inputs.read_upload(request)
         try:

@@ -5,11 +5,12 @@ and for an admin's token.
 """
 
 import asyncio
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import structlog
 from aiohttp import web
+from msgspec import Meta
 from sqlalchemy.exc import SQLAlchemyError
 
 from trunkline import limits
@@ -21,6 +22,7 @@ from trunkline.control.core import Core
 from trunkline.control.door.callers import address_of, is_forwarded, is_in
 from trunkline.control.door.origin import is_local_name
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
+from trunkline.control.presence import NONCE_CHARS_MAX, NONCE_CHARS_MIN
 from trunkline.control.settings import networks_of
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
@@ -38,6 +40,20 @@ class LoginQuery(msgspec.Struct, kw_only=True):
     code: str = ""
 
 
+class Challenge(msgspec.Struct, kw_only=True):
+    """`nonce`: something that was never asked before."""
+
+    nonce: Annotated[
+        str, Meta(min_length=NONCE_CHARS_MIN, max_length=NONCE_CHARS_MAX, pattern=r"^[!-~]+$")
+    ]
+
+
+class Proof(msgspec.Struct, kw_only=True):
+    """HMAC-SHA-256 over address and nonce, under the key in the data folder's `server.json`."""
+
+    proof: str
+
+
 @routes.get("/healthz", is_open=True)
 async def check_alive() -> Health:
     """Say whether the process is alive."""
@@ -47,15 +63,31 @@ async def check_alive() -> Health:
 @routes.get("/readyz", is_open=True)
 async def check_ready(core: Core) -> Health:
     """Say whether requests can be served: database and log keep up. 503 when not."""
+    if problem := await problem_of(core):
+        raise Unavailable(problem, code="NOT_READY")
+    return Health()
+
+
+async def problem_of(core: Core) -> str | None:
+    """Why requests cannot be served now."""
     if core.log.is_stalled:
-        raise Unavailable("the session log cannot be written", code="NOT_READY")
+        return "the session log cannot be written"
     try:
         async with asyncio.timeout(_READY_TIMEOUT_S):
             await core.store.ping()
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         _log.error("not ready", error=repr(error))
-        raise Unavailable("the database does not answer", code="NOT_READY") from error
-    return Health()
+        return "the database does not answer"
+    return None
+
+
+@routes.post("/proof", is_open=True)
+async def prove(core: Core, body: Challenge) -> Proof:
+    """Prove to whoever can read this server's data folder that this is its server.
+
+    The command line asks before it shows the folder's token.
+    """
+    return Proof(proof=core.presence.prove(body.nonce))
 
 
 @routes.get("/metrics", is_open=True, media="text/plain")

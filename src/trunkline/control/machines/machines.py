@@ -299,6 +299,13 @@ class Machines:
         """The machine will not come: whoever waits for it is told."""
         self._end(machine_id, "failed", "VM_FAILED", reason)
 
+    def revive(self, machine_id: str) -> None:
+        """One that had failed is tried again: it may come after all."""
+        machine = self._machines.get(machine_id)
+        if machine is not None:
+            with machine.input() as core:
+                core.revive()
+
     def terminated(self, machine_id: str) -> None:
         self._end(machine_id, "terminated", "MACHINE_TERMINATED", "the machine was terminated")
 
