@@ -121,6 +121,7 @@ APPROVAL_TIMEOUT_S = 300.0
 ANSWER_CHARS_MAX = 32_000  # of a person, to one question
 CONVERSATION_CHARS_MAX = 400_000  # about 100,000 tokens; older turns are left out
 AUDIT_VALUE_CHARS_MAX = 1_000
+AUDIT_ENTRIES_PER_HEAD = 100  # then its head is noted outside of the database
 CANCEL_GRACE_S = 5.0  # for a tool or a stream that is being ended
 
 CHECKPOINTS_KEPT = 10  # of each thread and namespace

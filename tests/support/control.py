@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -55,6 +56,11 @@ class Control:
                 text = await answer.read()
                 is_json = "json" in answer.headers.get("Content-Type", "")
                 return answer.status, await answer.json() if is_json else text
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of a browser that is logged in there."""
+        return f"trunkline_session_{urlsplit(self.url).port}"
 
     async def ok(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         status, answer = await self.call(method, path, body, **more)

@@ -105,6 +105,13 @@ async def token(client: "Client", machine_id: str) -> Record:
     return Record({"user_id": machine["user_id"], **made})
 
 
+@remote(app, "revoke-token", example="trunkline machine revoke-token ID")
+async def revoke_token(client: "Client", machine_id: str) -> Done:
+    """End what a machine may connect with, and its line. The machine stays; give it a new token."""
+    await client.post("machines", machine_id, "revoke-token")
+    return Done(f"revoked what {machine_id} could connect with")
+
+
 @remote(app, "terminate", example="trunkline machine terminate ID")
 async def terminate(client: "Client", machine_id: str) -> Done:
     """Give a machine up: its line is closed, its local process stopped."""

@@ -3,11 +3,15 @@
 import asyncio
 import contextlib
 import time
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
 
 from trunkline.control import data_folder
 from trunkline.control.access.auth import Auth
-from trunkline.control.access.keys import Keys
+from trunkline.control.access.keys import Keys, digest
 from trunkline.control.access.refusals import Refusals
+from trunkline.control.access.trail import Trail
 from trunkline.control.clock import Clock, Seconds, now_ms
 from trunkline.control.door.connections import Connections
 from trunkline.control.edges.relay import Relay
@@ -25,6 +29,7 @@ from trunkline.control.metrics import Metrics
 from trunkline.control.presence import Presence
 from trunkline.control.records import Records
 from trunkline.control.services import Services
+from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
@@ -68,9 +73,12 @@ class Core:
         self.presence = Presence(settings.data_dir)
         self.auth = Auth(store, keys, admin, clock)
         self.records = Records(store, keys, self.auth, clock)
-        self.services = Services(store, keys, settings, clock)
+        heads = AuditHeads(heads_file(settings))
+        self.services = Services(store, keys, settings, clock, heads)
         self.log = Log(segments, clock, tuning)
-        self.projection = Projection(SqlRows(store), self.log, self.tasks, tuning)
+        self.projection = Projection(
+            SqlRows(store, self.services.audit), self.log, self.tasks, tuning
+        )
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock)
@@ -115,6 +123,7 @@ class Core:
             clock,
         )
         self.relay = Relay()
+        self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.machine_secrets = MachineSecrets(store, clock)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
@@ -173,6 +182,14 @@ class Core:
 
 def store_url(settings: Settings) -> str:
     return settings.database_url or sqlite_url(settings.data_dir / "trunkline.db")
+
+
+def heads_file(settings: Settings) -> Path:
+    """Where heads of the audit log are noted. Another database has another log."""
+    if settings.database_url is None:
+        return settings.data_dir / "audit-heads"
+    place = make_url(settings.database_url).set(password=None).render_as_string()
+    return settings.data_dir / f"audit-heads-{digest(place)[:8]}"
 
 
 async def open_segments(settings: Settings, tuning: Tuning = DEFAULT) -> SegmentStore:

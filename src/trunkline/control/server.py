@@ -60,6 +60,7 @@ class Server:
     async def _start(self, core: Core) -> ServerInfo:
         settings = self._settings
         owner = await core.auth.load_first_user()
+        await core.services.audit.start()
         await core.recover()
         await core.groups.start()
         await self._open_door()
@@ -67,13 +68,16 @@ class Server:
         core.presence.announce(self._local_url())
         core.records.credentials.lend(owner.user_id, from_environment(os.environ))
         await core.vms.start(self._local_url())
-        if settings.local_machine:
-            await core.vms.keep_one_for(owner)
+        about = {"org_id": owner.org_id, "user_id": owner.user_id}
+        if settings.local_machine and (made := await core.vms.keep_one_for(owner)) is not None:
+            details = {"vm_id": made, "provider": "local"}
+            await core.trail.own("machine.scheduled", details, **about)
         self._watchers = [
             asyncio.create_task(self._sweep_for_ever(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
         ]
         code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
+        await core.trail.own("login_link.made", {"by": "the start of the server"}, **about)
         # What is here now stays; the collector need not look at it again.
         gc.collect()
         gc.freeze()
@@ -110,6 +114,7 @@ class Server:
 
     def sweep(self) -> None:
         """Everything that is due by the clock."""
+        self.core.auth.sweep()
         self.core.machines.sweep()
         self.core.connections.sweep()
         for edge in self._edges:
@@ -135,6 +140,8 @@ class Server:
         core.log.tidy()
         await core.services.results.purge()
         await core.services.reports.purge()
+        await core.auth.save_uses()
+        await core.services.audit.anchor()
         await core.machines.save_all()
         async with core.store.write() as connection:
             for table in (schema.tickets, schema.tokens):
@@ -150,6 +157,7 @@ class Server:
         for visitor in list(self._door.waiting):
             visitor.abort()
         await core.machines.save_all()
+        await core.auth.save_uses()
         for edge in self._edges:
             if edge.is_machines:
                 edge.say_goodbye()
@@ -159,6 +167,7 @@ class Server:
                 edge.say_goodbye()
         await asyncio.gather(core.vms.stop(), self._http.stop())
         await core.log.flushed()  # however long it takes
+        await core.services.audit.anchor(always=True)
         await core.close()
 
 

@@ -60,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     open_agp: bool = False
     """Let devices in by `guid` and `user_id` alone, as the AGP document describes."""
     open_myagent: bool = False
-    """MyAgent clients without a token act as the first user; on loopback only."""
+    """MyAgent clients without a token act as the first user; on loopback, without `public_url`."""
     send_llm_message: bool = False
     """Send `agent.llm_message` to MyAgent clients. Also set by `SEND_LLM_MESSAGE`."""
     default_model: str | None = None
@@ -195,6 +195,10 @@ def _check(settings: Settings) -> None:
         ),
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
+        # A proxy on this host makes strangers look local.
+        "open_myagent and public_url exclude each other: a proxy would let everyone in": (
+            settings.public_url is None or not settings.open_myagent
+        ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
         "public_url must be like https://name.example or http://name.example:8080/path": (

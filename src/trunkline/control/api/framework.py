@@ -16,6 +16,8 @@ import msgspec
 from aiohttp import web
 
 from trunkline.control.access.auth import Principal
+from trunkline.control.access.cookies import old_cookie_of
+from trunkline.control.access.scopes import Scope
 from trunkline.control.api import inputs
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
@@ -40,6 +42,12 @@ class Route:
     status: int
     is_open: bool = False
     """Served to everyone; every other route wants a token or the cookie."""
+    old_cookie: bool = False
+    """A login by the cookie's old name is known here, so that it can be ended."""
+    scope: Scope
+    """What a token with scopes needs among them."""
+    audit: str = ""
+    """The entry that it leaves in the audit log when it was done."""
     media: str = "application/json"
     """What a response of the handler's own holds; more than one with commas between."""
     refusal: str = ""
@@ -88,19 +96,32 @@ class Routes:
         media: str = "application/json",
         refusal: str = "",
     ) -> Callable[[H], H]:
-        return self._add("GET", path, status, is_open=is_open, media=media, refusal=refusal)
+        served = {"is_open": is_open, "media": media, "refusal": refusal}
+        return self._add("GET", path, status, scope="read", **served)
 
-    def post(self, path: str, *, status: int = 200, is_open: bool = False) -> Callable[[H], H]:
-        return self._add("POST", path, status, is_open=is_open)
+    def post(
+        self,
+        path: str,
+        *,
+        status: int = 200,
+        is_open: bool = False,
+        scope: Scope = "admin",
+        audit: str = "",
+        old_cookie: bool = False,
+    ) -> Callable[[H], H]:
+        served = {"is_open": is_open, "audit": audit, "old_cookie": old_cookie}
+        return self._add("POST", path, status, scope=scope, **served)
 
-    def put(self, path: str) -> Callable[[H], H]:
-        return self._add("PUT", path, 200)
+    def put(self, path: str, *, scope: Scope = "admin", audit: str = "") -> Callable[[H], H]:
+        return self._add("PUT", path, 200, scope=scope, audit=audit)
 
-    def patch(self, path: str, *, status: int = 200) -> Callable[[H], H]:
-        return self._add("PATCH", path, status)
+    def patch(
+        self, path: str, *, status: int = 200, scope: Scope = "admin", audit: str = ""
+    ) -> Callable[[H], H]:
+        return self._add("PATCH", path, status, scope=scope, audit=audit)
 
-    def delete(self, path: str) -> Callable[[H], H]:
-        return self._add("DELETE", path, 204)
+    def delete(self, path: str, *, scope: Scope = "admin", audit: str = "") -> Callable[[H], H]:
+        return self._add("DELETE", path, 204, scope=scope, audit=audit)
 
     def _add(self, method: str, path: str, status: int, **served: Any) -> Callable[[H], H]:
         def declare(handler: H) -> H:
@@ -130,9 +151,11 @@ class Routes:
         return declare
 
 
-async def identify(core: Core, request: web.Request) -> Principal:
+async def identify(core: Core, request: web.Request, *, old_cookie: bool = False) -> Principal:
     """The person who sends this request, or Unauthorized."""
-    secret = credentials_of(request.headers)
+    secret = credentials_of(request.headers, core.settings)
+    if secret is None and old_cookie:
+        secret = old_cookie_of(request.headers)
     if secret is None:
         raise Unauthorized("this needs an Authorization: Bearer header or a login")
     who = await core.auth.identify(secret)
@@ -156,7 +179,8 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
     async def handle(request: web.Request) -> web.StreamResponse:
         given: dict[str, Any] = {"core": core, "request": request}
         if not route.is_open:
-            given["who"] = await identify(core, request)
+            given["who"] = await identify(core, request, old_cookie=route.old_cookie)
+            given["who"].require(route.scope)
         for name in names:
             given[name] = inputs.read_path(request, name)
         if route.query is not None:
@@ -173,6 +197,9 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
             if not route.is_open:
                 core.refusals.note(given["who"], "rest", error)
             raise
+        if route.audit:
+            told = {name: given[name] for name in (*names, "body") if name in given}
+            await core.trail.done(given["who"], route.audit, told, result)
         if isinstance(result, web.StreamResponse):
             return result
         return json_response(result, route.status)

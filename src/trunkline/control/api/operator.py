@@ -13,8 +13,7 @@ from aiohttp import web
 from msgspec import Meta
 from sqlalchemy.exc import SQLAlchemyError
 
-from trunkline import limits
-from trunkline.control.access.auth import COOKIE
+from trunkline.control.access.cookies import drop_old_cookie, old_cookie_of, set_cookie
 from trunkline.control.api import pages
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import page_response
@@ -114,19 +113,18 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
     A link works once. With a wrong code, a page says how to get a new one (401).
     """
     try:
-        cookie = await core.auth.redeem_login(query.code)
-    except Unauthorized:
+        login = await core.auth.redeem_login(query.code)
+    except Unauthorized as error:
+        core.trail.login_refused("link", request.remote or "", error.message)
         return page_response(pages.page("login_failed", request.headers), 401)
+    org_id = (await core.records.users.get(core.auth.first_user, login.user_id)).org_id
+    await core.trail.logged_in(login.user_id, org_id, "link", login.token_id)
     response = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
-    response.set_cookie(
-        COOKIE,
-        cookie,
-        path="/",
-        max_age=int(limits.COOKIE_LIFE_S),
-        httponly=True,
-        samesite="Strict",
-        secure=(core.settings.public_url or "").startswith("https://"),
-    )
+    life_s = max(0, login.expires_at - core.clock()) // 1000
+    host = request.headers.get("Host")
+    response.headers.add("Set-Cookie", set_cookie(core.settings, host, login.cookie, life_s))
+    if old_cookie_of(request.headers) is not None:
+        response.headers.add("Set-Cookie", drop_old_cookie())
     return response
 
 

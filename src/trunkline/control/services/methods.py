@@ -183,6 +183,7 @@ class Methods:
             org_id=caller.org_id,
             user_id=caller.user_id,
             session_id=caller.session_id,
+            source="machine",
             once=once,
         )
 

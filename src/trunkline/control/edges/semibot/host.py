@@ -59,6 +59,7 @@ class VmHost:
         self.tuning = core.tuning
         self._core = core
         core.records.credentials.watch(self._keys_changed)
+        core.auth.on_revoke(self._revoked)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         """An upgrade request for `/ws/vm`."""
@@ -127,12 +128,15 @@ class VmHost:
 
     async def _active_vm(self, claims: VmClaims) -> Machine:
         table = schema.machines
-        query = select(table.c.state).where(
+        query = select(table.c.state, table.c.tokens_from).where(
             table.c.id == claims.vm_id, table.c.user_id == claims.user_id, table.c.kind == "vm"
         )
-        state = await self._core.store.scalar(query)
-        if state not in _ACTIVE:
+        row = await self._core.store.first(query)
+        if row is None or row.state not in _ACTIVE:
             raise CloseLine(CloseCode.NO_ACTIVE_VM, "no active VM for this user")
+        if claims.generation != (row.tokens_from or 0):
+            _log.warning("line refused", machine=claims.vm_id, reason="the token was revoked")
+            raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed")
         return await self.machines.get(claims.vm_id)
 
     async def _init(self, line: VmLine, machine: Machine, token: str) -> Init:
@@ -178,6 +182,12 @@ class VmHost:
 
     async def _tell_keys(self, line: VmLine, machine: Machine) -> None:
         line.tell(Init(data=await self._access(machine, line.token)))
+
+    def _revoked(self, machine_id: str) -> None:
+        """Also a line that is just being let in."""
+        for line in list(self.lines):
+            if line.claims is not None and line.claims.vm_id == machine_id:
+                line.close(CloseCode.AUTH_FAILED, "the token was revoked")
 
     def resume(self, line: VmLine, message: Resume) -> None:
         self._core.tasks.spawn(self._resume(line, message), "vm resume")

@@ -15,7 +15,7 @@ from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.yeaft_web import conversations, lists, talk
 from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
-from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
+from trunkline.control.errors import Forbidden, NotFound, TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
@@ -126,9 +126,10 @@ class YeaftWeb(Socket):
             who = await self.host.core.auth.identify(self._secret)
             if not self.is_open:
                 return
+            who.require("read")
             self._secret = None
             await lists.list_agents(self._enter(who))
-        except Unauthorized as error:
+        except (Unauthorized, Forbidden) as error:
             self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
             self.close(CloseCode.REFUSED, "authentication failed")
         except Exception as error:

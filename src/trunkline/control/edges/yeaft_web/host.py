@@ -42,19 +42,16 @@ class YeaftWebHost:
         core.machines.watch(self._machine_changed)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        adopt(transport, head, YeaftWeb(self, secret_of(head)), limits.FRAME_BYTES_MAX)
+        client = YeaftWeb(self, secret_of(head, self.core.settings))
+        adopt(transport, head, client, limits.FRAME_BYTES_MAX)
 
     def ended(self, client: YeaftWeb) -> None:
         self.clients.discard(client)
         self._has_unpinned = True
 
     def sweep(self) -> None:
-        """Once a second: ends whose token has ended, and forgets where the sessions run that
-        nobody follows any more. A client that is gone is noticed when it does not read."""
-        now_ms = self.core.clock()
-        for client in list(self.clients):
-            if client.visit is not None and client.visit.who.has_expired(now_ms):
-                client.close(CloseCode.REFUSED, "authentication: the token has expired")
+        """Once a second: forgets where the sessions run that nobody follows any more. A client that
+        is gone is noticed when it does not read."""
         if self._has_unpinned:
             self._has_unpinned = False
             followed = {one for client in self.clients for one in client.reader.followed}
@@ -66,9 +63,10 @@ class YeaftWebHost:
             client.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     def _revoked(self, token_id: str) -> None:
+        """It was revoked, or has expired."""
         for client in list(self.clients):
             if client.visit is not None and client.visit.who.token_id == token_id:
-                client.close(CloseCode.REFUSED, "authentication: the token was revoked")
+                client.close(CloseCode.REFUSED, "authentication: the token does not count any more")
 
     def pin(self, session_id: str, machine: Machine | None) -> None:
         """Remembers where a session runs, for those who follow it."""
