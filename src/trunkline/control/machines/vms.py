@@ -114,8 +114,10 @@ class Vms:
         name: str | None = None,
         *,
         base_url: str,
+        dialect: str | None = None,
     ) -> Scheduled:
-        """A new VM for that user, with the credentials for its first connection."""
+        """A new VM for that user, with the credentials for its first connection. `dialect`: how
+        it speaks, if its owner knows."""
         if self._stopping:
             raise Unavailable("the control plane is going down")
         if provider not in PROVIDERS:
@@ -128,7 +130,7 @@ class Vms:
                 raise Forbidden("only an administrator may start a VM on the control plane's host")
             self._command()
         ws_url = _ws_url(base_url)
-        machine_id = await self._records.add(user_id, provider, label)
+        machine_id = await self._records.add(user_id, provider, label, dialect)
         made = await self._credentials(machine_id, user_id, org_id, ws_url)
         if provider == "local":
             self._run(machine_id, self._keep(machine_id, user_id, org_id))

@@ -186,8 +186,9 @@ class SessionRecords:
                 .values(**values, updated_at=self._clock())
             )
 
-    async def reconfigure(self, session_id: str, patch: Json) -> None:
-        """Merges into the agent's configuration, in one transaction: no patch is lost."""
+    async def reconfigure(self, session_id: str, patch: Json) -> Json:
+        """Merges into the agent's configuration, in one transaction: no patch is lost. Returns
+        the whole."""
         table = schema.sessions
         async with self._store.write() as connection:
             query = select(table.c.agent_config).where(table.c.id == session_id)
@@ -200,6 +201,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(agent_config=merged, updated_at=self._clock())
             )
+        return merged
 
     async def ids_of(self, **owner: str) -> list[str]:
         table = schema.sessions

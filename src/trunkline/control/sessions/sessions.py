@@ -232,11 +232,11 @@ class Sessions:
         if not patch:
             raise InvalidRequest("nothing to change")
         check_choices(patch)
-        await self._records.reconfigure(session.id, patch)
+        agent_config = await self._records.reconfigure(session.id, patch)
         machine = await self._machine_of(session)
         if session_id in machine.logs:
             with machine.input() as core:
-                core.configure(session_id, patch)
+                core.configure(session_id, patch, agent_config)
 
     async def answer(
         self,
