@@ -22,8 +22,10 @@ TOO_LARGE = ErrorBody(code="RESULT_TOO_LARGE", message="the result does not fit 
 
 _KEPT_FILES = ("skill.md", "reference.md")
 _KEPT_FOLDERS = ("scripts/", "references/")
-_ENTRY_BYTES = 64
-"""Around the id of a request that nothing is known of."""
+_ENVELOPE_BYTES = 64
+_ENTRY_BYTES = 128
+"""Room that every entry has, beside its id: enough to say that nothing is known of it, or that it
+has failed."""
 
 
 def frame_of(message: Downlink, bytes_max: int) -> bytes | None:
@@ -56,31 +58,30 @@ def _smaller(message: Downlink, bytes_max: int) -> Iterator[Downlink]:
                 yield Response(id=message.id, result=package)
             yield Response(id=message.id, error=TOO_LARGE)
         case ResumeResponse(results=results):
-            yield ResumeResponse(results=fitted_results(results, bytes_max))
+            yield ResumeResponse(results=_fitted_results(results, bytes_max))
 
 
-def fitted_results(results: dict[str, Any], bytes_max: int) -> dict[str, Any]:
+def _fitted_results(results: dict[str, Any], bytes_max: int) -> dict[str, Any]:
     """The entries of `resume_response`, in their order, as far as there is room. One that is too
     large has failed: else its VM would ask for it for ever."""
-    room = bytes_max - sum(len(one.encode()) + _ENTRY_BYTES for one in results)
+    room = bytes_max - _ENVELOPE_BYTES - sum(len(one.encode()) + _ENTRY_BYTES for one in results)
     fitted: dict[str, Any] = {}
     for request_id, entry in results.items():
-        size = len(msgspec.json.encode(entry))
-        if size > room and entry.get("status") == "completed":
-            entry = _smaller_entry(entry, room)
-            size = len(msgspec.json.encode(entry))
-        fitted[request_id] = entry
-        room -= max(0, size - _ENTRY_BYTES)
+        for form in _forms(entry):
+            more = max(0, len(msgspec.json.encode(form)) - _ENTRY_BYTES)
+            if more <= room:
+                break
+        fitted[request_id] = form
+        room -= more
     return fitted
 
 
-def _smaller_entry(entry: Json, room: int) -> Json:
-    package = _essential(entry.get("data"))
-    if package is not None:
-        smaller = {**entry, "data": package}
-        if len(msgspec.json.encode(smaller)) <= room:
-            return smaller
-    return {"status": "failed", "error": msgspec.to_builtins(TOO_LARGE)}
+def _forms(entry: Json) -> Iterator[Json]:
+    """An entry, and what may stand in its place; the last is never larger than `_ENTRY_BYTES`."""
+    yield entry
+    if (package := _essential(entry.get("data"))) is not None:
+        yield {**entry, "data": package}
+    yield {"status": "failed", "error": msgspec.to_builtins(TOO_LARGE)}
 
 
 def _essential(result: Any) -> Json | None:

@@ -13,7 +13,7 @@ import structlog
 from trunkline import limits
 from trunkline.control.access.auth import VmClaims
 from trunkline.control.edges.semibot.commands import to_wire
-from trunkline.control.edges.socket import Socket
+from trunkline.control.edges.semibot.paced import PacedSocket
 from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
@@ -54,7 +54,7 @@ _NUMBERS = Traits(numbers=True)
 _PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
 
 
-class VmLine(Socket):
+class VmLine(PacedSocket):
     """One WebSocket of one execution plane."""
 
     internal_error = CloseCode.INTERNAL_ERROR
@@ -62,6 +62,7 @@ class VmLine(Socket):
     def __init__(self, host: "VmHost", user_id: str, ticket: str | None) -> None:
         """`ticket`: empty for one that was named and left empty."""
         super().__init__(
+            ahead_max=host.tuning.line_ahead_bytes_max,
             bytes_max=limits.FRAME_BYTES_MAX,
             early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
             per_minute=0,  # the connection counts
@@ -83,10 +84,6 @@ class VmLine(Socket):
         self._connection = Connection(per_minute=host.rate_limit, early_max=limits.AUTH_QUEUE_MAX)
         self._logs: dict[str, SessionLog] = {}
         self._auth_deadline: asyncio.TimerHandle | None = None
-        self._uncommitted = 0
-        """Bytes that were taken since the log last kept up."""
-        self._is_behind = self._is_stalled = False
-        """Why it is not read: the log does not keep up with it, or with anybody."""
         self._log = host.log
         self._metrics = host.metrics
 
@@ -102,27 +99,10 @@ class VmLine(Socket):
         if message is not None:
             self._dispatch(message)
         if self._connection.is_free is not None:
-            self._hold_back(len(text))
+            self.ahead_by(len(text))
 
-    def _hold_back(self, size: int) -> None:
-        """What is not counted is read no faster than the log takes it."""
-        self._uncommitted += size
-        if self._uncommitted > self._host.tuning.line_ahead_bytes_max and not self._is_behind:
-            self._is_behind = True
-            self._pause()
-            self._host.catch_up(self)
-
-    def caught_up(self) -> None:
-        """All that was taken from it is committed."""
-        self._uncommitted, self._is_behind = 0, False
-        self._pause()
-
-    def pause(self, paused: bool) -> None:
-        self._is_stalled = paused
-        self._pause()
-
-    def _pause(self) -> None:
-        super().pause(self._is_stalled or self._is_behind)
+    def wait_for_log(self) -> None:
+        self._host.catch_up(self)
 
     def take_all(self, texts: list[str]) -> None:
         """The messages that one read of the socket brought, in one tight loop.
