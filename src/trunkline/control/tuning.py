@@ -35,6 +35,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """docs/protocols/myagent.md#connection: 60 s or less."""
     line_unsent_bytes_max: int = limits.LINE_UNSENT_BYTES_MAX
     """A machine that does not read is cut."""
+    line_ahead_bytes_max: int = limits.MIB
+    """Of a machine whose events are not counted: beyond, it is read when they are committed."""
     requests_max: int = limits.REQUESTS_IN_FLIGHT_MAX
     """Of one user's machines, under way."""
     myagent_sessions_max: int = limits.MYAGENT_SESSIONS_MAX

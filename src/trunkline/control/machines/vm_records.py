@@ -95,14 +95,22 @@ class VmRecords:
         async with self._store.read() as connection:
             return [Vm(*row) for row in await connection.execute(query)]
 
-    async def add(self, user_id: str, provider: str, name: str, instance: str | None = None) -> str:
+    async def add(
+        self,
+        user_id: str,
+        provider: str,
+        name: str,
+        *,
+        instance: str | None = None,
+        dialect: str | None = None,
+    ) -> str:
         """A new VM in state `pending`; its id. An `instance` is that of one VM of its user, in
         place of one that was given up."""
         mine = and_(
             machines.c.user_id == user_id, machines.c.kind == "vm", machines.c.state.in_(ACTIVE)
         )
         machine_id = new_id()
-        row = {
+        row: dict[str, object] = {
             "id": machine_id,
             "user_id": user_id,
             "kind": "vm",
@@ -111,6 +119,7 @@ class VmRecords:
             "instance": instance,
             "state": "pending",
             "capabilities": [],
+            "dialect": dialect,
             "created_at": self._clock(),
         }
         async with self._store.write() as connection:

@@ -118,8 +118,10 @@ class Vms:
         *,
         base_url: str,
         instance: str | None = None,
+        dialect: str | None = None,
     ) -> Scheduled:
-        """A new VM for that user, with the credentials for its first connection."""
+        """A new VM for that user, with the credentials for its first connection. `dialect`: how
+        it speaks, if its owner knows."""
         if self._stopping:
             raise Unavailable("the control plane is going down")
         if provider not in PROVIDERS:
@@ -132,7 +134,9 @@ class Vms:
                 raise Forbidden("only an administrator may start a VM on the control plane's host")
             self._command()
         ws_url = _ws_url(base_url)
-        machine_id = await self._records.add(user_id, provider, label, instance)
+        machine_id = await self._records.add(
+            user_id, provider, label, instance=instance, dialect=dialect
+        )
         made = await self._credentials(machine_id, user_id, org_id, ws_url)
         if provider == "local":
             self._run(machine_id, self._keep(machine_id, user_id, org_id))
