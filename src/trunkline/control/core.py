@@ -7,6 +7,7 @@ import time
 from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys
 from trunkline.control.access.refusals import Refusals
+from trunkline.control.access.user_secrets import UserSecrets
 from trunkline.control.clock import Clock, Seconds, now_ms
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
@@ -62,6 +63,7 @@ class Core:
         self.metrics = Metrics()
         self.surprises = Surprises()
         self.auth = Auth(store, keys, admin, clock)
+        self.user_secrets = UserSecrets(store, keys)
         self.records = Records(store, keys, self.auth, clock)
         self.services = Services(store, keys, settings, clock)
         self.log = Log(segments, clock, tuning)

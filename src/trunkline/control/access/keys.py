@@ -30,7 +30,7 @@ _NONCE_BYTES = 12
 
 def digest(secret: str) -> str:
     """The hash that is stored of a secret."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
 def write_private(path: Path, content: str | bytes) -> None:
