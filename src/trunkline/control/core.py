@@ -12,6 +12,7 @@ from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys, digest
 from trunkline.control.access.refusals import Refusals
 from trunkline.control.access.trail import Trail
+from trunkline.control.access.user_secrets import UserSecrets
 from trunkline.control.clock import Clock, Seconds, now_ms
 from trunkline.control.door.connections import Connections
 from trunkline.control.edges.relay import Relay
@@ -72,6 +73,7 @@ class Core:
         self.surprises = Surprises()
         self.presence = Presence(settings.data_dir)
         self.auth = Auth(store, keys, admin, clock)
+        self.user_secrets = UserSecrets(store, keys)
         self.records = Records(store, keys, self.auth, clock)
         heads = AuditHeads(heads_file(settings))
         self.services = Services(store, keys, settings, clock, heads)
