@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import time
 
+from trunkline.control.access.attempts import Attempts
 from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys
+from trunkline.control.access.passwords import Passwords
 from trunkline.control.access.refusals import Refusals
 from trunkline.control.access.user_secrets import UserSecrets
 from trunkline.control.clock import Clock, Seconds, now_ms
@@ -23,12 +25,14 @@ from trunkline.control.machines.vms import Vms
 from trunkline.control.metrics import Metrics
 from trunkline.control.records import Records
 from trunkline.control.services import Services
+from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
 from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.settings import Settings
@@ -64,6 +68,9 @@ class Core:
         self.surprises = Surprises()
         self.auth = Auth(store, keys, admin, clock)
         self.user_secrets = UserSecrets(store, keys)
+        self.passwords = Passwords(store)
+        self.attempts = Attempts(clock)
+        self.uploads = Uploads(clock)
         self.records = Records(store, keys, self.auth, clock)
         self.services = Services(store, keys, settings, clock)
         self.log = Log(segments, clock, tuning)
@@ -71,6 +78,7 @@ class Core:
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock)
+        self.shown = Shown(store, clock)
         self.starting = Starting(store, self.services)
         told = Time()
         shell = Shell(

@@ -19,6 +19,8 @@ from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
 COOKIE = "trunkline_session"
+YEAFT_COOKIE = "yeaft_session"
+"""The name that Yeaft's page knows; what is in it is the same."""
 _ISSUER = "trunkline"
 _AUDIENCE = "trunkline:vm"
 

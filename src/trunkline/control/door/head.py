@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote
 
 from multidict import CIMultiDict
 
-from trunkline.control.access.auth import COOKIE
+from trunkline.control.access.auth import COOKIE, YEAFT_COOKIE
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.machines.secrets import is_device_token
 from trunkline.wire.errors import Malformed
@@ -91,11 +91,11 @@ def credentials_of(headers: Mapping[str, str]) -> str | None:
     if authorization is not None:
         scheme, _, secret = authorization.partition(" ")
         return secret.strip() or None if scheme.lower() == "bearer" else None
+    found: dict[str, str] = {}
     for pair in headers.get("Cookie", "").split(";"):
         name, _, value = pair.strip().partition("=")
-        if name == COOKIE and value:
-            return value.strip('"')
-    return None
+        found[name] = found.get(name) or value.strip('"')
+    return found.get(COOKIE) or found.get(YEAFT_COOKIE) or None
 
 
 def secret_of(head: Head, offered: str | None = None) -> str | None:
