@@ -54,6 +54,8 @@ OF_AGENTS = {
     "session_id_update",
     "turn_completed",
     "execution_cancelled",
+    "context_usage",
+    "slash_commands_update",
     "history_sessions_list",
     "folders_list",
     "error",

@@ -20,6 +20,7 @@ from trunkline.wire.yeaft.inward_turns import (
     is_doubtful,
     line_of,
     note_remote_id,
+    program_done,
     result,
     turn_over,
 )
@@ -95,6 +96,8 @@ def _lines(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
             note_remote_id(state, codec.read(text, Ended))
         case "error":
             failed(state, codec.read(text, Ended))
+        case "context_usage":
+            program_done(state)
     return []
 
 
@@ -212,6 +215,7 @@ def _progress(state: Inward, output: Output, person: Person | None, ts: int) -> 
 def _ready(state: Inward, message: Ready, ts: int) -> str:
     is_again = state.dialect != ""
     state.dialect = READY[message.type]
+    state.spent_usd = 0.0  # whatever runs there now has cost nothing yet
     if state.doubt is Doubt.WORDS:
         state.expect_late(Doubt.END)  # it was taken up anew: nothing of the earlier turn runs on
     note_remote_id(state, message)

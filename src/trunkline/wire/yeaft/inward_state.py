@@ -57,6 +57,8 @@ class DoubtfulEnd(msgspec.Struct, frozen=True):
     """Ends that may be an earlier turn's, as they came. Without: the turn ends by itself."""
     error: str = ""
     """Why, where it failed."""
+    outweighs_list: bool = False
+    """Whether the agent's own list may still call the conversation busy."""
 
 
 class Inward:
@@ -78,6 +80,8 @@ class Inward:
         """Empty until the agent's first answer tells it."""
         self.remote_id = ""
         """The agent's own name of the session."""
+        self.spent_usd = 0.0
+        """What the agent's own session has cost so far, as it last said."""
         self.turn_id: str | None = None
         """The active turn: an agent's messages name none."""
         self.turn_field = ""

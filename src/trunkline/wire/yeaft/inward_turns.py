@@ -84,6 +84,8 @@ def result(state: Inward, output: Output, person: Person | None, ts: int) -> lis
     lines = []
     usage = usage_of(output)
     if usage is not None:
+        if person is None and state.dialect == DEPLOYED:
+            usage.cost_usd = _cost_of_turn(state, usage.cost_usd)
         found = msgspec.structs.asdict(usage)
         lines.append(events.line("usage", **found, person=person, turn_id=state.turn_id, ts=ts))
     if person is not None:
@@ -99,6 +101,15 @@ def result(state: Inward, output: Output, person: Person | None, ts: int) -> lis
     else:
         lines.append(_end(state, _end_of(state, output), ts))
     return lines
+
+
+def _cost_of_turn(state: Inward, total_usd: float | None) -> float | None:
+    """A deployed agent's total grows over the turns of its session. One that is less than before
+    is that of a program which was started anew."""
+    if total_usd is None:
+        return None
+    before, state.spent_usd = state.spent_usd, total_usd
+    return round(total_usd - before, 9) if total_usd >= before else total_usd
 
 
 def _person_done(state: Inward, output: Output, person: Person) -> Event:
@@ -172,7 +183,7 @@ def _late_end(state: Inward) -> None:
 def ended_by_itself(state: Inward, end: DoubtfulEnd, ts: int) -> str:
     """The agent has said nothing more: its persons are all done, or it has failed."""
     if not end.error:
-        return _end(state, _end_of(state, Output("result")), ts)
+        return _end(state, _end_of(state, state.result or Output("result")), ts)
     event = Event("execution_error", error=end.error, code=AGENT_ERROR)
     line = _end(state, event, ts)
     state.expect_late(Doubt.END)
@@ -184,6 +195,14 @@ def failed(state: Inward, message: Ended) -> None:
     state.problem = problem_of(message) or state.problem
     if state.turn_id is not None and not state.has_held:
         state.wait(DoubtfulEnd(error=state.problem or "the agent reports an error"))
+
+
+def program_done(state: Inward) -> None:
+    """`context_usage`: a deployed agent's program has ended its turn. The agent says so next, but
+    for a second turn that came with files: there it says nothing more."""
+    is_at_work = state.turn_id is not None and state.has_spoken
+    if is_at_work and state.dialect == DEPLOYED and state.doubtful_end is None:
+        state.wait(DoubtfulEnd(outweighs_list=True))
 
 
 def note_remote_id(state: Inward, message: OfSession) -> None:

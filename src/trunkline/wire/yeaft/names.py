@@ -53,6 +53,8 @@ DEPLOYED: Final = (
     "session_id_update",
     "turn_completed",
     "execution_cancelled",
+    "context_usage",
+    "slash_commands_update",
     "history_sessions_list",
     "folders_list",
     "sync_messages",
