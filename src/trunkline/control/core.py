@@ -8,8 +8,10 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from trunkline.control import data_folder
+from trunkline.control.access.attempts import Attempts
 from trunkline.control.access.auth import Auth
 from trunkline.control.access.keys import Keys, digest
+from trunkline.control.access.passwords import Passwords
 from trunkline.control.access.refusals import Refusals
 from trunkline.control.access.trail import Trail
 from trunkline.control.access.user_secrets import UserSecrets
@@ -31,12 +33,14 @@ from trunkline.control.presence import Presence
 from trunkline.control.records import Records
 from trunkline.control.services import Services
 from trunkline.control.services.audit_heads import AuditHeads
+from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
 from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.settings import Settings
@@ -74,6 +78,9 @@ class Core:
         self.presence = Presence(settings.data_dir)
         self.auth = Auth(store, keys, admin, clock)
         self.user_secrets = UserSecrets(store, keys)
+        self.passwords = Passwords(store)
+        self.attempts = Attempts(clock)
+        self.uploads = Uploads(clock)
         self.records = Records(store, keys, self.auth, clock)
         heads = AuditHeads(heads_file(settings))
         self.services = Services(store, keys, settings, clock, heads)
@@ -84,6 +91,7 @@ class Core:
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock)
+        self.shown = Shown(store, clock)
         self.starting = Starting(store, self.services)
         told = Time()
         shell = Shell(

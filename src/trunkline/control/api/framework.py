@@ -1,8 +1,8 @@
 """Typed routes: a handler's signature says what it takes, its docstring what it does.
 
 `Routes` collects them, `bind` makes an aiohttp handler of one, `openapi.py` documents them. A
-parameter is known by its name: `core`, `who`, `request`, `query`, `body`, `upload`, or one of the
-path's. A handler returns a struct (JSON), None (204), or a response of its own.
+parameter is known by its name: `core`, `who`, `request`, `query`, `body`, `upload`, `files`, or one
+of the path's. A handler returns a struct (JSON), None (204), or a response of its own.
 """
 
 import inspect
@@ -19,17 +19,17 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.access.cookies import old_cookie_of
 from trunkline.control.access.scopes import Scope
 from trunkline.control.api import inputs
-from trunkline.control.api.responses import json_response
+from trunkline.control.api.responses import json_response, plain_error
 from trunkline.control.core import Core
 from trunkline.control.door.head import credentials_of
-from trunkline.control.errors import NotFound, Unauthorized
+from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
 
 Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 
 _OURS = "/api/v1"
 _PATH_PARAM = re.compile(r"\{(\w+)\}")
-_OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload"})
+_OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload", "files"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,8 @@ class Route:
     """What a response of the handler's own holds; more than one with commas between."""
     refusal: str = ""
     """The media type of a 401 that is not JSON: a page for people."""
+    says_success: bool = False
+    """Errors are `{success: false, error}` with the message, as some pages read them."""
     tag: str
     takes: frozenset[str]
     query: type[msgspec.Struct] | None
@@ -82,10 +84,11 @@ class Route:
 class Routes:
     """The routes of one subject, under one prefix."""
 
-    def __init__(self, tag: str, prefix: str = _OURS) -> None:
+    def __init__(self, tag: str, prefix: str = _OURS, *, says_success: bool = False) -> None:
         self.items: list[Route] = []
         self._tag = tag
         self._prefix = prefix
+        self._says_success = says_success
 
     def get(
         self,
@@ -95,9 +98,10 @@ class Routes:
         is_open: bool = False,
         media: str = "application/json",
         refusal: str = "",
+        scope: Scope = "read",
     ) -> Callable[[H], H]:
         served = {"is_open": is_open, "media": media, "refusal": refusal}
-        return self._add("GET", path, status, scope="read", **served)
+        return self._add("GET", path, status, scope=scope, **served)
 
     def post(
         self,
@@ -143,6 +147,7 @@ class Routes:
                 body=hints.get("body"),
                 default_body=default if isinstance(default, msgspec.Struct) else None,
                 returns=hints["return"],
+                says_success=self._says_success,
                 **served,
             )
             self.items.append(route)
@@ -176,7 +181,7 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
     """An aiohttp handler. It knows the person before it reads a byte of the body."""
     names = route.path_params
 
-    async def handle(request: web.Request) -> web.StreamResponse:
+    async def serve(request: web.Request) -> web.StreamResponse:
         given: dict[str, Any] = {"core": core, "request": request}
         if not route.is_open:
             given["who"] = await identify(core, request, old_cookie=route.old_cookie)
@@ -191,6 +196,8 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
             )
         if "upload" in route.takes:
             given["upload"] = await inputs.read_upload(request)
+        if "files" in route.takes:
+            given["files"] = await inputs.read_files(request)
         try:
             result = await route.handler(**{name: given[name] for name in route.takes})
         except NotFound as error:
@@ -204,4 +211,10 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
             return result
         return json_response(result, route.status)
 
-    return handle
+    async def serve_plainly(request: web.Request) -> web.StreamResponse:
+        try:
+            return await serve(request)
+        except TrunklineError as error:
+            return plain_error(error)
+
+    return serve_plainly if route.says_success else serve

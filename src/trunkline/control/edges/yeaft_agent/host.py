@@ -15,7 +15,7 @@ from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
-from trunkline.control.errors import NotFound, Unauthorized
+from trunkline.control.errors import LimitReached, NotFound, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
