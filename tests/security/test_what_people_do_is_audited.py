@@ -24,7 +24,12 @@ UNAUDITED = {
     ("POST", "/api/v1/sessions/{session_id}/cancel"),
     ("PATCH", "/api/v1/sessions/{session_id}/config"),
     ("POST", "/api/v1/approvals/{approval_id}"),
-    # What an agent remembers gives nobody any rights.
+    # Logins, refused ones too, are told by whoever lets people in.
+    ("POST", "/api/auth/login"),
+    ("POST", "/api/auth/logout"),
+    # Gives nobody any rights: what an agent remembers, files of a message, a server's proof.
+    ("POST", "/api/upload"),
+    ("POST", "/proof"),
     ("POST", "/api/v1/memories"),
     ("DELETE", "/api/v1/memories/{memory_id}"),
 }

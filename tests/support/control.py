@@ -89,10 +89,10 @@ class TestUser:
     async def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         return await self.control.call(method, path, body, token=self.token)
 
-    async def schedule(self) -> dict[str, Any]:
+    async def schedule(self, **fields: Any) -> dict[str, Any]:
         """000 §9: token and ticket of a new VM."""
         scheduled: dict[str, Any] = await self.ok(
-            "POST", f"/users/{self.id}/vm", {"provider": "manual"}
+            "POST", f"/users/{self.id}/vm", {"provider": "manual", **fields}
         )
         return scheduled
 

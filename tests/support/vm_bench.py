@@ -14,6 +14,7 @@ from tests.support import scripted_daemon
 from tests.support.lines import MemoryLines, serve_lines
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.access.keys import Keys
+from trunkline.control.machines.local_vm import VM_SLOW_RESTART_S
 from trunkline.control.machines.vms import Vms
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
@@ -40,7 +41,7 @@ class Time:
         return self.now_ms
 
     async def sleep(self, seconds: float) -> None:
-        if seconds in (CONNECT_S, AWAY_S):
+        if seconds in (CONNECT_S, AWAY_S, VM_SLOW_RESTART_S):
             await self._limits.setdefault(seconds, asyncio.Event()).wait()
         else:
             self.slept.append(seconds)

@@ -85,8 +85,28 @@ async def set_key(
     base_url: Annotated[str | None, typer.Option(help="A compatible server's address.")] = None,
 ) -> Record:
     """Store a provider's API key, encrypted. It is asked for, or read from stdin."""
-    body = given(api_key=_read_key(), base_url=base_url)
+    body = given(api_key=_read_secret("API key"), base_url=base_url)
     return Record(await client.put("users", user_id, "credentials", provider, body=body))
+
+
+@remote(users, "password", example="trunkline user password Ada < password.txt")
+async def set_password(client: "Client", name: str) -> Done:
+    """Set the password of a user, by name or id. It is asked for, or read from stdin.
+
+    For pages that log in by name; all browser logins of that user end.
+    """
+    user_id = await _id_of(client, name)
+    password = _read_secret("Password", confirm=True)
+    await client.put("users", user_id, "password", body={"password": password})
+    return Done(f"set the password of {name}")
+
+
+async def _id_of(client: "Client", name: str) -> str:
+    """The one user of that name, or id."""
+    found = [one async for one in client.each("users") if name in (one["name"], one["id"])]
+    if len(found) != 1:
+        raise CommandFailed(f"{len(found)} users are called {name!r}; give the id of one")
+    return str(found[0]["id"])
 
 
 @remote(users, "delete-key", example="trunkline user delete-key ID openai")
@@ -96,14 +116,14 @@ async def delete_key(client: "Client", user_id: str, provider: str) -> Done:
     return Done(f"forgot the key for {provider}")
 
 
-def _read_key() -> str:
+def _read_secret(what: str, *, confirm: bool = False) -> str:
     """Never from the command line, where every user of this machine could read it."""
     if sys.stdin.isatty():
-        return str(typer.prompt("API key", hide_input=True))
-    key = sys.stdin.readline().strip()
-    if not key:
-        raise CommandFailed("no key on stdin")
-    return key
+        return str(typer.prompt(what, hide_input=True, confirmation_prompt=confirm))
+    secret = sys.stdin.readline().strip()
+    if not secret:
+        raise CommandFailed(f"no {what} on stdin")
+    return secret
 
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}

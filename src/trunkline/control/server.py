@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import json
 import os
 import signal
 from collections.abc import Callable
@@ -14,9 +13,11 @@ import uvloop
 from sqlalchemy import delete
 
 from trunkline import limits
-from trunkline.control.access.keys import admin_token, write_private
+from trunkline.control import data_folder
+from trunkline.control.access.keys import admin_token
 from trunkline.control.api.http import HttpServer
 from trunkline.control.core import Core
+from trunkline.control.door.connections import raise_descriptor_limit
 from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse import SseEdge
 from trunkline.control.edges.wires import Edge, wires_of
@@ -64,7 +65,7 @@ class Server:
         await core.groups.start()
         await self._open_door()
         url = self._url()
-        write_private(settings.data_dir / "server.json", json.dumps({"url": self._local_url()}))
+        core.presence.announce(self._local_url())
         core.records.credentials.lend(owner.user_id, from_environment(os.environ))
         await core.vms.start(self._local_url())
         if settings.local_machine and (made := await core.vms.keep_one_for(owner)) is not None:
@@ -86,7 +87,7 @@ class Server:
         wires, stream = wires_of(core), SseEdge(core)
         self._edges = [*wires, stream]
         sockets = {wire.path: wire.accept for wire in wires}
-        self._door = Door(settings, sockets, stream, core.tuning.head_timeout_s)
+        self._door = Door(settings, sockets, stream, core.connections, core.tuning.head_timeout_s)
         self._http = HttpServer(core, self._door.take_back)
         visitor = partial(Visitor, self._door, await self._http.start())
         loop = asyncio.get_running_loop()
@@ -114,6 +115,7 @@ class Server:
         """Everything that is due by the clock."""
         self.core.auth.sweep()
         self.core.machines.sweep()
+        self.core.connections.sweep()
         for edge in self._edges:
             edge.sweep()
 
@@ -147,6 +149,7 @@ class Server:
     async def stop(self) -> None:
         """Drains: no new work, machines and readers are told, what was taken is on disk."""
         core = self.core
+        core.presence.withdraw()
         self._listener.close()
         for watcher in self._watchers:
             watcher.cancel()
@@ -173,18 +176,19 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    server = Server(await Core.open(settings, admin_token(settings)))
-    info = await server.start()
-    _log.info("listening", url=info.url)
-    ready(info)
-    await stop.wait()
-    _log.info("draining")
-    try:
-        await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
-    except TimeoutError:
-        _log.warning("not everything could be drained in time")
-    _log.info("stopped")
+    raise_descriptor_limit(settings)
+    with data_folder.held(settings):
+        server = Server(await Core.open(settings, admin_token(settings)))
+        info = await server.start()
+        _log.info("listening", url=info.url)
+        ready(info)
+        await stop.wait()
+        _log.info("draining")
+        try:
+            await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
+        except TimeoutError:
+            _log.warning("not everything could be drained in time")
+        _log.info("stopped")
 
 
 def run(settings: Settings, *, ready: Callable[[ServerInfo], None]) -> None:

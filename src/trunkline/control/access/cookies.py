@@ -16,6 +16,10 @@ OLD = "trunkline_session"
 """What it was called for everyone. It opens nothing any more, and is taken away."""
 
 
+YEAFT = "yeaft_session"
+"""The name that Yeaft's page knows; what is in it is the same."""
+
+
 def is_secure(settings: Settings) -> bool:
     return (settings.public_url or "").startswith("https://")
 
@@ -47,8 +51,9 @@ def cookies_of(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def cookie_of(headers: Mapping[str, str], settings: Settings) -> str | None:
     """The secret of the login."""
-    wanted = cookie_name(settings, headers.get("Host"))
-    return next((value for name, value in cookies_of(headers) if name == wanted), None)
+    own = cookie_name(settings, headers.get("Host"))
+    found = dict(cookies_of(headers))
+    return found.get(own) or found.get(YEAFT)
 
 
 def old_cookie_of(headers: Mapping[str, str]) -> str | None:
@@ -58,6 +63,10 @@ def old_cookie_of(headers: Mapping[str, str]) -> str | None:
 def set_cookie(settings: Settings, host: str | None, value: str, life_s: int) -> str:
     """The header that logs a browser in; with an empty value, the one that logs it out."""
     return _header(cookie_name(settings, host), value, life_s, is_secure=is_secure(settings))
+
+
+def set_yeaft_cookie(settings: Settings, value: str, life_s: int) -> str:
+    return _header(YEAFT, value, life_s, is_secure=is_secure(settings))
 
 
 def drop_old_cookie() -> str:

@@ -24,6 +24,7 @@ AGP = "/ws/agp"
 
 _END = b"\r\n\r\n"
 _QUERY_FIELDS_MAX = 50
+_UNSEEN = frozenset("\r\n\0")
 
 
 @dataclass(slots=True)
@@ -57,7 +58,11 @@ def parse_head(raw: bytes) -> Head | None:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip():
             raise Malformed("a header without a name")
+        if _UNSEEN.intersection(value):
+            raise Malformed("a line end in a header")  # of which another parser makes two
         headers.add(name, value.strip())
+    if len(headers.getall("Host", ())) > 1:
+        raise Malformed("more than one Host header")
     path, _, query = parts[1].partition("?")
     try:
         fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_QUERY_FIELDS_MAX)

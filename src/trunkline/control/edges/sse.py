@@ -129,6 +129,7 @@ class SseEdge:
             raise Unauthorized("the token's rights have just changed")
         if len(log.readers) >= limits.READERS_PER_SESSION_MAX:
             raise LimitReached("too many readers follow this session")
+        self._core.connections.known(reader.transport)
         return log
 
     def _position(self, head: Head) -> int | None:

@@ -15,6 +15,9 @@ from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import machines, tickets, users
 
 ACTIVE = ("pending", "online", "offline")
+UPS = "up"
+"""The `instance` of the local VM that `trunkline up` keeps for its user."""
+UPS_NAME = "this computer"
 
 
 class Vm(msgspec.Struct, frozen=True):
@@ -26,7 +29,16 @@ class Vm(msgspec.Struct, frozen=True):
     user_id: str
     org_id: str
     kind: str
+    instance: str | None
+    name: str
     tokens_from: int | None
+
+    @property
+    def is_ups(self) -> bool:
+        """Whether `trunkline up` made it, and is to keep it. Its name was all that earlier versions
+        knew it by."""
+        is_named = self.instance is None and self.name == UPS_NAME
+        return self.provider == "local" and (self.instance == UPS or is_named)
 
 
 _MACHINES = select(
@@ -36,6 +48,8 @@ _MACHINES = select(
     machines.c.user_id,
     users.c.org_id,
     machines.c.kind,
+    machines.c.instance,
+    machines.c.name,
     machines.c.tokens_from,
 ).join(users, users.c.id == machines.c.user_id)
 _VMS = _MACHINES.where(machines.c.kind == "vm")
@@ -81,20 +95,31 @@ class VmRecords:
         async with self._store.read() as connection:
             return [Vm(*row) for row in await connection.execute(query)]
 
-    async def add(self, user_id: str, provider: str, name: str) -> str:
-        """A new VM in state `pending`; its id."""
+    async def add(
+        self,
+        user_id: str,
+        provider: str,
+        name: str,
+        *,
+        instance: str | None = None,
+        dialect: str | None = None,
+    ) -> str:
+        """A new VM in state `pending`; its id. An `instance` is that of one VM of its user, in
+        place of one that was given up."""
         mine = and_(
             machines.c.user_id == user_id, machines.c.kind == "vm", machines.c.state.in_(ACTIVE)
         )
         machine_id = new_id()
-        row = {
+        row: dict[str, object] = {
             "id": machine_id,
             "user_id": user_id,
             "kind": "vm",
             "name": name,
             "provider": provider,
+            "instance": instance,
             "state": "pending",
             "capabilities": [],
+            "dialect": dialect,
             "created_at": self._clock(),
         }
         async with self._store.write() as connection:
@@ -103,6 +128,14 @@ class VmRecords:
                 raise LimitReached(
                     f"this user has {count} VMs already; terminate one that is not needed"
                 )
+            if instance is not None:
+                given_up = and_(
+                    machines.c.user_id == user_id,
+                    machines.c.kind == "vm",
+                    machines.c.instance == instance,
+                    machines.c.state == "terminated",
+                )
+                await connection.execute(update(machines).where(given_up).values(instance=None))
             await connection.execute(insert(machines).values(row))
         return machine_id
 

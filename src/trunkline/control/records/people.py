@@ -6,6 +6,7 @@ can give a role above their own, act on a person above them, or change their own
 is worth is for `Auth` to say; who may handle whose is decided here. A secret is shown once.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -283,6 +284,14 @@ class Tokens(Rows[Token]):
         login = await self._find(_tokens.c.id == who.token_id, _tokens.c.kind == "cookie")
         if login is not None:
             await self._auth.revoke(login.id)
+
+    async def end_logins(self, user_id: str) -> None:
+        """Ends every browser login of a user, as their password has changed."""
+        for login in await self._store.scalars(
+            select(_tokens.c.id).where(_tokens.c.user_id == user_id, _tokens.c.kind == "cookie")
+        ):
+            with contextlib.suppress(NotFound):  # ended in the meantime
+                await self._auth.revoke(login)
 
 
 async def _revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) -> None:

@@ -199,8 +199,9 @@ class SessionRecords:
         async with self._store.read() as connection:
             return await others.owners_rule(connection, user_id)
 
-    async def reconfigure(self, session_id: str, patch: Json) -> None:
-        """Merges into the agent's configuration, in one transaction: no patch is lost."""
+    async def reconfigure(self, session_id: str, patch: Json) -> Json:
+        """Merges into the agent's configuration, in one transaction: no patch is lost. Returns
+        the whole."""
         table = schema.sessions
         async with self._store.write() as connection:
             query = select(table.c.agent_config).where(table.c.id == session_id)
@@ -213,6 +214,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(agent_config=merged, updated_at=self._clock())
             )
+        return merged
 
     async def ids_of(self, **owner: str) -> list[str]:
         table = schema.sessions

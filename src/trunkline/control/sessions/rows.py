@@ -17,6 +17,7 @@ from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import approvals, sessions, turns
 
 _SESSIONS_AT_ONCE = 500
+_TITLE_CHARS_MAX = 100  # of one that is made of a message
 
 
 class SqlRows:
@@ -77,6 +78,7 @@ class SqlRows:
 
 
 async def _turn_opened(connection: AsyncConnection, step: Step, change: states.TurnOpened) -> None:
+    await _name(connection, step, change.message)
     await connection.execute(
         insert(turns).values(
             id=change.turn_id,
@@ -88,6 +90,15 @@ async def _turn_opened(connection: AsyncConnection, step: Step, change: states.T
             created_at=step.at,
         )
     )
+
+
+async def _name(connection: AsyncConnection, step: Step, message: str) -> None:
+    """A session that nobody has given a title is called after its first message."""
+    title = " ".join(message.split())[:_TITLE_CHARS_MAX].strip()
+    others = select(turns.c.id).where(turns.c.session_id == step.session_id)
+    untitled = and_(sessions.c.id == step.session_id, sessions.c.title.is_(None), ~others.exists())
+    if title:
+        await connection.execute(update(sessions).where(untitled).values(title=title))
 
 
 async def _turn_noted(connection: AsyncConnection, step: Step, change: states.TurnNoted) -> None:

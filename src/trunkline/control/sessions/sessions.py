@@ -260,12 +260,12 @@ class Sessions:
         check_choices(patch)
         if "confirm" in patch and who.user_id != session.user_id:
             patch = under(await self._records.owners_rule(session.user_id), patch)
-        await self._records.reconfigure(session.id, patch)
+        agent_config = await self._records.reconfigure(session.id, patch)
         await self._audit_other(who, session, "session.configured", names=sorted(patch)[:50])
         machine = await self._machine_of(session)
         if session_id in machine.logs:
             with machine.input() as core:
-                core.configure(session_id, patch)
+                core.configure(session_id, patch, agent_config)
 
     async def answer(
         self,

@@ -111,10 +111,12 @@ class MachineQuery(Paging, kw_only=True):
 
 
 class NewVm(msgspec.Struct, kw_only=True):
-    """`manual`: you start the daemon. `local`: this server starts it as a child process."""
+    """`manual`: you start the daemon. `local`: this server starts it as a child process.
+    `dialect`: how the daemon speaks the wire; without it, the daemon's habits tell."""
 
     provider: Literal["manual", "local"] = "manual"
     name: Name | None = None
+    dialect: Literal["documented", "deployed"] | None = None
 
 
 @machines.post("/users/{user_id}/vm", status=201, audit="machine.scheduled")
@@ -128,7 +130,12 @@ async def schedule_vm(
     """
     user = await core.records.users.get_managed(who, user_id)
     return await core.vms.schedule(
-        who, user.id, body.provider, body.name, base_url=base_url(core, request)
+        who,
+        user.id,
+        body.provider,
+        body.name,
+        base_url=base_url(core, request),
+        dialect=body.dialect,
     )
 
 

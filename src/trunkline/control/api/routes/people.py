@@ -3,11 +3,15 @@
 No answer ever holds a key; a secret is shown when it is made.
 """
 
+from typing import Annotated
+
 import msgspec
 from aiohttp import web
+from msgspec import Meta
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.cookies import drop_old_cookie, set_cookie
+from trunkline.control.access.passwords import CHARS_MAX, CHARS_MIN
 from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
@@ -157,6 +161,24 @@ async def make_login_link(
     code, expires_at = await core.records.tokens.issue_login(who, user.id)
     url = f"{base_url(core, request)}/login?code={code}"
     return LoginLink(url=url, expires_at=expires_at)
+
+
+class NewPassword(msgspec.Struct, kw_only=True):
+    password: Annotated[str, Meta(min_length=CHARS_MIN, max_length=CHARS_MAX)]
+
+    def __repr__(self) -> str:
+        return "NewPassword(password=…)"
+
+
+@users.put("/users/{user_id}/password", audit="user.password_set")
+async def set_password(core: Core, who: Principal, user_id: str, body: NewPassword) -> None:
+    """Set a user's password: your own, or of someone not above you.
+
+    It is for pages that log in by name. All browser logins of that user end.
+    """
+    user = await core.records.users.get_managed(who, user_id)
+    await core.passwords.set(user.id, body.password)
+    await core.records.tokens.end_logins(user.id)
 
 
 @users.delete("/users/{user_id}", audit="user.removed")

@@ -16,6 +16,7 @@ from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import Id, Json, Label
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.sessions.approvals import Approval
+from trunkline.control.sessions.configuring import known_choices
 from trunkline.control.sessions.records import LoggedEvent, NewMessage, NewSession, Session
 from trunkline.control.sessions.turns import Turn
 
@@ -159,8 +160,11 @@ async def cancel_turn(
 async def configure_session(
     core: Core, who: Principal, session_id: str, body: dict[str, Any]
 ) -> None:
-    """Change parameters of a running session, such as `temperature`."""
-    await core.sessions.configure(who, session_id, body)
+    """Change parameters of a running session, such as `temperature`.
+
+    What only its machine understands goes into `agent_config`.
+    """
+    await core.sessions.configure(who, session_id, known_choices(body))
 
 
 @sessions.get("/sessions/{session_id}/events")
@@ -201,10 +205,13 @@ class ApprovalQuery(Paging, kw_only=True):
 
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
     """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
-    whose question it is, where it is named by its machine's id, which another may use as well."""
+    whose question it is, where it is named by its machine's id, which another may use as well.
+    `scope` and `reason` are taken, and an answer is for this question once whatever they say."""
 
     confirmed: bool
     answer: Any = None
+    scope: Literal["once", "session", "always"] = "once"
+    reason: Label | None = None
     session_id: Id | None = None
 
 

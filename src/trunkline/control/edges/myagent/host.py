@@ -14,7 +14,7 @@ from trunkline.control.door.head import MYAGENT, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.myagent.connection import MyAgentConnection
 from trunkline.control.edges.myagent.positions import Positions
-from trunkline.control.errors import LimitReached, Unauthorized
+from trunkline.control.errors import Unauthorized
 from trunkline.control.ids import new_id
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.store import schema
@@ -50,18 +50,13 @@ class MyAgentHost:
         }
         """By shape: whether an answer is an object."""
         self._started_ms = core.clock()
-        self._waiting = 0
-        """Connections whose token is being looked up."""
         self._sweeps = 0
         core.auth.on_revoke(self._revoked)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        if self._waiting >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many connections have not shown a token yet")
         # Nothing is read before the upgrade is answered: what the client sends meanwhile waits.
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
-        self._waiting += 1
         self.core.tasks.spawn(self._admit(transport, head), "myagent connection")
 
     async def _admit(self, transport: asyncio.Transport, head: Head) -> None:
@@ -74,8 +69,7 @@ class MyAgentHost:
         except Exception as error:
             refuse(transport, error)
             return
-        finally:
-            self._waiting -= 1
+        self.core.connections.known(transport)
         if transport.is_closing():
             return
         typed = head.query.get("shape") == "typed"
