@@ -13,6 +13,8 @@ SOCKETS = ("/", "/ws/myagent", "/ws/agp?guid=g&user_id=u", "/ws/vm?user_id=u")
 OPEN = {
     *("/healthz", "/readyz", "/metrics", "/login", "/", "/docs", "/pages/{name}"),
     *("/openapi.json", "/asyncapi.json"),
+    # The way in, for people who have none yet, and the server's proof of who it is.
+    *("/api/auth/mode", "/api/auth/login", "/api/auth/logout", "/api/version", "/proof"),
 }
 
 
