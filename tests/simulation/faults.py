@@ -317,6 +317,11 @@ def _() -> Any:
     return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)
 
 
+@fault("a device that lost its answer with its line is waited for like one that works in silence")
+def _() -> Any:
+    return patch.object(Device, "_patience_s", lambda self, turn_id: self._bounds.silence_s)
+
+
 @fault("an agent that has lost its turn is waited for")
 def _() -> Any:
     return patch.object(AgentTalk, "_is_lost", lambda self, say: False)

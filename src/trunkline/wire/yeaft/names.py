@@ -74,14 +74,22 @@ SERVERS: Final = frozenset(
         "agent_list",
         "agent_selected",
         "ask_user_answered",
+        "conversation_delete_result",
         "conversation_pinned",
         "conversation_refresh",
         "conversation_selected",
         "conversations_list",
         "event_position",
+        "file_tabs_restored",
         "pong",
         "pong_session",
+        "session_catalog_reorder_result",
+        "session_catalog_snapshot",
+        "session_pinned",
+        "session_ui_metadata_updated",
         "sync_messages_result",
+        "yeaft_session_hydrate",
+        "yeaft_session_hydrate_complete",
     )
 )
 """What only the server says here, to agents or to clients, whatever the conversation: an agent that
