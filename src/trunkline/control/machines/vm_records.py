@@ -3,6 +3,8 @@
 Only `vms.py` writes here, besides the registry of lines, which sets online and offline.
 """
 
+from typing import Any
+
 import msgspec
 from sqlalchemy import and_, func, insert, select, update
 
@@ -100,7 +102,7 @@ class VmRecords:
             machines.c.user_id == user_id, machines.c.kind == "vm", machines.c.state.in_(ACTIVE)
         )
         machine_id = new_id()
-        row = {
+        row: dict[str, Any] = {
             "id": machine_id,
             "user_id": user_id,
             "kind": "vm",
