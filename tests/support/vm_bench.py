@@ -112,11 +112,7 @@ async def vm_bench(folder: Path, keys: Keys) -> AsyncIterator[Bench]:
     """An org with an admin and two users."""
     store = await Store.open(sqlite_url(folder / "records.db"))
     async with store.write() as connection:
-        await connection.execute(
-            insert(schema.orgs).values(
-                id="org-1", name="Org", auto_approve_evolutions=False, created_at=1
-            )
-        )
+        await connection.execute(insert(schema.orgs).values(id="org-1", name="Org", created_at=1))
         for user_id in ("admin", "user-1", "user-2"):
             await connection.execute(
                 insert(schema.users).values(

@@ -43,6 +43,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """More origins (comma-separated) whose pages may call this server."""
     mcp_allowed_hosts: str = ""
     """Private hosts or networks (comma-separated) that remote MCP servers may be on."""
+    connections_max: int = 10_000
+    """Open connections in all; fewer where the system allows fewer open files."""
+    connections_per_address_max: int = 1_000
+    """Of one address, this host and named proxies apart."""
+    trusted_proxies: str = ""
+    """Addresses or networks (comma-separated) whose `X-Forwarded-For` counts."""
+    metrics_allowed: str = ""
+    """Addresses or networks (comma-separated) that read `/metrics` without a token."""
     log_sync: str = "normal"
     """`normal` survives a killed process, `full` also a power cut."""
     json_logs: bool = False
@@ -52,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     open_agp: bool = False
     """Let devices in by `guid` and `user_id` alone, as the AGP document describes."""
     open_myagent: bool = False
-    """MyAgent clients without a token act as the first user; on loopback only."""
+    """MyAgent clients without a token act as the first user; on loopback, without `public_url`."""
     send_llm_message: bool = False
     """Send `agent.llm_message` to MyAgent clients. Also set by `SEND_LLM_MESSAGE`."""
     default_model: str | None = None
@@ -128,6 +136,15 @@ def hosts_and_networks(text: str) -> tuple[set[str], list[Network]]:
     return hosts, networks
 
 
+def networks_of(setting: str, text: str) -> list[Network]:
+    """What a setting of addresses and networks names."""
+    try:
+        entries = filter(None, (part.strip() for part in text.split(",")))
+        return [ipaddress.ip_network(entry, strict=False) for entry in entries]
+    except ValueError as error:
+        raise _refused(f"settings: {setting}: {error}") from error
+
+
 def config_file(env: Mapping[str, str]) -> Path:
     """Where settings are read from when no file is named."""
     return _user_folder(env, "XDG_CONFIG_HOME", "~/.config") / "trunkline.toml"
@@ -176,6 +193,12 @@ def _check(settings: Settings) -> None:
         "open_myagent needs a server that listens on loopback only": (
             settings.is_loopback or not settings.open_myagent
         ),
+        "connections_max must be positive": settings.connections_max > 0,
+        "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
+        # A proxy on this host makes strangers look local.
+        "open_myagent and public_url exclude each other: a proxy would let everyone in": (
+            settings.public_url is None or not settings.open_myagent
+        ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
         "public_url must be like https://name.example or http://name.example:8080/path": (
@@ -183,6 +206,8 @@ def _check(settings: Settings) -> None:
         ),
     }
     hosts_and_networks(settings.mcp_allowed_hosts)
+    networks_of("trusted_proxies", settings.trusted_proxies)
+    networks_of("metrics_allowed", settings.metrics_allowed)
     for problem, fine in problems.items():
         if not fine:
             raise _refused(f"settings: {problem}")

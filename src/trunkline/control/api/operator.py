@@ -1,10 +1,10 @@
 """Routes for operators and for browsers without a login: health, metrics, documents, pages.
 
-Served to everyone, except `/metrics`: that is for this host, or for an admin's token.
+Served to everyone, except `/metrics`: that is for this host, for addresses that a setting names,
+and for an admin's token.
 """
 
 import asyncio
-import ipaddress
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -13,14 +13,16 @@ from aiohttp import web
 from msgspec import Meta
 from sqlalchemy.exc import SQLAlchemyError
 
-from trunkline import limits
-from trunkline.control.access.auth import COOKIE
+from trunkline.control.access.cookies import drop_old_cookie, old_cookie_of, set_cookie
 from trunkline.control.api import pages
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import page_response
 from trunkline.control.core import Core
+from trunkline.control.door.callers import address_of, is_forwarded, is_in
+from trunkline.control.door.origin import is_local_name
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
 from trunkline.control.presence import NONCE_CHARS_MAX, NONCE_CHARS_MIN
+from trunkline.control.settings import networks_of
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -91,10 +93,10 @@ async def prove(core: Core, body: Challenge) -> Proof:
 async def get_metrics(core: Core, request: web.Request) -> web.Response:
     """Show metrics in Prometheus' text format.
 
-    For callers on this host, and for admins.
+    For callers on this host, for addresses in `metrics_allowed`, and for admins.
     """
-    if not _is_local(request) and not (await identify(core, request)).is_admin:
-        raise Forbidden("metrics are for callers on this host, and for admins")
+    if not _may_read_metrics(core, request) and not (await identify(core, request)).is_admin:
+        raise Forbidden("metrics are for this host, for addresses that are allowed, and for admins")
     return web.Response(
         body=core.metrics.render(),
         headers={
@@ -111,19 +113,18 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
     A link works once. With a wrong code, a page says how to get a new one (401).
     """
     try:
-        cookie = await core.auth.redeem_login(query.code)
-    except Unauthorized:
+        login = await core.auth.redeem_login(query.code)
+    except Unauthorized as error:
+        core.trail.login_refused("link", request.remote or "", error.message)
         return page_response(pages.page("login_failed", request.headers), 401)
+    org_id = (await core.records.users.get(core.auth.first_user, login.user_id)).org_id
+    await core.trail.logged_in(login.user_id, org_id, "link", login.token_id)
     response = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
-    response.set_cookie(
-        COOKIE,
-        cookie,
-        path="/",
-        max_age=int(limits.COOKIE_LIFE_S),
-        httponly=True,
-        samesite="Strict",
-        secure=(core.settings.public_url or "").startswith("https://"),
-    )
+    life_s = max(0, login.expires_at - core.clock()) // 1000
+    host = request.headers.get("Host")
+    response.headers.add("Set-Cookie", set_cookie(core.settings, host, login.cookie, life_s))
+    if old_cookie_of(request.headers) is not None:
+        response.headers.add("Set-Cookie", drop_old_cookie())
     return response
 
 
@@ -161,11 +162,15 @@ OPENAPI = web.AppKey("openapi", dict[str, Any])
 ASYNCAPI = web.AppKey("asyncapi", dict[str, Any])
 
 
-def _is_local(request: web.Request) -> bool:
-    """Whether the caller is on this host, and not a proxy that speaks for someone else."""
-    if any(name in request.headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP")):
+def _may_read_metrics(core: Core, request: web.Request) -> bool:
+    """Whether the caller needs no token: it is on this host, and no proxy that speaks for someone
+    else, or its address is on the list."""
+    peer = address_of(request.remote or "")
+    if peer is not None and peer.is_loopback and not is_forwarded(request.headers):
+        return is_local_name(request.headers.get("Host"))
+    caller = core.connections.callers.of(request.remote or "", request.headers)
+    allowed = networks_of("metrics_allowed", core.settings.metrics_allowed)
+    if caller is None or not is_in(caller, allowed):
         return False
-    try:
-        return ipaddress.ip_address(request.remote or "").is_loopback
-    except ValueError:
-        return False
+    # A proxy that nobody named speaks for whom it likes.
+    return caller != peer or not is_forwarded(request.headers)

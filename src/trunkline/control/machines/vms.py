@@ -96,16 +96,18 @@ class Vms:
         self._stopping = True
         await asyncio.gather(*(self._end(machine_id) for machine_id in list(self._tasks)))
 
-    async def keep_one_for(self, owner: Principal) -> None:
-        """The local VM of the person who started this: the one there was, with its files."""
+    async def keep_one_for(self, owner: Principal) -> str | None:
+        """The local VM of the person who started this: the one there was, with its files. The id
+        of a new one, if there was none."""
         vms = [vm for vm in await self._records.local_of(owner.user_id) if vm.is_ups]
         if vms:
             vm = vms[-1]
             self._run(vm.id, self._keep(vm.id, vm.user_id, vm.org_id))
-        else:
-            await self.schedule(
-                owner, owner.user_id, "local", UPS_NAME, base_url=self._local_url, instance=UPS
-            )
+            return None
+        made = await self.schedule(
+            owner, owner.user_id, "local", UPS_NAME, base_url=self._local_url, instance=UPS
+        )
+        return made.vm_id
 
     async def schedule(
         self,
@@ -116,8 +118,10 @@ class Vms:
         *,
         base_url: str,
         instance: str | None = None,
+        dialect: str | None = None,
     ) -> Scheduled:
-        """A new VM for that user, with the credentials for its first connection."""
+        """A new VM for that user, with the credentials for its first connection. `dialect`: how
+        it speaks, if its owner knows."""
         if self._stopping:
             raise Unavailable("the control plane is going down")
         if provider not in PROVIDERS:
@@ -130,7 +134,9 @@ class Vms:
                 raise Forbidden("only an administrator may start a VM on the control plane's host")
             self._command()
         ws_url = _ws_url(base_url)
-        machine_id = await self._records.add(user_id, provider, label, instance)
+        machine_id = await self._records.add(
+            user_id, provider, label, instance=instance, dialect=dialect
+        )
         made = await self._credentials(machine_id, user_id, org_id, ws_url)
         if provider == "local":
             self._run(machine_id, self._keep(machine_id, user_id, org_id))
@@ -150,12 +156,25 @@ class Vms:
         _log.info("vm token renewed", machine=vm.id, user=principal.user_id)
         return made
 
+    async def revoke_tokens(self, principal: Principal, machine_id: str) -> None:
+        """Ends what a machine of any kind may connect with, and its line. The machine stays, with
+        its sessions: it comes back with credentials that are issued from now on."""
+        await self._records.owned(principal, machine_id)
+        await self._records.revoke_tokens(machine_id)
+        self._auth.revoke_machine(machine_id)
+        self._machines.close(machine_id, CloseCode.AUTH_FAILED, "the token was revoked")
+        _log.info("tokens revoked", machine=machine_id, user=principal.user_id)
+
     async def _credentials(
         self, machine_id: str, user_id: str, org_id: str, ws_url: str
     ) -> Scheduled:
-        token = self._auth.issue_vm_token(user_id, org_id, machine_id)
+        token = await self._token(machine_id, user_id, org_id)
         ticket, expires_at = await self._auth.issue_ticket(user_id, machine_id)
         return Scheduled(machine_id, token, ticket, ws_url, expires_at)
+
+    async def _token(self, machine_id: str, user_id: str, org_id: str) -> str:
+        tokens_from = await self._records.tokens_from(machine_id)
+        return self._auth.issue_vm_token(user_id, org_id, machine_id, tokens_from)
 
     async def terminate(self, principal: Principal, machine_id: str) -> None:
         """Gives a machine of any kind up: its line is closed, its process, if we started it,
@@ -251,7 +270,7 @@ class Vms:
         env = scrubbed(self._env) | {
             "USER_ID": user_id,
             "VM_USER_ID": user_id,
-            "VM_TOKEN": self._auth.issue_vm_token(user_id, org_id, machine_id),
+            "VM_TOKEN": await self._token(machine_id, user_id, org_id),
             "VM_TICKET": ticket,
             "CONTROL_PLANE_WS": _ws_url(self._local_url),
             "TRUNKLINE_NODE_HOME": str(folder),

@@ -89,7 +89,7 @@ class Snapshot(msgspec.Struct, kw_only=True):
     machine: Json
 
 
-@sessions.post("/sessions", status=201)
+@sessions.post("/sessions", status=201, scope="talk")
 async def create_session(core: Core, who: Principal, body: NewSession = NewSession()) -> Session:
     """Make a session and pin it to a machine.
 
@@ -110,7 +110,7 @@ async def get_session(core: Core, who: Principal, session_id: str) -> Session:
     return await core.sessions.get(who, session_id)
 
 
-@sessions.patch("/sessions/{session_id}")
+@sessions.patch("/sessions/{session_id}", scope="talk")
 async def change_session(
     core: Core, who: Principal, session_id: str, body: SessionPatch
 ) -> Session:
@@ -128,7 +128,7 @@ async def change_session(
     return await core.sessions.get(who, session_id)
 
 
-@sessions.delete("/sessions/{session_id}")
+@sessions.delete("/sessions/{session_id}", scope="talk")
 async def close_session(core: Core, who: Principal, session_id: str) -> None:
     """Stop a session on its machine.
 
@@ -137,7 +137,7 @@ async def close_session(core: Core, who: Principal, session_id: str) -> None:
     await core.sessions.close(who, session_id)
 
 
-@sessions.post("/sessions/{session_id}/messages", status=202)
+@sessions.post("/sessions/{session_id}/messages", status=202, scope="talk")
 async def send_message(
     core: Core, who: Principal, session_id: str, body: NewMessage
 ) -> AcceptedMessage:
@@ -148,7 +148,7 @@ async def send_message(
     return AcceptedMessage(turn_id=await core.sessions.send(who, session_id, body))
 
 
-@sessions.post("/sessions/{session_id}/cancel", status=202)
+@sessions.post("/sessions/{session_id}/cancel", status=202, scope="talk")
 async def cancel_turn(
     core: Core, who: Principal, session_id: str, body: CancelRequest = CancelRequest()
 ) -> None:
@@ -156,7 +156,7 @@ async def cancel_turn(
     await core.sessions.cancel(who, session_id, body.reason)
 
 
-@sessions.patch("/sessions/{session_id}/config", status=202)
+@sessions.patch("/sessions/{session_id}/config", status=202, scope="talk")
 async def configure_session(
     core: Core, who: Principal, session_id: str, body: dict[str, Any]
 ) -> None:
@@ -235,7 +235,7 @@ async def list_approvals(core: Core, who: Principal, query: ApprovalQuery) -> Pa
     return Page(items, items[-1].id if len(found) > query.limit else None)
 
 
-@approvals.post("/approvals/{approval_id}")
+@approvals.post("/approvals/{approval_id}", scope="approve")
 async def answer_approval(
     core: Core, who: Principal, approval_id: str, body: ApprovalAnswer
 ) -> Approval:
