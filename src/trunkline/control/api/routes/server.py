@@ -32,7 +32,7 @@ class ServerState(msgspec.Struct, kw_only=True):
     problem: str | None
 
 
-@server.get("/server", scope="admin")
+@server.get("/server")
 async def get_server(core: Core, who: Principal) -> ServerState:
     """Show how this server runs.
 
