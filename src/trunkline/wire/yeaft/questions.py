@@ -15,6 +15,8 @@ from trunkline.wire.answers import kind_of
 from trunkline.wire.yeaft.messages import AskUserAnswer, Question
 
 YES_NO: Final = ["yes", "no"]
+ASKING: Final = "AskUserQuestion"
+"""The tool call at which deployed clients show a question."""
 INPUT_CHARS_MAX: Final = 2_000
 """Of a tool's input, as a question shows it."""
 

@@ -18,7 +18,7 @@ from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.agp.handshake import FIELDS, Asked, check_url, read_query
 from trunkline.control.edges.agp.records import AgpRecords
 from trunkline.control.edges.agp.refusals import AgpRefusals
-from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
+from trunkline.control.errors import TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
@@ -53,21 +53,16 @@ class AgpHost:
         """Those that are here, or were lately."""
         self._records = AgpRecords(core)
         self._refusals = AgpRefusals(core)
-        self._unknown = 0
-        """Connections that are being looked up."""
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         try:
             check_url(head.raw)
             asked = read_query(head.query, is_open=self._core.settings.open_agp)
-            if self._unknown >= limits.UNKNOWN_SOCKETS_MAX:
-                raise LimitReached("too many connections have not shown who they are yet")
         except TrunklineError as error:
             _log_refusal(head.query.get("guid", ""), error)
             raise
         for name in head.query.keys() - FIELDS:
             self.surprises.saw(WIRE, f"query field {name}")
-        self._unknown += 1
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
         self._core.tasks.spawn(self._admit(transport, head, asked), "agp handshake")
@@ -77,13 +72,12 @@ class AgpHost:
         make an app begin its waits anew."""
         try:
             line = AgpLine(self, await self._device(asked), self._core.machine_secrets.renewed)
+            self._core.connections.known(transport)
         except Exception as error:
             if isinstance(error, TrunklineError):
                 _log_refusal(asked.guid, error)
             refuse(transport, error)
             return
-        finally:
-            self._unknown -= 1
         if not transport.is_closing():
             transport.resume_reading()
             adopt(transport, head, line, limits.FRAME_BYTES_MAX)
