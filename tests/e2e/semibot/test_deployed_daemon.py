@@ -8,6 +8,8 @@ from tests.support.control import TestUser
 from tests.support.deployed_daemon import MIB, DeployedDaemon, scheduled
 from tests.support.eventually import eventually
 from tests.support.orgs import import_skill
+from tests.support.told import said, started
+from tests.support.vm import ScriptedVm
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -28,7 +30,7 @@ async def dialects(user: TestUser) -> list[str | None]:
     return [one["dialect"] for one in (await user.ok("GET", "/machines"))["items"]]
 
 
-@pytest.mark.proves("notes-5.1-history-ends-with-the-message", "notes-5.1-known-by-its-habits")
+@pytest.mark.proves("notes-1-history-ends-with-the-message", "notes-1-known-by-its-habits")
 async def test_ten_turns_are_each_answered_with_all_that_was_said_before(user: TestUser) -> None:
     async with await scheduled(user) as daemon:
         session = await user.session()
@@ -44,7 +46,7 @@ async def test_ten_turns_are_each_answered_with_all_that_was_said_before(user: T
         assert [one["data"]["message"] for one in told] == [f"question {n}" for n in range(10)]
 
 
-@pytest.mark.proves("notes-5.1-a-frame-a-token")
+@pytest.mark.proves("notes-1-a-frame-a-token", "notes-1-whole-text-at-the-end")
 async def test_an_answer_of_2500_frames_arrives_whole_and_the_line_stays(user: TestUser) -> None:
     async with await scheduled(user, dialect="deployed") as daemon:
         daemon.is_silent = True
@@ -59,12 +61,17 @@ async def test_an_answer_of_2500_frames_arrives_whole_and_the_line_stays(user: T
             end = await reader.until_type("execution_complete")
             assert reader.texts() == pieces
             assert end["final_response"] == text
+        async with user.reader(session) as late:  # for whom the ring holds too little
+            await late.until(lambda seen: any(one.name == "resync" for one in seen.events))
+        await user.until_turns(session, "completed")
+        snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
+        assert snapshot["turns"][0]["answer"] == text
         await daemon.heartbeat()
         await daemon.ping()
         assert daemon.close_code is None
 
 
-@pytest.mark.proves("notes-5.1-all-else-is-counted")
+@pytest.mark.proves("notes-1-all-else-is-counted")
 async def test_events_without_an_open_turn_are_counted_and_too_many_close_the_line(
     user: TestUser,
 ) -> None:
@@ -76,7 +83,7 @@ async def test_events_without_an_open_turn_are_counted_and_too_many_close_the_li
         assert await daemon.closed() == 4029
 
 
-@pytest.mark.proves("notes-5.1-packages-are-trimmed")
+@pytest.mark.proves("notes-1-packages-are-trimmed")
 async def test_a_skill_with_a_large_asset_comes_without_it(user: TestUser) -> None:
     files = {"SKILL.md": MANIFEST, "scripts/run.py": b"print()", "references/a.md": b"a"}
     await import_skill(user, {**files, "assets/world.bin": bytes(3 * MIB // 2)})
@@ -91,7 +98,7 @@ async def test_a_skill_with_a_large_asset_comes_without_it(user: TestUser) -> No
 
 
 @pytest.mark.proves(
-    "notes-5.1-frames-of-1-mib", "notes-5.1-too-large-is-failed", "notes-5.1-known-by-its-habits"
+    "notes-1-frames-of-1-mib", "notes-1-too-large-is-failed", "notes-1-known-by-its-habits"
 )
 @pytest.mark.parametrize(
     ("path", "status", "kept"),
@@ -117,7 +124,37 @@ async def test_a_package_over_which_the_daemon_has_closed_is_not_sent_to_it_agai
         assert again.close_code is None
 
 
-@pytest.mark.proves("notes-5.1-no-snapshot")
+@pytest.mark.proves("notes-1-set-by-hand", "notes-1-others-by-the-document")
+@pytest.mark.parametrize("dialect", ["documented", None])
+async def test_a_daemon_that_follows_the_document_is_served_by_the_document(
+    user: TestUser, dialect: str | None
+) -> None:
+    """One that was said to follow it may do what it likes."""
+    vm = await user.schedule(dialect=dialect)
+    ticket = "" if dialect else vm["ticket"]
+    async with ScriptedVm(user.ws_url, user.id, vm["token"], ticket) as line:
+        session = await user.session(agent_config={"model": "m"})
+        start = await started(line, session)
+        assert start.keys().isdisjoint({"agent_id", "snapshot"})
+        if dialect:
+            found = await line.request("__memory__", "memory_search", query="x")
+            assert found["result"] == {"results": []}
+        await user.say(session, "one")
+        await said(line, "one")
+        await line.event(session, type="execution_complete", content="to one")
+        await user.until_turns(session, "completed")
+        await user.say(session, "two")
+        told = (await said(line, "two"))["data"]
+        assert [one["content"] for one in told["history"]] == ["one", "to one"]
+        await user.ok("PATCH", f"/sessions/{session}/config", {"temperature": 1})
+        assert (await line.expect("config_update"))["data"] == {"temperature": 1}
+        for _ in range(1_000):
+            await line.text(session, "x")
+        assert await line.closed() == 4029
+    assert await dialects(user) == [dialect]
+
+
+@pytest.mark.proves("notes-1-no-snapshot")
 async def test_a_session_with_a_snapshot_of_seven_megabytes_goes_on(user: TestUser) -> None:
     async with await scheduled(user, dialect="deployed") as daemon:
         session = await user.session()
@@ -138,7 +175,7 @@ async def only_machine(user: TestUser) -> str:
     return str(machine["id"])
 
 
-@pytest.mark.proves("notes-5.1-memory-is-the-users")
+@pytest.mark.proves("notes-1-memory-is-the-users")
 async def test_the_users_memory_is_searched_and_written_without_a_session(
     user: TestUser, eve: TestUser
 ) -> None:
@@ -161,7 +198,7 @@ async def test_the_users_memory_is_searched_and_written_without_a_session(
         assert refused["error"]["code"] == "SESSION_NOT_FOUND"
 
 
-@pytest.mark.proves("notes-5.1-config-update-has-all-in-data")
+@pytest.mark.proves("notes-1-config-update-has-all-in-data")
 async def test_one_of_two_sessions_is_configured(user: TestUser) -> None:
     async with await scheduled(user, dialect="deployed") as daemon:
         config = {"model": "m", "temperature": 0.1}
@@ -174,7 +211,7 @@ async def test_one_of_two_sessions_is_configured(user: TestUser) -> None:
         assert daemon.sessions[two]["agent_config"] == config
 
 
-@pytest.mark.proves("notes-5.1-empty-ticket", "notes-5.1-unlisted-turns-end")
+@pytest.mark.proves("notes-1-empty-ticket", "notes-1-unlisted-turns-end")
 @pytest.mark.parametrize("ticket", ["", "a new one"])
 async def test_turns_of_a_daemon_that_was_restarted_end_and_their_readers_are_told(
     user: TestUser, ticket: str
@@ -203,7 +240,7 @@ async def test_turns_of_a_daemon_that_was_restarted_end_and_their_readers_are_to
             await user.until_turns(session, "failed", "completed")
 
 
-@pytest.mark.proves("notes-5.1-mcp-entries", "notes-5.1-agent-id", "notes-5.1-default-model")
+@pytest.mark.proves("notes-1-mcp-entries", "notes-1-agent-id", "notes-1-default-model")
 async def test_a_session_is_started_with_what_the_daemon_looks_for(user: TestUser) -> None:
     local = {"name": "files", "type": "local", "command": "mcp-files", "args": ["/a b", "--ro"]}
     files = await user.ok("POST", "/mcp-servers", local)
