@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+import structlog
 
-from tests.support.control import TestUser
+from tests.support.control import LocalControl, TestUser
 from tests.support.deployed_daemon import MIB, DeployedDaemon, scheduled
 from tests.support.eventually import eventually
 from tests.support.orgs import import_skill
@@ -264,3 +265,66 @@ async def test_a_session_is_started_with_what_the_daemon_looks_for(user: TestUse
             await daemon.event(session, type="mcp_call_start", **call)
             await daemon.event(session, type="mcp_call_complete", **call, result=["a"])
             assert (await reader.until_type("mcp_call_complete"))["result"] == ["a"]
+
+
+async def test_a_message_that_fits_no_frame_ends_its_turn_and_the_line_lives_on(
+    user: TestUser,
+) -> None:
+    async with await scheduled(user, dialect="deployed") as daemon:
+        session = await user.session()
+        async with user.reader(session) as reader:
+            await user.say(session, "\u4f60" * 400_000)
+            assert (await reader.until_type("execution_error"))["code"] == "MESSAGE_TOO_LARGE"
+        await user.say(session, "x" * 600_000)  # fits alone, and not with its history
+        await user.until_turns(session, "failed", "completed")
+        assert daemon.of_type("user_message")[-1]["data"]["history"] == []
+        await user.say(session, "short")
+        await user.until_turns(session, "failed", "completed", "completed")
+
+
+async def test_a_session_that_cannot_be_told_to_start_is_refused(user: TestUser) -> None:
+    async with await scheduled(user, dialect="deployed") as daemon:
+        large = {"notes": "x" * (3 * MIB // 2)}
+        session = await user.session(agent_config=large)
+        async with user.reader(session) as reader:
+            await user.say(session, "hello")
+            end = await reader.until_type("execution_error")
+            assert end["code"] == "SESSION_START_FAILED"
+        await daemon.ping()
+        assert daemon.close_code is None
+
+
+async def test_what_is_not_known_is_left_alone_and_counted_once_a_kind(
+    control: LocalControl, user: TestUser
+) -> None:
+    async with await scheduled(user) as daemon:
+        session = await user.session()
+        for _ in range(2):
+            await daemon.send({"type": "telepathy", "session_id": session})
+            await daemon.report(session, "dream", what="sheep")
+        refused = await daemon.request(session, "wish")
+        assert refused["error"]["code"] == "METHOD_NOT_FOUND"
+        counts = control.core.surprises.counts
+        kinds = ("message telepathy", "method dream", "method wish")
+        assert [counts["semibot", kind] for kind in kinds] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("dialect", ["", "Deployed", 7, ["deployed"], {}])
+async def test_a_machine_speaks_one_of_the_two_ways(user: TestUser, dialect: Any) -> None:
+    status, body = await user.call("POST", f"/users/{user.id}/vm", {"dialect": dialect})
+    assert (status, body["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+async def test_a_refused_handshake_is_logged_with_its_reason_and_no_secret(user: TestUser) -> None:
+    vm = await user.schedule()
+    with structlog.testing.capture_logs() as logs:
+        for token, ticket in (("forged", None), (vm["token"], "wrong-ticket")):
+            line = await DeployedDaemon(user, token, ticket).connect()
+            await line.send({"type": "auth", "token": token})
+            assert await line.closed() == 4001
+            await line.finish()
+    told = [one for one in logs if one["event"] == "line refused"]
+    assert [one["log_level"] for one in told] == ["warning"] * 2
+    assert all(one["reason"] not in ("", "authentication failed") for one in told)
+    assert vm["token"] not in str(told)
+    assert "wrong-ticket" not in str(told)

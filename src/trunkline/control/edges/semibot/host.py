@@ -18,7 +18,12 @@ from trunkline.control.door.head import VM, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.semibot.connection import VmLine
 from trunkline.control.edges.semibot.requests import VmRequests
-from trunkline.control.errors import InvalidRequest, LimitReached, Unauthorized
+from trunkline.control.errors import (
+    InvalidRequest,
+    LimitReached,
+    TrunklineError,
+    Unauthorized,
+)
 from trunkline.control.ids import is_id
 from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
@@ -65,10 +70,14 @@ class VmHost:
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         """An upgrade request for `/ws/vm`."""
         user_id = head.query.get("user_id", "")
-        if not user_id:
-            raise InvalidRequest("user_id is missing in the URL")
-        if sum(line.machine is None for line in self.lines) >= self.tuning.unknown_lines_max:
-            raise LimitReached("too many lines have not shown a token yet")
+        try:
+            if not user_id:
+                raise InvalidRequest("user_id is missing in the URL")
+            if sum(line.machine is None for line in self.lines) >= self.tuning.unknown_lines_max:
+                raise LimitReached("too many lines have not shown a token yet")
+        except TrunklineError as error:
+            _log.warning("line refused", user=user_id[:64], reason=error.message)
+            raise
         line = VmLine(self, user_id, head.query.get("ticket"))
         adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 
@@ -222,6 +231,12 @@ class VmHost:
         for log in list(logs.values()):
             await self.log.committed(log)
         line.caught_up()
+
+    def refused_start(self, machine: Machine, session_id: str, why: str) -> None:
+        """As if the machine had said that it cannot start the session."""
+        error = {"error": why, "code": "SESSION_START_FAILED"}
+        line = events.make("execution_error", self._core.clock(), **error)
+        self.machines.watched(machine, machine.logs[session_id], line)
 
     def lost(self, line: VmLine, log: SessionLog, known: int, seq: int) -> None:
         """The machine skipped numbers: what was between is gone, and readers are told."""
