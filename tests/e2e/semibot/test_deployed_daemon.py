@@ -7,7 +7,7 @@ import structlog
 
 from tests.support.control import LocalControl, TestUser
 from tests.support.deployed_daemon import MIB, DeployedDaemon, scheduled
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.orgs import import_skill
 from tests.support.told import said, started
 from tests.support.vm import ScriptedVm
@@ -92,7 +92,7 @@ async def test_a_skill_with_a_large_asset_comes_without_it(user: TestUser) -> No
         session = await user.session()
         await user.say(session, "where?")
         await user.until_turns(session, "completed")
-        package = daemon.packages["maps"]
+        package = await until(lambda: daemon.packages.get("maps"))
         assert package is not None
         assert {one["path"] for one in package["files"]} == files.keys()
         assert daemon.close_code is None

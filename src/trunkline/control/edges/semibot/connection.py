@@ -320,9 +320,9 @@ class VmLine(PacedSocket):
         if isinstance(command, Start):
             self._host.refused_start(self.machine, command.session_id, why)
         elif isinstance(command, Say):
-            end = {"error": why, "code": "MESSAGE_TOO_LARGE"}
+            turn, code = command.turn_id, "MESSAGE_TOO_LARGE"
             with self.machine.input() as core:
-                core.finish(command.session_id, command.turn_id, "execution_error", **end)
+                core.finish(command.session_id, turn, "execution_error", error=why, code=code)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         self.tell(Ack(acked=acked))
