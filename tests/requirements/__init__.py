@@ -27,7 +27,14 @@ from tests.requirements.myagent import events as myagent_events
 from tests.requirements.myagent import notes as myagent_notes
 from tests.requirements.myagent import operation as myagent_operation
 from tests.requirements.requirement import Requirement
-from tests.requirements.semibot import connection, downlink, operation, recovery, uplink
+from tests.requirements.semibot import (
+    connection,
+    downlink,
+    operation,
+    recovery,
+    second_round,
+    uplink,
+)
 from tests.requirements.yeaft import conversations as yeaft_conversations
 from tests.requirements.yeaft import envelopes as yeaft_envelopes
 from tests.requirements.yeaft import notes as yeaft_notes
@@ -57,6 +64,7 @@ MANIFEST: tuple[Requirement, ...] = (
     *skills.REQUIREMENTS,
     *models.REQUIREMENTS,
     *degradation.REQUIREMENTS,
+    *second_round.REQUIREMENTS,
     *myagent_notes.REQUIREMENTS,
     *yeaft_notes.REQUIREMENTS,
     *yeaft_second_round_agents.REQUIREMENTS,
