@@ -25,6 +25,7 @@ from tests.requirements.myagent import concepts as myagent_concepts
 from tests.requirements.myagent import events as myagent_events
 from tests.requirements.myagent import notes as myagent_notes
 from tests.requirements.myagent import operation as myagent_operation
+from tests.requirements.myagent import second_round as myagent_second_round
 from tests.requirements.requirement import Requirement
 from tests.requirements.semibot import connection, downlink, operation, recovery, uplink
 from tests.requirements.yeaft import conversations as yeaft_conversations
@@ -56,6 +57,7 @@ MANIFEST: tuple[Requirement, ...] = (
     *models.REQUIREMENTS,
     *degradation.REQUIREMENTS,
     *myagent_notes.REQUIREMENTS,
+    *myagent_second_round.REQUIREMENTS,
     *yeaft_notes.REQUIREMENTS,
     *agp_notes.REQUIREMENTS,
 )
