@@ -7,7 +7,6 @@ import pytest
 import pytest_asyncio
 
 from tests.support.control import LocalControl, TestUser
-from tests.support.eventually import eventually
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.myagent_page import Page
 from tests.support.vm import ScriptedVm
@@ -26,10 +25,6 @@ async def begin(client: MyAgentClient, vm: ScriptedVm) -> str:
     await client.say(session, "go")
     await vm.expect("user_message", lambda one: one["session_id"] == session)
     return session
-
-
-def ends_with(text: str) -> object:
-    return lambda one: one["content"].endswith(text)
 
 
 async def has(page: Page, answer: str) -> None:
@@ -142,6 +137,20 @@ async def test_what_was_said_and_ended_meanwhile_is_the_rest_too(
 
 
 @pytest.mark.proves("notes-2-own-reconnect")
+async def test_a_page_that_is_back_before_its_break_was_noticed_gets_the_rest_too(
+    page: Page, user: TestUser, vm: ScriptedVm
+) -> None:
+    session = await begin(page, vm)
+    await vm.text(session, "one ")
+    await has(page, "one ")
+    async with Page(user, page.shown) as again:
+        await again.expect("system.connected")
+        await page.drop()
+        await vm.text(session, "two ")
+        await has(again, "one two ")
+
+
+@pytest.mark.proves("notes-2-own-reconnect")
 async def test_a_session_that_somebody_else_follows_or_that_rests_is_not_gone_on_with(
     page: Page, user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -221,7 +230,8 @@ async def test_an_acknowledgement_of_nothing_is_taken_without_a_word(
     await begin(page, vm)
     await page.expect("agent.thinking")
     seen = len(page.received)
-    for fields in ({}, {"content": {}}, {"content": None, "metadata": {"received_count": 3}}):
+    nothing: list[Json] = [{}, {"content": {}}, {"metadata": {"received_count": 3}}]
+    for fields in nothing:
         await page.send("user.ack", **fields)
     await page.answered()
     assert [one["event"] for one in page.received[seen:]] == ["system.error"], "of `answered`"
@@ -249,11 +259,14 @@ async def test_twenty_thousand_pieces_do_not_flood_a_page_and_none_is_lost(
         assert frames[0]["content"] + again.text(session) == page.answer
 
 
-async def test_surprises_are_counted(page: Page, vm: ScriptedVm, control: LocalControl) -> None:
+async def test_words_and_fields_that_are_not_known_are_counted_and_harm_nobody(
+    page: Page, vm: ScriptedVm, control: LocalControl
+) -> None:
     await page.send("user.never_heard_of")
     await page.expect("system.notice")
-
-    async def counted() -> int | None:
-        return control.core.surprises.counts.get(("myagent", "message user.never_heard_of"))
-
-    assert await eventually(counted) == 1
+    await page.send("user.ack", never_seen={"a": 1})
+    await page.answered()
+    counts = control.core.surprises.counts
+    assert counts[("myagent", "message user.never_heard_of")] == 1
+    assert counts[("myagent", "field never_seen")] == 1
+    assert not [kind for _, kind in counts if "timestamp" in kind], "which every page sends"

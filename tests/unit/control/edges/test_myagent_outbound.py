@@ -75,7 +75,7 @@ class Stage:
     def shown(self) -> list[tuple[str, Any]]:
         names = {"agent.partial_answer": "text", "agent.tool_call": "call"}
         return [
-            (names.get(one["event"], one["event"]), one["content"])
+            (str(names.get(one["event"], one["event"])), one["content"])
             for one in self.wire.frames
             if one["event"] != "agent.thinking"
         ]

@@ -7,6 +7,7 @@ answered with an error, and the connection lives.
 import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 from trunkline import limits
@@ -31,6 +32,8 @@ _log = structlog.get_logger(__name__)
 
 _OWN_CHOICE = (names.CREATE_SESSION, names.RECONNECT, names.RECONNECT_WITH_STATE)
 """A client that begins with one of these says itself where it goes on."""
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_KNOWN_FIELDS = {*Uplink.__struct_fields__, *Downlink.__struct_fields__}
 _HEARD_S = 1.0  # several times as long as the page waits between two acknowledgements
 
 
@@ -65,23 +68,41 @@ class MyAgentConnection(Socket):
         self._commands = Commands(host, who, self.out)
         self._work = Serial(core.tasks)
         self._is_paused = False
+        self._opened_at = 0.0
         self._unfinished: dict[str, Seen] = {}
         """Sessions that the user's last connection broke off in mid-turn, and how far it was."""
 
     def opened(self) -> None:
+        self._opened_at = self._now()
         self._host.connections[self.id] = self
         self.out.say(self._greeting)
-        self._unfinished = self._host.departures.take(self.who.user_id)
-        if self._unfinished:
-            wait_s = self._core.tuning.myagent_resume_s
-            asyncio.get_running_loop().call_later(wait_s, self._resume)
+        self._inherit(self._host.departures.take(self.who.user_id))
 
     def ended(self) -> None:
         self._host.connections.pop(self.id, None)
         busy = [one for one in self.out.followed if self.out.is_busy(one)]
         left = self._unfinished | dict.fromkeys(busy, self._seen())
-        self._host.departures.left(self.who.user_id, left)
         self.out.left()
+        heir = next((one for one in self._host.connections.values() if self._is_heir(one)), None)
+        if heir is None:
+            self._host.departures.left(self.who.user_id, left)
+        else:
+            heir._inherit(left)
+
+    def _is_heir(self, other: "MyAgentConnection") -> bool:
+        """The client came back before it was noticed that it had gone."""
+        return (
+            other.who.user_id == self.who.user_id
+            and other._opened_at >= self.last_seen
+            and not other.out.followed
+        )
+
+    def _inherit(self, left: dict[str, Seen]) -> None:
+        """Goes on with these soon, unless the client says itself where it goes on."""
+        self._unfinished |= left
+        if self._unfinished:
+            wait_s = self._core.tuning.myagent_resume_s
+            asyncio.get_running_loop().call_later(wait_s, self._resume)
 
     def _seen(self) -> Seen:
         """How far a client is that says nothing about it. One that was just heard has got what it
@@ -110,6 +131,7 @@ class MyAgentConnection(Socket):
         except InvalidRequest as error:
             self.out.fault(None, "INVALID_MESSAGE", error.message)
             return
+        self._note_fields(text)
         if message.event not in self._commands.known:
             self._unknown(message.event[: limits.NAME_CHARS_MAX])
             return
@@ -118,6 +140,10 @@ class MyAgentConnection(Socket):
         self._resume()
         self._work.add(self._do(message), "myagent message")
         self._hold_back(len(self._work) >= limits.MYAGENT_WAITING_MAX)
+
+    def _note_fields(self, text: str) -> None:
+        for name in _fields.decode(text).keys() - _KNOWN_FIELDS:
+            self._core.surprises.saw("myagent", f"field {name}")
 
     def _unknown(self, event: str) -> None:
         """A word that other servers may know is no mistake of the client's."""
