@@ -26,6 +26,7 @@ from tests.requirements.myagent import concepts as myagent_concepts
 from tests.requirements.myagent import events as myagent_events
 from tests.requirements.myagent import notes as myagent_notes
 from tests.requirements.myagent import operation as myagent_operation
+from tests.requirements.myagent import second_round as myagent_second_round
 from tests.requirements.requirement import Requirement
 from tests.requirements.semibot import (
     connection,
@@ -66,6 +67,7 @@ MANIFEST: tuple[Requirement, ...] = (
     *degradation.REQUIREMENTS,
     *second_round.REQUIREMENTS,
     *myagent_notes.REQUIREMENTS,
+    *myagent_second_round.REQUIREMENTS,
     *yeaft_notes.REQUIREMENTS,
     *yeaft_second_round_agents.REQUIREMENTS,
     *agp_notes.REQUIREMENTS,
