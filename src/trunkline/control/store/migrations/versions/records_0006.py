@@ -20,6 +20,7 @@ _NEW = (
     ("machines", sa.Column("instance", sa.String(200))),
     ("machines", sa.Column("tokens_from", sa.BigInteger)),
     ("sessions", sa.Column("shown", sa.JSON)),
+    ("snapshots", sa.Column("bytes", sa.BigInteger, nullable=False, server_default="0")),
     ("persons", sa.Column("confirm", sa.String(20), nullable=False, server_default="dangerous")),
 )
 _INSTANCE = ("user_id", "kind", "instance")
