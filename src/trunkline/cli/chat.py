@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
 from trunkline.cli.machines import MachineName, id_of_machine
@@ -204,7 +205,7 @@ def _show_whole(text: str) -> None:
     if not sys.stdout.isatty():
         typer.echo(text, err=True)
     elif rows >= height - 1:
-        typer.echo_via_pager(text)
+        click.echo_via_pager(text)
 
 
 def _wants_text(event: "Event") -> bool:

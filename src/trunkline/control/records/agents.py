@@ -111,7 +111,7 @@ class Agents(SeenRows[Agent]):
 
     async def create(self, who: Principal, new: NewAgent) -> Agent:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
-        await self._check_room(self._per_user_max, schema.agents.c.user_id == owner.id)
+        await self._check_count(self._per_user_max, schema.agents.c.user_id == owner.id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
         return await self._add(Agent(id=new_id(), created_at=self._clock(), **values))
 

@@ -128,7 +128,7 @@ class Rows(Generic[S]):
         items = [msgspec.convert(row, self._kind, from_attributes=True) for row in rows[:limit]]
         return Page(items, rows[limit - 1].id if len(rows) > limit else None)
 
-    async def _check_room(self, count_max: int, *where: ColumnElement[bool]) -> None:
+    async def _check_count(self, count_max: int, *where: ColumnElement[bool]) -> None:
         """For one more of these rows."""
         count = await self._store.scalar(
             select(func.count()).select_from(self._table).where(*where)

@@ -73,7 +73,7 @@ class Memories(SeenRows[Memory]):
             created_at=self._clock(),
         )
         mine = memories.c.user_id == user_id  # or, without one, `IS NULL`: the org's
-        await self._check_room(self._per_user_max, memories.c.org_id == org_id, mine)
+        await self._check_count(self._per_user_max, memories.c.org_id == org_id, mine)
         vectors = await self._embeddings.encode([content])
         embedding = None if vectors is None else vectors[0].tobytes()
         row = self._insert(memory, embedding=embedding, fts_rowid=secrets.randbits(63))
