@@ -29,8 +29,8 @@ def test_nothing_of_a_command_is_hidden_and_nothing_in_it_pretends(text: str, fi
     for line in text.split("\n"):
         assert plain(line.replace("\t", "    ")) in shown
     first, *others = shown.split("\n")
-    assert first == "May I? bash"
-    assert all(line.startswith(("  command:", "  also:", "    | ")) for line in others)
+    assert (first, others[0]) == ("May I?", "  tool: bash")
+    assert all(line.startswith(("  command:", "  also:", "    | ")) for line in others[1:])
     for character in shown.replace("\n", "").replace(" ", ""):
         assert unicodedata.category(character)[0] not in "CZ"
 

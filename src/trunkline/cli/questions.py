@@ -32,10 +32,10 @@ def question(data: dict[str, Any]) -> str:
     """What a session, or one person in it, asks. Of several lines, all but the first are indented,
     and each line of a text stands behind a bar."""
     said = next((data[name] for name in _SAID if data.get(name)), None)
-    tool = data.get("tool_name")
-    first = " ".join(part for part in (_text(said), _text(tool)) if part).strip() or "allow this?"
     who = f"{name}: " if (name := speaker(data)) else ""
-    lines = [line for line in _shown(f"{who}{first}", "  | ") if line]
+    lines = _shown(who + (_text(said).strip() or "allow this?"), "  | ")
+    if data.get("tool_name") is not None:
+        lines += _field({"tool": data["tool_name"]})
     for name in _GIVEN:
         lines += _field(data.get(name))
     options = data.get("options")
