@@ -122,6 +122,7 @@ APPROVAL_TIMEOUT_S = 300.0
 ANSWER_CHARS_MAX = 32_000  # of a person, to one question
 CONVERSATION_CHARS_MAX = 400_000  # about 100,000 tokens; older turns are left out
 AUDIT_VALUE_CHARS_MAX = 1_000
+AUDIT_ENTRIES_PER_HEAD = 100  # then its head is noted outside of the database
 CANCEL_GRACE_S = 5.0  # for a tool or a stream that is being ended
 
 CHECKPOINTS_KEPT = 10  # of each thread and namespace
@@ -160,6 +161,7 @@ CONFIRM_TIMEOUT_S = 300.0  # a question without an answer means no
 AGP_IDLE_S = 300.0  # without a message or a ping: docs/protocols/agp.md#limits
 AGP_MSG_IDS_KEPT = 4096  # per device, against repeats
 AGP_TURN_SILENCE_S = 600.0  # a connected device that says nothing of its turn: it has lost it
+AGP_RETURNED_SILENCE_S = 90.0  # the same for a turn that it had before its line came back
 AGP_FORGOTTEN_S = 3600.0  # a device that is away for so long, and for which nothing waits
 AGENT_APP_CHARS_MAX = 60
 YEAFT_AUTH_TIMEOUT_S = 30.0

@@ -170,7 +170,7 @@ async def test_init_carries_the_users_keys_encrypted_for_this_token(user: TestUs
 async def test_init_of_a_user_without_keys_has_none_and_no_addition_that_was_not_asked_for(
     user: TestUser,
 ) -> None:
-    vm = await user.schedule()
+    vm = await user.schedule(dialect="documented")
     async with await RawWs(again_url(user)).connect() as line:
         init = await line.authenticate(vm["token"])
         assert init["data"].keys() == {"user_id", "org_id", "api_keys"}

@@ -67,6 +67,8 @@ def _gate(core: Core, take_back: TakeBack) -> Middleware:
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             return web.Response(status=204, headers=preflight_headers(origin, settings))
         response = await handle_errors(request, handler)
+        if request.match_info.http_exception is not None:
+            _note_unknown(core, request)
         if not response.prepared:
             response.headers.update(cors_headers(origin, settings))
         return response
@@ -79,6 +81,13 @@ def _gate(core: Core, take_back: TakeBack) -> Middleware:
         return response
 
     return gate
+
+
+def _note_unknown(core: Core, request: web.Request) -> None:
+    """A path of Yeaft's page that is not served here."""
+    path = request.path
+    if path.startswith("/api/") and not path.startswith("/api/v1/"):
+        core.surprises.saw("yeaft", f"route {request.method} {path}")
 
 
 class HttpServer:

@@ -28,6 +28,8 @@ _log = structlog.get_logger(__name__)
 
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _CLOSE = WSMsgType.PING, WSMsgType.CLOSE
+_NO_CODE = 1005
+"""RFC 6455 §7.1.5: what stands for the code of a close frame without one."""
 
 
 class Socket(WSListener):
@@ -78,6 +80,9 @@ class Socket(WSListener):
                 self.take(text)
             except Exception as error:
                 self.failed(error)
+
+    def ended_by_peer(self, code: int) -> None:
+        """The peer says goodbye, with that close code; 1005: with none."""
 
     def ended(self) -> None:
         """The connection is gone, whoever ended it. Comes once."""
@@ -191,6 +196,8 @@ class Socket(WSListener):
         if kind == _PING:
             self._transport.send_pong(frame.get_payload_as_bytes())
         elif kind == _CLOSE:
+            payload = frame.get_payload_as_bytes()
+            self.ended_by_peer(int.from_bytes(payload[:2]) if len(payload) >= 2 else _NO_CODE)
             self.close(1000, "")
         elif kind in (_TEXT, _BINARY, _CONTINUATION):
             opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2

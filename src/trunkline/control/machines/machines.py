@@ -57,9 +57,14 @@ class Rows(Protocol):
     async def by_guid(self, guid: str) -> str | None: ...
 
     async def save(
-        self, machine_id: str, state: str, last_seen_ms: int, capabilities: list[str] | None
+        self,
+        machine_id: str,
+        state: str,
+        last_seen_ms: int,
+        capabilities: list[str] | None,
+        detail: str | None,
     ) -> None:
-        """How it is; its capabilities, if it is online."""
+        """How it is; its capabilities, and what its owner should look at, if it is online."""
 
 
 class Sessions(Protocol):
@@ -258,6 +263,16 @@ class Machines:
             except Exception:
                 _log.exception("somebody who was told of a machine failed", machine=machine.id)
 
+    def look_at(self, machine: Machine, detail: str | None) -> None:
+        """Something is wrong with it that its owner can mend, and readers are told; None: it is
+        over."""
+        machine.detail = detail
+        if detail is not None:
+            with machine.input() as core:
+                core.has_problem(detail)
+        self.changed(machine)
+        self._tasks.spawn(self._save_state(machine), "machine detail")
+
     async def _save_state(self, machine: Machine) -> None:
         line = machine.line
         await self._rows.save(
@@ -265,6 +280,7 @@ class Machines:
             machine.core.state,
             machine.core.last_seen_ms,
             None if line is None else sorted(line.capabilities),
+            machine.detail,
         )
 
     async def save_all(self) -> None:
@@ -282,6 +298,13 @@ class Machines:
     def failed(self, machine_id: str, reason: str) -> None:
         """The machine will not come: whoever waits for it is told."""
         self._end(machine_id, "failed", "VM_FAILED", reason)
+
+    def revive(self, machine_id: str) -> None:
+        """One that had failed is tried again: it may come after all."""
+        machine = self._machines.get(machine_id)
+        if machine is not None:
+            with machine.input() as core:
+                core.revive()
 
     def terminated(self, machine_id: str) -> None:
         self._end(machine_id, "terminated", "MACHINE_TERMINATED", "the machine was terminated")

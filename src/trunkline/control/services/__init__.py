@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.services.audit import Audit
+from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.config import Config
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.evolutions import Evolutions
@@ -38,11 +39,12 @@ class Services:
         settings: Settings,
         clock: Clock = now_ms,
         tuning: Tuning = DEFAULT,
+        heads: AuditHeads | None = None,
     ) -> None:
         self._allowed_hosts = settings.mcp_allowed_hosts
         self._mcp_pool: McpPool | None = None
         self._loading = asyncio.Lock()
-        self.audit = Audit(store, keys, clock)
+        self.audit = Audit(store, keys, clock, heads)
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
         self.memories = Memories(store, clock, Embeddings(), tuning.memories_per_user_max)

@@ -111,7 +111,7 @@ def _sources(
     sources: list[McpSource] = []
     for server in parse_servers(start.mcp_servers, problems):
         if isinstance(server, RemoteServer):
-            sources.append(RemoteMcp(server.name, control))
+            sources.append(RemoteMcp(server, control))
         else:
             # The SDK takes a second to import, which a session without servers never pays.
             from trunkline.execution.mcp.client import LocalMcp

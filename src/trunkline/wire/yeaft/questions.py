@@ -15,6 +15,8 @@ from trunkline.wire.answers import kind_of
 from trunkline.wire.yeaft.messages import AskUserAnswer, Question
 
 YES_NO: Final = ["yes", "no"]
+ASKING: Final = "AskUserQuestion"
+"""The tool call at which deployed clients show a question."""
 
 _OPTIONS_MAX = 50
 _QUESTIONS_MAX = 20

@@ -62,6 +62,7 @@ class MyAgentHost:
     async def _admit(self, transport: asyncio.Transport, head: Head) -> None:
         try:
             who = await self._identify(head)
+            who.require("read")
             active = await self._active_sessions(who)
             if await self._identify(head) != who:
                 raise Unauthorized("the token's rights have just changed")
@@ -80,7 +81,8 @@ class MyAgentHost:
 
     async def _identify(self, head: Head) -> Principal:
         bearers = (one for one in _offered(head) if one.startswith(_BEARER))
-        secret = secret_of(head, next(bearers, "").removeprefix(_BEARER))
+        offered = next(bearers, "").removeprefix(_BEARER)
+        secret = secret_of(head, self.core.settings, offered)
         if secret is not None:
             return await self.core.auth.identify(secret)
         if self.core.settings.open_myagent and "Authorization" not in head.headers:
@@ -112,18 +114,16 @@ class MyAgentHost:
         return max(0, self.core.clock() - self._started_ms) // 1000
 
     def sweep(self) -> None:
-        """Once a second: heartbeats that are due, ends of tokens; once a minute, old positions."""
+        """Once a second: heartbeats that are due; once a minute, old positions."""
         now, uptime_s = self.core.now(), self._uptime_s()
-        now_ms = self.core.clock()
         for connection in list(self.connections.values()):
-            if connection.who.has_expired(now_ms):
-                connection.close(CloseCode.REFUSED, "the token has expired")
             connection.beat(now, uptime_s)
         self._sweeps += 1
         if self._sweeps % _PURGE_EVERY_SWEEPS == 0:
             self.core.tasks.spawn(self.positions.purge(), "myagent positions")
 
     def _revoked(self, token_id: str) -> None:
+        """It was revoked, or has expired."""
         for connection in list(self.connections.values()):
             if connection.who.token_id == token_id:
                 connection.close(CloseCode.REFUSED, "the token does not count any more")

@@ -1,5 +1,6 @@
 """What a person says on a Yeaft web client: messages, cancels, answers, group chat."""
 
+import base64
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ Json = dict[str, Any]
 
 _WITH_WORDS = ("input", "select")
 _KNOWN = ("text", "prompt", "attachments", "fileIds")
+_TITLE_CHARS_MAX = 100
 
 
 async def send_message(visit: Visit, request: Request) -> None:
@@ -29,9 +31,10 @@ async def send_message(visit: Visit, request: Request) -> None:
 
 
 async def _say(visit: Visit, request: Request, session: Session, said: str | None) -> None:
-    if request.fields.get("fileIds"):
-        raise InvalidRequest("files come as attachments, not as fileIds", code="UNSUPPORTED")
     said = said or new_id()
+    file_ids = request.texts("fileIds", limits.ATTACHMENTS_MAX) or []
+    if file_ids and await visit.core.turns.named(session.id, said) is None:
+        request.attach([_uploaded(visit, one) for one in file_ids])
     machine = await visit.machine_of(session)
     is_yeafts = machine is not None and machine.kind == WIRE
     message = _message(request, said, _metadata(visit, request, is_yeafts))
@@ -41,6 +44,23 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
     await visit.follow(session)
     visit.reader.said(said)
     await visit.core.sessions.send(visit.who, session.id, message)
+    visit.core.uploads.remove(file_ids)
+    if session.title is None:
+        await _entitle(visit, session, message.message)
+
+
+def _uploaded(visit: Visit, file_id: str) -> Json:
+    """A file that was uploaded ahead of this message, as an attachment."""
+    file = visit.core.uploads.get(visit.who.user_id, file_id)
+    content = base64.b64encode(file.content).decode()
+    return {"name": file.name, "mime": file.mime, "base64": content}
+
+
+async def _entitle(visit: Visit, session: Session, text: str) -> None:
+    """Until somebody names it, a conversation is called by what was said in it first."""
+    title = " ".join(text.split())[:_TITLE_CHARS_MAX]
+    if title:
+        await visit.core.sessions.rename(visit.who, session.id, title)
 
 
 def _message(request: Request, said: str, metadata: Json) -> NewMessage:
