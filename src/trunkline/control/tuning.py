@@ -59,6 +59,15 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     group_turn_events_max: int = 200_000
     """In which an open turn of a group is looked for after a restart."""
 
+    # What one user may have: docs/operate/running.md#crowds
+    sessions_per_user_max: int = 10_000
+    """That are not closed."""
+    agents_per_user_max: int = 500
+    memories_per_user_max: int = 100_000
+    """And so many that an org shares."""
+    snapshot_bytes_per_user_max: int = 4 * limits.GIB
+    skill_bytes_per_org_max: int = 1 * limits.GIB
+
     # The log
     ring_bytes_max: int = 16 * limits.MIB
     """A session with larger events replays fewer of them."""

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, kinds, line, messages
-from trunkline.wire.yeaft.questions import INPUT_CHARS_MAX
 
 ASKED = line(
     "approval_request",
@@ -55,12 +54,9 @@ def test_a_tool_without_an_input_is_asked_for_in_its_own_words(nothing: dict[str
     assert asked_for(**nothing) == "May I?"
 
 
-def test_an_input_that_is_too_long_to_show_says_how_much_is_missing() -> None:
-    command = "x" * 5_000
-    shown = asked_for(tool_input=command)
-    head, _, told = shown.partition("… ")
-    assert head == "May I?\n" + "x" * INPUT_CHARS_MAX
-    assert told == f"({5_000 - INPUT_CHARS_MAX} more characters)"
+def test_an_input_is_shown_whole_however_long_it_is() -> None:
+    command = "x" * 200_000 + "; rm -r ."
+    assert asked_for(tool_input=command) == f"May I?\n{command}"
 
 
 @pytest.mark.parametrize("odd", [5, True, ["rm", "-r"], "rm -r", {"a": {"b": [None]}}])
