@@ -30,6 +30,7 @@ from tests.requirements.semibot import connection, downlink, operation, recovery
 from tests.requirements.yeaft import conversations as yeaft_conversations
 from tests.requirements.yeaft import envelopes as yeaft_envelopes
 from tests.requirements.yeaft import notes as yeaft_notes
+from tests.requirements.yeaft import page as yeaft_page
 
 MANIFEST: tuple[Requirement, ...] = (
     *connection.REQUIREMENTS,
@@ -57,5 +58,6 @@ MANIFEST: tuple[Requirement, ...] = (
     *degradation.REQUIREMENTS,
     *myagent_notes.REQUIREMENTS,
     *yeaft_notes.REQUIREMENTS,
+    *yeaft_page.REQUIREMENTS,
     *agp_notes.REQUIREMENTS,
 )

@@ -61,7 +61,7 @@ async def pin(visit: Visit, request: Request) -> None:
     pinned = request.type == "pin_session"
     await visit.core.shown.change(session.id, pinned=pinned)
     visit.tell("session_pinned", request, conversationId=session.id, pinned=pinned)
-    await visit.catalog_changed()
+    visit.catalog_changed()
 
 
 async def set_metadata(visit: Visit, request: Request) -> None:
@@ -79,7 +79,7 @@ async def set_metadata(visit: Visit, request: Request) -> None:
     shown = {"pinned": kept.get("pinned") is True, "hidden": kept.get("hidden") is True}
     fields = {**named, "ok": True, **shown, "sortRank": kept.get("sort_rank")}
     visit.tell("session_ui_metadata_updated", request, **fields)
-    await visit.catalog_changed()
+    visit.catalog_changed()
 
 
 def _wanted(request: Request) -> Json:
@@ -119,7 +119,7 @@ async def reorder(visit: Visit, request: Request) -> None:
         fields = {"ok": False, "error": error.message}
     visit.tell("session_catalog_reorder_result", request, **fields)
     if fields["ok"]:
-        await visit.catalog_changed()
+        visit.catalog_changed()
 
 
 def _is_ours(row: Json) -> bool:
