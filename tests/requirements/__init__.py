@@ -8,6 +8,7 @@ made from both by `python -m tests.requirements.coverage`.
 from tests.requirements.agp import connection as agp_connection
 from tests.requirements.agp import messages as agp_messages
 from tests.requirements.agp import notes as agp_notes
+from tests.requirements.agp import second_round as agp_second_round
 from tests.requirements.execution import (
     compatibility,
     daemon,
@@ -60,4 +61,5 @@ MANIFEST: tuple[Requirement, ...] = (
     *yeaft_notes.REQUIREMENTS,
     *yeaft_page.REQUIREMENTS,
     *agp_notes.REQUIREMENTS,
+    *agp_second_round.REQUIREMENTS,
 )

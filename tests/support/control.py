@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -56,6 +57,11 @@ class Control:
                 is_json = "json" in answer.headers.get("Content-Type", "")
                 return answer.status, await answer.json() if is_json else text
 
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of a browser that is logged in there."""
+        return f"trunkline_session_{urlsplit(self.url).port}"
+
     async def ok(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         status, answer = await self.call(method, path, body, **more)
         assert status < 300, (method, path, status, answer)
@@ -83,10 +89,10 @@ class TestUser:
     async def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         return await self.control.call(method, path, body, token=self.token)
 
-    async def schedule(self) -> dict[str, Any]:
+    async def schedule(self, **fields: Any) -> dict[str, Any]:
         """000 §9: token and ticket of a new VM."""
         scheduled: dict[str, Any] = await self.ok(
-            "POST", f"/users/{self.id}/vm", {"provider": "manual"}
+            "POST", f"/users/{self.id}/vm", {"provider": "manual", **fields}
         )
         return scheduled
 

@@ -14,7 +14,7 @@ import typer
 
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed
-from trunkline.cli.remote import AsJson, Data, Token, Url, failures, find_server
+from trunkline.cli.remote import AsJson, Data, Token, Url, check_server, failures, find_server
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def chat(
         client = Client(where.url, where.token)
         talk: Conversation | None = None
         try:
+            runner.run(check_server(client, where))
             found = runner.run(_open(client, session, agent, model, machine, runtime))
             talk = Conversation(client, found, show, partial(ask, found.id))
             if follow:

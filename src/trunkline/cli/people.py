@@ -126,16 +126,34 @@ def _read_secret(what: str, *, confirm: bool = False) -> str:
     return secret
 
 
-@remote(tokens, "create", example="trunkline token create --user ID --label phone --days 90")
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
+
+
+def _seconds(text: str) -> int:
+    """`90d`, `12h`, `30m` or `45s`."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS_S or not number.isascii() or not number.isdigit() or int(number) < 1:
+        raise CommandFailed(f"{text!r} is no time: say 90d, 12h, 30m or 45s")
+    return int(number) * _UNITS_S[unit]
+
+
+@remote(tokens, "create", example="trunkline token create --name phone --expires 90d --scope read")
 async def create_token(
     client: "Client",
     user: User = None,
-    label: Annotated[str | None, typer.Option(help="What it is for.")] = None,
-    days: Annotated[float | None, typer.Option(min=0.001, help="How long it lives.")] = None,
+    name: Annotated[str | None, typer.Option("--name", "--label", help="What it is for.")] = None,
+    expires: Annotated[str | None, typer.Option(help="When it ends: 90d, 12h, 30m.")] = None,
+    days: Annotated[float | None, typer.Option(min=0.001, help="The same, in days.")] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="read, talk, approve or admin; may be repeated. [all you may]"),
+    ] = None,
 ) -> Record:
     """Issue a token. It is shown this once."""
     life_s = None if days is None else int(days * 24 * 3600)
-    body = given(label=label, expires_in_s=life_s)
+    if expires is not None:
+        life_s = _seconds(expires)
+    body = given(label=name, expires_in_s=life_s, scopes=scope or None)
     return Record(await client.post("users", await user_of(client, user), "token", body=body))
 
 
@@ -143,7 +161,8 @@ async def create_token(
 async def list_tokens(client: "Client", user: User = None, limit: Limit = 50) -> Rows:
     """List a user's tokens, without their secrets."""
     found = await collect(client.each("users", await user_of(client, user), "tokens"), limit)
-    return Rows(found, ("id", "kind", "label", "created_at", "expires_at"))
+    columns = ("id", "kind", "label", "scopes", "created_at", "expires_at", "last_used_at")
+    return Rows(found, columns)
 
 
 @remote(tokens, "revoke", example="trunkline token revoke 01a1dd16-7fed-7860-a4ee-8e35ee94311f")

@@ -14,7 +14,8 @@ from trunkline.wire.yeaft.telling import Owner
 
 Json = dict[str, Any]
 
-GRACE_S, QUIET_S, RESUME_S, START_S, SILENCE_S = 10.0, 5.0, 2.0, 60.0, 120.0
+GRACE_S, QUIET_S, RESUME_S, START_S = 10.0, 5.0, 2.0, 60.0
+SILENCE_S, BUSY_SILENCE_S = 120.0, 600.0
 BOUNDS = Bounds(
     answer_chars_max=1000,
     tools_max=10,
@@ -31,6 +32,7 @@ BOUNDS = Bounds(
     cancel_grace_s=GRACE_S,
     quiet_s=QUIET_S,
     silence_s=SILENCE_S,
+    busy_silence_s=BUSY_SILENCE_S,
 )
 READY = {DOCUMENTED: "session_ready", DEPLOYED: "conversation_created"}
 

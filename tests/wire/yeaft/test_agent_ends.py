@@ -4,6 +4,8 @@ import pytest
 
 from tests.wire.core_by_hand import CoreByHand
 from tests.wire.yeaft.agent_by_hand import (
+    BUSY_SILENCE_S,
+    GRACE_S,
     QUIET_S,
     RESUME_S,
     SILENCE_S,
@@ -14,7 +16,8 @@ from tests.wire.yeaft.agent_by_hand import (
     said,
 )
 from trunkline.wire import actions
-from trunkline.wire.commands import Answer
+from trunkline.wire.commands import Answer, Say
+from trunkline.wire.events import SessionEvent
 from trunkline.wire.yeaft.inward_state import DEPLOYED, DOCUMENTED
 
 USED: Json = {"type": "context_usage", "conversationId": "s", "inputTokens": 5, "maxTokens": 9}
@@ -131,6 +134,38 @@ def test_a_documented_agent_may_say_how_full_its_context_is_at_any_time() -> Non
     assert ends(here) == []
 
 
+def stopped() -> Here:
+    """An agent that did not heed a cancel, and was told the next message."""
+    here = agent()
+    here.cancel()
+    here.passes(GRACE_S)
+    here.say("t2")
+    return here
+
+
+def test_a_context_usage_behind_a_turn_that_was_ended_here_may_be_either_turns() -> None:
+    here = stopped()
+    here.hears(said("late or new"))
+    here.hears(USED)
+    for _ in range(4):
+        here.passes(QUIET_S)
+    assert ends(here)[1:] == [("execution_complete", "t2")]
+    assert here.core.ends[1]["content"] == "late or new"
+
+
+def test_words_behind_such_a_context_usage_are_the_next_turns() -> None:
+    here = stopped()
+    here.hears(said("late"))
+    here.hears(USED)
+    here.hears(said("new"))
+    for _ in range(3):
+        here.passes(QUIET_S)
+    assert ends(here)[1:] == []
+    here.hears(result())
+    here.hears(ENDED)
+    assert here.core.ends[1]["content"] == "new"
+
+
 def test_an_error_before_the_context_usage_is_how_the_turn_ends() -> None:
     here = agent()
     here.hears({"type": "error", "conversationId": "s", "message": "no more credit"})
@@ -139,6 +174,25 @@ def test_an_error_before_the_context_usage_is_how_the_turn_ends() -> None:
         here.passes(QUIET_S)
     assert [(one["type"], one["error"]) for one in here.core.ends] == [
         ("execution_error", "no more credit")
+    ]
+
+
+def test_an_end_that_was_not_said_before_a_restart_of_ours_is_one_behind_it() -> None:
+    here = Here(CoreByHand("s"), is_up=False)
+    here.core.open("s", "t1")
+    conversation = here.talk.conversation("s")
+    conversation.recall({"machine_id": "m", "dialect": DEPLOYED})
+    say = Say("s", "t1", "do t1", [], {})
+    inward = here.talk.recall(say, is_cancelling=False, is_late=False)
+    inward.recall(SessionEvent("text_chunk", content="half", turn_id="t1"))
+    inward.recall(SessionEvent("foreign", name="context_usage", turn_id="t1"))
+    here.line_up()
+    here.listed(s=True)
+    here.synced()
+    for _ in range(2):
+        here.passes(QUIET_S)
+    assert [(one["type"], one["content"]) for one in here.core.ends] == [
+        ("execution_complete", "half")
     ]
 
 
@@ -196,7 +250,7 @@ def test_words_of_a_turn_that_was_given_up_are_not_the_next_ones() -> None:
     assert here.core.ends[-1]["content"] == "new"
 
 
-@pytest.mark.parametrize("sign", ["words", "busy", "question"])
+@pytest.mark.parametrize("sign", ["words", "question"])
 def test_an_agent_that_shows_that_it_is_at_its_turn_has_all_the_time(sign: str) -> None:
     here = agent()
     if sign == "question":
@@ -204,11 +258,18 @@ def test_an_agent_that_shows_that_it_is_at_its_turn_has_all_the_time(sign: str) 
     returned(here)
     if sign == "words":
         here.hears(said("more"))
-    elif sign == "busy":
-        here.listed(s=True)
     for _ in range(3):
-        here.passes(SILENCE_S)
+        here.passes(BUSY_SILENCE_S)
     assert ends(here) == []
+
+
+def test_an_agent_that_lists_its_turn_as_its_work_has_more_time_but_not_all_of_it() -> None:
+    here = returned(agent())
+    here.listed(s=True)
+    here.passes(BUSY_SILENCE_S - 1)
+    assert ends(here) == []
+    here.passes(1)
+    assert ends(here) == [("execution_error", "t1")]
 
 
 def test_a_question_that_was_answered_is_no_reason_to_be_silent() -> None:

@@ -15,12 +15,14 @@ from aiohttp.typedefs import Middleware
 from trunkline import limits
 from trunkline.control.api import asyncapi, openapi, operator
 from trunkline.control.api.framework import Route, bind
+from trunkline.control.api.http_log import HttpLog
 from trunkline.control.api.responses import handle_errors
 from trunkline.control.api.routes import ALL
 from trunkline.control.api.routes.sessions import TAKE_BACK
 from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
+from trunkline.control.errors import InvalidRequest
 
 Json = dict[str, Any]
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -55,6 +57,8 @@ def build_app(core: Core, take_back: TakeBack) -> web.Application:
 def _gate(core: Core, take_back: TakeBack) -> Middleware:
     async def check(request: web.Request, handler: _Handler) -> web.StreamResponse:
         settings = core.settings
+        if len(request.headers.getall("Host", ())) > 1:
+            raise InvalidRequest("more than one Host header")
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         check_host(host, settings)
         check_origin(origin, host, settings)
@@ -93,6 +97,8 @@ class HttpServer:
         self._runner = web.AppRunner(
             build_app(core, take_back),
             access_log=None,
+            logger=HttpLog(),
+            keepalive_timeout=core.tuning.keep_alive_s,
             shutdown_timeout=core.tuning.drain_work_s,
             max_line_size=limits.HEAD_BYTES_MAX,
             max_field_size=limits.HEAD_BYTES_MAX,

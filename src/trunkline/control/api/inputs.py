@@ -13,6 +13,7 @@ from aiohttp import BodyPartReader, web
 from aiohttp.http import HttpProcessingError
 
 from trunkline import limits
+from trunkline.control.api.known_fields import check_fields
 from trunkline.control.checked_json import check_text, decode
 from trunkline.control.errors import InvalidRequest, TooLarge
 from trunkline.control.services import uploads
@@ -47,12 +48,17 @@ def read_query(request: web.Request, kind: type[S]) -> S:
         raise InvalidRequest(f"query: {error}") from error
 
 
-async def read_body(request: web.Request, kind: type[T], default: T | None) -> T:
-    """The JSON body; fields that are not known are ignored, known ones checked."""
+async def read_body(
+    request: web.Request, kind: type[T], default: T | None, *, is_strict: bool = False
+) -> T:
+    """The JSON body, its known fields checked; others are ignored, or refused (`is_strict`)."""
     raw = await _read_bounded(request, limits.BODY_BYTES_MAX)
     if not raw and default is not None:
         return default
-    return decode(raw, kind)
+    value = decode(raw, kind)
+    if is_strict:
+        check_fields(raw, kind)
+    return value
 
 
 async def read_upload(request: web.Request) -> bytes:

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from trunkline import __version__
-from trunkline.control.access.auth import COOKIE
+from trunkline.control.access.cookies import SECURE
 from trunkline.control.api.framework import Route
 from trunkline.control.api.responses import ErrorAnswer, PlainError
 
@@ -64,7 +64,7 @@ def describe(routes: Sequence[Route]) -> Json:
             },
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": SECURE},
             },
         },
     }
@@ -106,8 +106,8 @@ def _operation(route: Route, ref_of: dict[int, Json], schemas: dict[str, Json]) 
         operation["requestBody"] = _upload()
     if "files" in route.takes:
         operation["requestBody"] = _files()
-    if route.is_open:
-        operation["security"] = []
+    wanted = [route.scope]
+    operation["security"] = [] if route.is_open else [{"bearer": wanted}, {"cookie": wanted}]
     return operation
 
 

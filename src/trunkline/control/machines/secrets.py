@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from trunkline import limits
 from trunkline.control.access.keys import digest
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, LimitReached, Unauthorized
+from trunkline.control.errors import Conflict, LimitReached, NotFound, Unauthorized
 from trunkline.control.ids import new_id, new_secret
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import machine_secrets, machines, users
@@ -48,7 +48,7 @@ class MachineSecrets:
         self._clock = clock
         self._devices_max = devices_max
         self.renewed = 0
-        """Counts the tokens that ended because a new one was given out."""
+        """Counts the tokens that ended before their machine did."""
 
     async def issue_device(
         self, user_id: str, guid: str | None, agent_apps: list[str]
@@ -76,6 +76,22 @@ class MachineSecrets:
         """A Yeaft agent and its secret."""
         secret = new_secret("ya")
         return await self._add(user_id, "yeaft", name, secret), secret
+
+    async def renew_agent(self, user_id: str, machine_id: str) -> tuple[Known, str]:
+        """A new secret for a Yeaft agent of that user; the old one ends."""
+        hers = machine_secrets.c.machine_id == machine_id
+        row = await self._row(and_(hers, machines.c.user_id == user_id, machines.c.kind == "yeaft"))
+        if row is None or row.state in _ENDED:
+            raise NotFound("machine", machine_id)
+        secret = new_secret("ya")
+        await self._renew(_record(row), {"hash": digest(secret)})
+        return _record(row), secret
+
+    async def revoke(self, machine_id: str) -> None:
+        """The secret that the machine has ends; it is let in again when it has a new one."""
+        hers = machine_secrets.c.machine_id == machine_id
+        await self._store.run(update(machine_secrets).where(hers).values(hash=None))
+        self.renewed += 1
 
     async def by_token(self, token: str) -> Known:
         """The device whose token this is."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.services.audit import Audit
+from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.config import Config
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.evolutions import Evolutions
@@ -30,11 +31,18 @@ if TYPE_CHECKING:
 class Services:
     """All of them, over one store."""
 
-    def __init__(self, store: Store, keys: Keys, settings: Settings, clock: Clock = now_ms) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keys: Keys,
+        settings: Settings,
+        clock: Clock = now_ms,
+        heads: AuditHeads | None = None,
+    ) -> None:
         self._allowed_hosts = settings.mcp_allowed_hosts
         self._mcp_pool: McpPool | None = None
         self._loading = asyncio.Lock()
-        self.audit = Audit(store, keys, clock)
+        self.audit = Audit(store, keys, clock, heads)
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
         self.memories = Memories(store, clock, Embeddings())

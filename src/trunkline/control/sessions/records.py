@@ -17,6 +17,7 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
+from trunkline.control.sessions import others
 from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
@@ -44,6 +45,8 @@ class NewMessage(msgspec.Struct, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True):
+    """`created_by`: who made it, where that was not its own user."""
+
     id: str
     org_id: str
     user_id: str
@@ -55,6 +58,7 @@ class Session(msgspec.Struct, kw_only=True):
     session_config: Json
     openclaw_config: Json | None
     status: str
+    created_by: str | None = None
     created_at: int
     updated_at: int
     last_event_id: int = 0
@@ -112,8 +116,11 @@ class SessionRecords:
                     .where(users.c.id == machine.user_id)
                 )
             ).one()
+            is_others = who.user_id != machine.user_id
+            rule = await others.owners_rule(connection, machine.user_id) if is_others else None
         given = dict(agent) if agent else None
         check_choices(new.session_config or {}, "session_config")
+        config = agent_config(given, new.agent_config or {})
         return {
             "org_id": machine.org_id,
             "user_id": machine.user_id,
@@ -123,7 +130,7 @@ class SessionRecords:
             "runtime_type": resolve_runtime(
                 new.runtime_type, given["runtime_type"] if given else None, *defaults
             ),
-            "agent_config": agent_config(given, new.agent_config or {}),
+            "agent_config": config if rule is None else others.under(rule, config),
             "session_config": {
                 **DEFAULT_SESSION_CONFIG,
                 **((given or {}).get("session_config") or {}),
@@ -131,6 +138,7 @@ class SessionRecords:
             },
             "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
             "status": "active",
+            "created_by": who.user_id if is_others else None,
             "state": SessionState(machine.id).encode(),
             "created_at": now,
             "updated_at": now,
@@ -186,8 +194,14 @@ class SessionRecords:
                 .values(**values, updated_at=self._clock())
             )
 
-    async def reconfigure(self, session_id: str, patch: Json) -> None:
-        """Merges into the agent's configuration, in one transaction: no patch is lost."""
+    async def owners_rule(self, user_id: str) -> str:
+        """What has to be asked first on that user's machines when somebody else configures."""
+        async with self._store.read() as connection:
+            return await others.owners_rule(connection, user_id)
+
+    async def reconfigure(self, session_id: str, patch: Json) -> Json:
+        """Merges into the agent's configuration, in one transaction: no patch is lost. Returns
+        the whole."""
         table = schema.sessions
         async with self._store.write() as connection:
             query = select(table.c.agent_config).where(table.c.id == session_id)
@@ -200,6 +214,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(agent_config=merged, updated_at=self._clock())
             )
+        return merged
 
     async def ids_of(self, **owner: str) -> list[str]:
         table = schema.sessions

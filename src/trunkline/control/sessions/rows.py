@@ -9,7 +9,9 @@ from sqlalchemy import and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
+from trunkline.control.services.audit import Audit
 from trunkline.control.sessions import state as states
+from trunkline.control.sessions.approval_entries import ApprovalEntries
 from trunkline.control.sessions.projection import Position, Saved, Step
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import approvals, sessions, turns
@@ -19,13 +21,15 @@ _TITLE_CHARS_MAX = 100  # of one that is made of a message
 
 
 class SqlRows:
-    """In the record database."""
+    """In the record database. `audit`: where questions and answers are entries too."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, audit: Audit | None = None) -> None:
         self._store = store
+        self._audit = audit
 
     async def write(self, steps: Sequence[Step]) -> None:
         """All or nothing, with the positions."""
+        entries = None if self._audit is None else ApprovalEntries(self._audit, steps)
         async with self._store.write() as connection:
             newest: dict[str, Step] = {}
             wanted = sessions.c.id.in_({step.session_id for step in steps})
@@ -42,6 +46,8 @@ class SqlRows:
                     continue  # tried before, and it was not known how that ended
                 for change in step.changes:
                     await _WRITERS[type(change)](connection, step, change)
+                    if entries is not None:
+                        await entries.note(connection, step, change)
                 newest[step.session_id] = step
             for step in newest.values():
                 await _set_session(

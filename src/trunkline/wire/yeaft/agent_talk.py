@@ -309,24 +309,26 @@ class AgentTalk(Telling):
 
     def _is_lost(self, say: Say) -> bool:
         """Whether the agent has said nothing of the turn for too long since its line came back. It
-        need not while it lists it as its work, or waits for a person."""
-        conversation, session_id = self.conversation(say.session_id), say.session_id
-        inward = conversation.inward
-        is_due = self._is_synced and inward.is_silent and self._is_sent(say)
-        if not is_due or session_id in self._busy or self.questions.open_of(session_id):
+        need not while it waits for a person."""
+        conversation = self.conversation(say.session_id)
+        is_due = self._is_synced and conversation.inward.is_silent and self._is_sent(say)
+        if not is_due or self.questions.open_of(say.session_id):
             conversation.silent_s = None
             return False
         if conversation.silent_s is None:
             conversation.silent_s = self._now_s
-        return self._now_s - conversation.silent_s >= self._bounds.silence_s
+        return self._now_s - conversation.silent_s >= self._patience_s(say)
+
+    def _patience_s(self, say: Say) -> float:
+        is_busy = say.session_id in self._busy
+        return self._bounds.busy_silence_s if is_busy else self._bounds.silence_s
 
     def _give_up(self, say: Say) -> None:
         """The agent may be at it all the same: it is told to stop, and may yet end it."""
         self.conversation(say.session_id).inward.expect_late(Doubt.WORDS)
         self._send(encode(CancelExecution(conversation_id=say.session_id)))
-        why = (
-            f"the agent came back and said nothing of this turn for {self._bounds.silence_s:.0f} s"
-        )
+        waited = f"{self._patience_s(say):.0f} s"
+        why = f"the agent came back, and said nothing of this turn for {waited}"
         self._finish(say, "execution_error", is_late=True, error=why, code="MACHINE_SILENT")
 
     def _cancel_overdue(self, say: Say) -> None:

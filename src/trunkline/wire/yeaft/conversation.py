@@ -38,6 +38,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     silence_s: float
     """An agent that came back, and says nothing for so long of a turn that it had begun, has lost
     it."""
+    busy_silence_s: float
+    """The same, where it lists the turn as its work."""
 
 
 class Phase(Enum):

@@ -9,7 +9,7 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names, plain
-from trunkline.wire.yeaft.inward_state import READY, Doubt, Inward, Person
+from trunkline.wire.yeaft.inward_state import READY, USED, Doubt, Inward, Person
 from trunkline.wire.yeaft.inward_turns import (
     ENDINGS,
     ERROR_CHARS_MAX,
@@ -20,7 +20,6 @@ from trunkline.wire.yeaft.inward_turns import (
     is_doubtful,
     line_of,
     note_remote_id,
-    program_done,
     result,
     turn_over,
 )
@@ -96,8 +95,8 @@ def _lines(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
             note_remote_id(state, codec.read(text, Ended))
         case "error":
             failed(state, codec.read(text, Ended))
-        case "context_usage":
-            program_done(state)
+        case name if name == USED:
+            state.program_done()
     return []
 
 

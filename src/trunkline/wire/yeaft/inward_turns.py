@@ -11,7 +11,7 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
-from trunkline.wire.yeaft.inward_state import DEPLOYED, Doubt, DoubtfulEnd, Inward, Person
+from trunkline.wire.yeaft.inward_state import DEPLOYED, USED, Doubt, DoubtfulEnd, Inward, Person
 from trunkline.wire.yeaft.messages import Ended, Envelope, OfSession
 from trunkline.wire.yeaft.output_data import TOO_MANY_TURNS, Output, usage_of
 
@@ -66,6 +66,8 @@ def is_doubtful(state: Inward, envelope: Envelope, text: str) -> bool:
     if state.has_spoken or state.is_cancelling or state.doubt is Doubt.NOTHING:
         return False
     name = names.canonical(envelope.type)
+    if name == USED:
+        return state.doubt is Doubt.WORDS
     if name in _DOUBTFUL:
         return state.doubt is not Doubt.FAILURE or state.has_held
     if name not in names.OUTPUT or '"vpId"' in text:
@@ -195,14 +197,6 @@ def failed(state: Inward, message: Ended) -> None:
     state.problem = problem_of(message) or state.problem
     if state.turn_id is not None and not state.has_held:
         state.wait(DoubtfulEnd(error=state.problem or "the agent reports an error"))
-
-
-def program_done(state: Inward) -> None:
-    """`context_usage`: a deployed agent's program has ended its turn. The agent says so next, but
-    for a second turn that came with files: there it says nothing more."""
-    is_at_work = state.turn_id is not None and state.has_spoken
-    if is_at_work and state.dialect == DEPLOYED and state.doubtful_end is None:
-        state.wait(DoubtfulEnd(outweighs_list=True))
 
 
 def note_remote_id(state: Inward, message: OfSession) -> None:

@@ -44,14 +44,14 @@ async def test_url_and_headers_are_sealed_and_come_back_only_for_a_call(
 async def test_a_session_is_told_names_of_remote_and_commands_of_local_servers(
     world: World, services: Services
 ) -> None:
-    await services.mcp_servers.add(world.org, world.ann.user_id, remote())
-    await services.mcp_servers.add(world.org, None, local(args=["/", "--ro"]))
+    hub = await services.mcp_servers.add(world.org, world.ann.user_id, remote())
+    fs = await services.mcp_servers.add(world.org, None, local(args=["/", "--ro"]))
     await services.mcp_servers.add(world.org, world.olga.user_id, local(name="olgas"))
     await services.mcp_servers.add(world.other_org, None, local(name="others"))
     user = world.ann.user_id
     both = [
-        {"name": "fs", "type": "local", "command": "mcp-fs", "args": ["/", "--ro"]},
-        {"name": "github", "type": "remote"},
+        {"id": fs.id, "name": "fs", "type": "local", "command": "mcp-fs", "args": ["/", "--ro"]},
+        {"id": hub.id, "name": "github", "type": "remote"},
     ]
     assert await services.mcp_servers.index_for(world.org, user) == both
     assert await services.mcp_servers.index_for(world.org, user, ["github", "x"]) == both[1:]

@@ -7,6 +7,7 @@ from trunkline.control.api.routes import (
     groups,
     machines,
     people,
+    server,
     sessions,
     yeaft,
 )
@@ -30,6 +31,7 @@ _SUBJECTS = (
     agents.mcp_servers,
     audit.usage,
     audit.audit,
+    server.server,
     yeaft.routes,
 )
 

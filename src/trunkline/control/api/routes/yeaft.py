@@ -10,7 +10,8 @@ from aiohttp import web
 from msgspec import Meta
 
 from trunkline import __version__, limits
-from trunkline.control.access.auth import YEAFT_COOKIE, Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.cookies import set_yeaft_cookie
 from trunkline.control.access.passwords import CHARS_MAX
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import json_response
@@ -114,21 +115,19 @@ async def log_in_by_name(core: Core, request: web.Request, body: Login) -> web.R
 
     After a few wrong ones, an address has to wait longer and longer.
     """
-    address = request.remote or ""
+    address = str(core.connections.callers.of(request.remote or "", request.headers))
     core.attempts.begin(address)
-    token, who = await _admit(core, body)
+    try:
+        token, who = await _admit(core, body)
+    except Unauthorized as error:
+        core.trail.login_refused("yeaft", address, error.message, body.username)
+        raise
     core.attempts.succeeded(address)
+    await core.trail.logged_in(who.user_id, who.org_id, "yeaft", who.token_id)
     known = LoggedIn(token=token, role=role_of(who.role), user_id=who.user_id)
     response = json_response(known)
-    response.set_cookie(
-        YEAFT_COOKIE,
-        token,
-        path="/",
-        max_age=int(limits.COOKIE_LIFE_S),
-        httponly=True,
-        samesite="Strict",
-        secure=(core.settings.public_url or "").startswith("https://"),
-    )
+    cookie = set_yeaft_cookie(core.settings, token, int(limits.COOKIE_LIFE_S))
+    response.headers.add("Set-Cookie", cookie)
     return response
 
 
@@ -152,7 +151,7 @@ async def log_out_by_name(core: Core, request: web.Request) -> web.Response:
     with contextlib.suppress(Unauthorized):  # it has ended already
         await core.records.tokens.log_out(await identify(core, request))
     response = json_response(Done())
-    response.del_cookie(YEAFT_COOKIE, path="/", httponly=True, samesite="Strict")
+    response.headers.add("Set-Cookie", set_yeaft_cookie(core.settings, "", 0))
     return response
 
 
@@ -170,13 +169,13 @@ async def get_profile(core: Core, who: Principal) -> Profile:
     )
 
 
-@routes.get("/user/agent-secret")
+@routes.get("/user/agent-secret", scope="admin")
 async def get_agent_secret(core: Core, who: Principal) -> AgentSecret:
     """Show the secret with which you start agents. It is made when it is first asked for."""
     return AgentSecret(agent_secret=await core.user_secrets.show(who.user_id))
 
 
-@routes.post("/user/agent-secret/reset")
+@routes.post("/user/agent-secret/reset", audit="user.agent_secret_reset")
 async def reset_agent_secret(core: Core, who: Principal) -> AgentSecret:
     """Replace the secret with which you start agents.
 
@@ -185,7 +184,7 @@ async def reset_agent_secret(core: Core, who: Principal) -> AgentSecret:
     return AgentSecret(agent_secret=await core.user_secrets.renew(who.user_id))
 
 
-@routes.post("/upload")
+@routes.post("/upload", scope="talk")
 async def upload_files(core: Core, who: Principal, files: list[Upload]) -> Uploaded:
     """Upload files ahead of the message that names them by `fileIds`.
 

@@ -29,7 +29,8 @@ _log = structlog.get_logger(__name__)
 _COMMANDS_MAX = 500  # that one agent takes behind a slash
 _RESUME_WAIT_S = 2.0  # for an answer to `resume_conversation`, which some agents do not give
 _QUIET_S = 10.0  # an agent that says no more for so long has ended its turn, if it may have
-_SILENCE_S = 120.0  # for a word of what it had begun when its line came back
+_SILENCE_S = 120.0  # for a word of what it had begun, when its line came back
+_BUSY_SILENCE_S = 600.0  # the same, where it lists that as its work: a tool may run for long
 
 
 class Sender(Protocol):
@@ -164,4 +165,5 @@ def _bounds(tuning: Tuning) -> Bounds:
         cancel_grace_s=tuning.cancel_grace_s,
         quiet_s=_QUIET_S,
         silence_s=_SILENCE_S,
+        busy_silence_s=_BUSY_SILENCE_S,
     )

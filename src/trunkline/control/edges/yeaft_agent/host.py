@@ -14,7 +14,7 @@ from trunkline.control.door.head import YEAFT_AGENT, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent
-from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine, note_refused
+from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
 from trunkline.control.errors import LimitReached, NotFound, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
@@ -51,10 +51,6 @@ class YeaftAgentHost:
         visitor = visitor_of(
             head.query, chars_max=limits.NAME_CHARS_MAX, path_chars_max=limits.FILE_PATH_CHARS_MAX
         )
-        if sum(1 for line in self.lines if line.agent is None) >= limits.UNKNOWN_SOCKETS_MAX:
-            refusal = LimitReached("too many agents have not shown a secret yet")
-            note_refused(visitor, refusal.message)
-            raise refusal
         adopt(transport, head, YeaftAgentLine(self, visitor), limits.FRAME_BYTES_MAX)
 
     def authenticate(self, line: YeaftAgentLine, secret: str) -> None:
@@ -70,6 +66,7 @@ class YeaftAgentHost:
                 agent = self._agents.setdefault(machine.id, agent)  # another line may be faster
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
+                self.core.connections.known(line.transport)
                 self.core.machines.attach(machine, line, fresh=False)
                 line.go_live(agent)
         except Unauthorized as error:

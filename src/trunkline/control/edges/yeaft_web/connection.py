@@ -15,7 +15,7 @@ from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.yeaft_web import catalog, conversations, lists, talk
 from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
-from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
+from trunkline.control.errors import Forbidden, NotFound, TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
@@ -143,9 +143,10 @@ class YeaftWeb(Socket):
             who = await self.host.core.auth.identify(self._secret)
             if not self.is_open:
                 return
+            who.require("read")
             self._secret = None
             await lists.list_agents(self._enter(who))
-        except Unauthorized as error:
+        except (Unauthorized, Forbidden) as error:
             _log.warning("a Yeaft web client was not let in", reason=error.message)
             self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
             self.close(CloseCode.REFUSED, "authentication failed")
@@ -156,6 +157,7 @@ class YeaftWeb(Socket):
 
     def _enter(self, who: Principal) -> Visit:
         self.visit = visit = Visit(self, who)
+        self.host.core.connections.known(self.transport)
         self.hear(who.user_id)
         granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
         known = {"role": role_of(who.role), "userId": who.user_id}

@@ -12,7 +12,6 @@ from trunkline.control.door.head import YEAFT_WEB, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_web.connection import YeaftWeb
 from trunkline.control.edges.yeaft_web.visit import WIRE
-from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.yeaft import plain
@@ -53,21 +52,16 @@ class YeaftWebHost:
         core.relay.watch(WIRE, self._overheard)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        if sum(one.visit is None for one in self.clients) >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many connections wait to be let in")
-        adopt(transport, head, YeaftWeb(self, secret_of(head)), limits.FRAME_BYTES_MAX)
+        client = YeaftWeb(self, secret_of(head, self.core.settings))
+        adopt(transport, head, client, limits.FRAME_BYTES_MAX)
 
     def ended(self, client: YeaftWeb) -> None:
         self.clients.discard(client)
         self._has_unpinned = True
 
     def sweep(self) -> None:
-        """Once a second: ends whose token has ended, and forgets where the sessions run that
-        nobody follows any more. A client that is gone is noticed when it does not read."""
-        now_ms = self.core.clock()
-        for client in list(self.clients):
-            if client.visit is not None and client.visit.who.has_expired(now_ms):
-                client.close(CloseCode.REFUSED, "authentication: the token has expired")
+        """Once a second: forgets where the sessions run that nobody follows any more. A client that
+        is gone is noticed when it does not read."""
         if self._has_unpinned:
             self._has_unpinned = False
             followed = {one for client in self.clients for one in client.reader.followed}
@@ -79,9 +73,10 @@ class YeaftWebHost:
             client.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     def _revoked(self, token_id: str) -> None:
+        """It was revoked, or has expired."""
         for client in list(self.clients):
             if client.visit is not None and client.visit.who.token_id == token_id:
-                client.close(CloseCode.REFUSED, "authentication: the token was revoked")
+                client.close(CloseCode.REFUSED, "authentication: the token does not count any more")
 
     def pin(self, session_id: str, machine: Machine | None) -> None:
         """Remembers where a session runs, for those who follow it."""

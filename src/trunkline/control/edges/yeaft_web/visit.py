@@ -123,6 +123,7 @@ class Visit:
     def forward(self, machine: Machine, request: Request, session: Session | None = None) -> None:
         """To that agent, bytes unchanged; its answer comes back the way that all it says outside of
         sessions comes."""
+        self.who.require("talk")
         self._client.hear(machine.user_id)
         session_id = "" if session is None else session.id
         with machine.input() as core:

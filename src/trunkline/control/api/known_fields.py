@@ -1,0 +1,51 @@
+"""Fields of a request that nobody knows: a slip that would be ignored in silence is refused.
+
+For REST's own bodies alone. Values that are plain JSON (`agent_config`, `metadata` …) may carry
+anything, and on the wires unknown fields are tolerated.
+"""
+
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from trunkline import names
+from trunkline.control.errors import InvalidRequest
+
+
+def check_fields(raw: bytes, kind: Any) -> None:
+    """InvalidRequest for a field that this type has not; `raw` is JSON of that type."""
+    fields = _fields(kind)
+    if fields:
+        _check(msgspec.json.decode(raw), fields, "$")
+
+
+def _check(value: Any, fields: "dict[str, Any]", path: str) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _check(item, fields, f"{path}[…]")
+    elif isinstance(value, dict):
+        if problem := names.unknown_of("field", value, fields):
+            raise InvalidRequest(f"body: {problem} - at `{path}`", code="UNKNOWN_FIELD")
+        for name, inner in fields.items():
+            if inner and name in value:
+                _check(value[name], inner, f"{path}.{name}")
+
+
+@cache
+def _fields(kind: Any) -> "dict[str, Any]":
+    """The names of a struct, each with the names of the structs in it; empty for anything else."""
+    return _of(inspect.type_info(kind))
+
+
+def _of(info: inspect.Type) -> "dict[str, Any]":
+    if isinstance(info, inspect.Metadata):
+        return _of(info.type)
+    if isinstance(info, inspect.StructType):
+        return {field.encode_name: _of(field.type) for field in info.fields}
+    if isinstance(info, inspect.ListType):
+        return _of(info.item_type)
+    if isinstance(info, inspect.UnionType):
+        return next(filter(None, map(_of, info.types)), {})
+    return {}
