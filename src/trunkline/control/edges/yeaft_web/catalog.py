@@ -57,6 +57,7 @@ def end_inventory(visit: Visit, request: Request) -> None:
 
 async def pin(visit: Visit, request: Request) -> None:
     """`pin_session` and `unpin_session`."""
+    visit.who.require("talk")
     session = await visit.session_of(request)
     pinned = request.type == "pin_session"
     await visit.core.shown.change(session.id, pinned=pinned)
@@ -66,6 +67,7 @@ async def pin(visit: Visit, request: Request) -> None:
 
 async def set_metadata(visit: Visit, request: Request) -> None:
     """`set_session_ui_metadata`; what it does not name stays."""
+    visit.who.require("talk")
     named = {name: request.fields.get(name) for name in ("catalogKey", "routeRef")}
     try:
         session = await _named(visit, request.fields)
@@ -105,6 +107,7 @@ async def _named(visit: Visit, row: Json) -> Session:
 
 async def reorder(visit: Visit, request: Request) -> None:
     """`reorder_session_catalog`: all rows, in their new order."""
+    visit.who.require("talk")
     rows = request.fields.get("sessions")
     fields: Json = {"ok": True}
     try:
@@ -128,6 +131,7 @@ def _is_ours(row: Json) -> bool:
 
 async def update_files(visit: Visit, request: Request) -> None:
     """`update_file_tabs`: which files are open beside a conversation. It wants no answer."""
+    visit.who.require("talk")
     session = await _beside(visit, request)
     opened = request.fields.get("openFiles")
     if session is None or not isinstance(opened, list):
