@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.clock import FakeClock
 from tests.support.control import LocalControl, TestUser, running
+from tests.support.peer import Json
 from tests.support.yeaft_page import Page, PageHttp
 from trunkline.control.services.uploads import BYTES_MAX
 
@@ -81,11 +82,8 @@ async def test_nobody_can_use_files_or_rows_of_another(tmp_path: Path) -> None:
                 await page.send("chat", prompt="x", conversationId=own, fileIds=[file_id])
                 assert (await page.expect("error"))["code"] == "FILE_NOT_FOUND"
                 for kind in ("pin_session", "unpin_session", "update_file_tabs"):
-                    fields = {"conversationId": hers, "requestId": kind, "openFiles": []}
-                    await page.send(kind, **fields)
-                    refused = await page.expect(
-                        "error", lambda one, kind=kind: one.get("requestId") == kind
-                    )
+                    fields: Json = {"conversationId": hers, "openFiles": []}
+                    refused = await page.ask(kind, "error", **fields)
                     assert refused["code"] == "SESSION_NOT_FOUND"
                 row = {"catalogKey": f"chat:{hers}", "routeRef": {}}
                 changed = await page.ask(

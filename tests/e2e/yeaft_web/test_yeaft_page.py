@@ -5,6 +5,7 @@ import pytest
 from tests.support.control import LocalControl, TestUser
 from tests.support.eventually import eventually
 from tests.support.installed_yeaft_agent import COMMANDS
+from tests.support.peer import Json
 from tests.support.vm import ScriptedVm
 from tests.support.yeaft_agent import DEPLOYED, new_agent
 from tests.support.yeaft_page import Page, PageHttp, page_of
@@ -120,7 +121,7 @@ async def test_a_question_waits_while_the_page_opens(user: TestUser, vm: Scripte
         session = await page.create(vm_of(page))
         await page.send("chat", prompt="do it", conversationId=session)
         await vm.expect("user_message", heard("do it"))
-    question = {"request_id": "q-open", "kind": "approve", "message": "Run it?"}
+    question: Json = {"request_id": "q-open", "kind": "approve", "message": "Run it?"}
     await vm.event(session, type="approval_request", tool_name="bash", **question)
     async with page_of(user, open_conversation=session) as page:
         await page.until(lambda: session in page.rows, "rows")

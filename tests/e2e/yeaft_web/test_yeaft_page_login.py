@@ -1,6 +1,7 @@
 """Yeaft's page logs in over HTTP: by name and password, by token, by the link it knows."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,8 @@ async def test_what_is_refused_says_so_in_the_words_of_the_page(control: Control
             answer = await http.post("/api/auth/login", body)
             wrong = {"success": False, "error": "wrong username or password"}
             assert answer == (401, wrong), "neither says whether there is such a name"
-        for odd in ({}, {"username": "ruth"}, {"username": 7, "password": []}, [], "x"):
+        odds: list[Any] = [{}, {"username": "ruth"}, {"username": 7, "password": []}, [], "x"]
+        for odd in odds:
             status, answered = await http.post("/api/auth/login", odd)
             assert (status, answered["success"]) == (400, False)
             assert isinstance(answered["error"], str)
