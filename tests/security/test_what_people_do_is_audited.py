@@ -1,5 +1,5 @@
 """Found open: tokens, login links, logins, credentials, roles, MCP commands, approvals, machines
-and settings of an org left no entry in the audit log: whoever had an admin's token left no trace."""
+and settings of an org left no entry in the audit log: who had an admin's token left no trace."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,12 @@ UNAUDITED = {
     ("POST", "/api/v1/sessions/{session_id}/cancel"),
     ("PATCH", "/api/v1/sessions/{session_id}/config"),
     ("POST", "/api/v1/approvals/{approval_id}"),
-    # What an agent remembers gives nobody any rights.
+    # Logins, refused ones too, are told by whoever lets people in.
+    ("POST", "/api/auth/login"),
+    ("POST", "/api/auth/logout"),
+    # Gives nobody any rights: what an agent remembers, files of a message, a server's proof.
+    ("POST", "/api/upload"),
+    ("POST", "/proof"),
     ("POST", "/api/v1/memories"),
     ("DELETE", "/api/v1/memories/{memory_id}"),
 }
