@@ -39,6 +39,7 @@ from tests.requirements.semibot import (
 from tests.requirements.yeaft import conversations as yeaft_conversations
 from tests.requirements.yeaft import envelopes as yeaft_envelopes
 from tests.requirements.yeaft import notes as yeaft_notes
+from tests.requirements.yeaft import page as yeaft_page
 from tests.requirements.yeaft import second_round_agents as yeaft_second_round_agents
 
 MANIFEST: tuple[Requirement, ...] = (
@@ -69,6 +70,7 @@ MANIFEST: tuple[Requirement, ...] = (
     *myagent_notes.REQUIREMENTS,
     *myagent_second_round.REQUIREMENTS,
     *yeaft_notes.REQUIREMENTS,
+    *yeaft_page.REQUIREMENTS,
     *yeaft_second_round_agents.REQUIREMENTS,
     *agp_notes.REQUIREMENTS,
     *agp_second_round.REQUIREMENTS,
