@@ -6,6 +6,7 @@ protocol's, the comment names the page.
 """
 
 MIB = 1024 * 1024
+GIB = 1024 * MIB
 
 # Lines of machines: docs/protocols/semibot.md#limits
 FRAME_BYTES_MAX = 10 * MIB  # one frame, and one message put together from fragments

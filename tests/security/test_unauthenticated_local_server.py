@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.control import running
 from trunkline.control.api.http import ROUTES
+from trunkline.execution.llm.local_server import LocalModelServer
 
 SOCKETS = ("/", "/ws/myagent", "/ws/agp?guid=g&user_id=u", "/ws/vm?user_id=u")
 OPEN = {
@@ -16,6 +17,19 @@ OPEN = {
     # The way in, for people who have none yet, and the server's proof of who it is.
     *("/api/auth/mode", "/api/auth/login", "/api/auth/logout", "/api/version", "/proof"),
 }
+# Notes what the server is started with.
+LIBRARY = """
+import json
+class _Any:
+    def __getattr__(self, name):
+        made = _Any(); object.__setattr__(self, name, made); return made
+class CommonParams(_Any): pass
+class Server:
+    listening_address = "http://127.0.0.1:1"
+    def __init__(self, params):
+        known = {"hosts": params.hostnames, "keys": params.api_keys}
+        open(params.model.path + ".json", "w").write(json.dumps(known))
+"""
 
 
 def test_only_pages_health_and_documents_are_served_without_a_token() -> None:
@@ -60,3 +74,21 @@ async def test_a_page_of_another_site_reaches_nothing_though_the_browser_is_on_t
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await http.ws_connect(f"{control.url}/ws/myagent", headers={header: stranger})
         assert refused.value.status in (400, 403)
+
+
+@pytest.mark.slow
+async def test_the_local_model_is_served_on_loopback_and_under_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "xllamacpp.py").write_text(LIBRARY)
+    weights = tmp_path / "tiny.gguf"
+    weights.touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    server = LocalModelServer(find=lambda: weights)
+    try:
+        key = (await server.ensure(lambda _: None))["api_key"]
+    finally:
+        await server.stop()
+    assert len(key) >= 32
+    found = Path(f"{weights}.json").read_text()
+    assert found == f'{{"hosts": ["127.0.0.1"], "keys": ["{key}"]}}'

@@ -54,6 +54,7 @@ class Server:
         try:
             return await self._start(self.core)
         except BaseException:
+            self.core.presence.withdraw()
             await self.core.close()
             raise
 

@@ -278,6 +278,12 @@ class Sessions:
         """A person's answer to a question; the first one wins."""
         who.require("approve")
         approval = await self._approvals.find(who, name, session_id)
+        if confirmed and approval.is_cut:
+            raise Conflict(
+                "what is asked was shortened on its way and cannot be shown whole: "
+                "it can only be denied",
+                code="QUESTION_CUT",
+            )
         session = await self.get(who, approval.session_id)
         machine = await self._running(session)
         log = machine.logs[session.id]
