@@ -11,7 +11,10 @@ OURS = SOURCE / "trunkline"
 MODULES = sorted(OURS.rglob("*.py"))
 
 # What both planes have in common and neither may take from the other.
-SHARED = ("trunkline.limits", "trunkline.addresses", "trunkline.log_form")
+SHARED = (
+    *("trunkline.limits", "trunkline.addresses", "trunkline.log_form"),
+    *("trunkline.names", "trunkline.private_files"),
+)
 # What each part may import of this project, besides itself.
 MAY: dict[str, tuple[str, ...]] = {
     "wire": (),

@@ -6,6 +6,7 @@ protocol's, the comment names the page.
 """
 
 MIB = 1024 * 1024
+GIB = 1024 * MIB
 
 # Lines of machines: docs/protocols/semibot.md#limits
 FRAME_BYTES_MAX = 10 * MIB  # one frame, and one message put together from fragments
@@ -64,6 +65,7 @@ EVENTS_PAGE_MAX = 1000
 # HTTP
 HEAD_BYTES_MAX = 16 * 1024
 HEAD_TIMEOUT_S = 10.0
+KEEP_ALIVE_S = 20.0  # without a request; then the connection is closed
 BODY_BYTES_MAX = 2 * MIB
 UPLOAD_BYTES_MAX = 64 * MIB
 PAGE_DEFAULT = 50
@@ -120,6 +122,7 @@ APPROVAL_TIMEOUT_S = 300.0
 ANSWER_CHARS_MAX = 32_000  # of a person, to one question
 CONVERSATION_CHARS_MAX = 400_000  # about 100,000 tokens; older turns are left out
 AUDIT_VALUE_CHARS_MAX = 1_000
+AUDIT_ENTRIES_PER_HEAD = 100  # then its head is noted outside of the database
 CANCEL_GRACE_S = 5.0  # for a tool or a stream that is being ended
 
 CHECKPOINTS_KEPT = 10  # of each thread and namespace
@@ -158,6 +161,7 @@ CONFIRM_TIMEOUT_S = 300.0  # a question without an answer means no
 AGP_IDLE_S = 300.0  # without a message or a ping: docs/protocols/agp.md#limits
 AGP_MSG_IDS_KEPT = 4096  # per device, against repeats
 AGP_TURN_SILENCE_S = 600.0  # a connected device that says nothing of its turn: it has lost it
+AGP_RETURNED_SILENCE_S = 90.0  # the same for a turn that it had before its line came back
 AGP_FORGOTTEN_S = 3600.0  # a device that is away for so long, and for which nothing waits
 AGENT_APP_CHARS_MAX = 60
 YEAFT_AUTH_TIMEOUT_S = 30.0
@@ -183,7 +187,6 @@ GROUP_CONTEXT_TEXT_CHARS_MAX = 8_000  # of one thing that was said
 GROUP_ANSWERS_CHARS_MAX = 500_000  # of the answers at a turn's end, together
 GUID_CHARS_MAX = 128
 DEVICES_PER_USER_MAX = 100  # of each kind
-UNKNOWN_SOCKETS_MAX = 1000  # connections of a wire that have not shown who they are
 YEAFT_QUESTION_CHARS_MAX = 256 * 1024  # of one question of an agent, with all its options
 YEAFT_FORWARDS_MAX = 100  # of one conversation, that wait for its agent's first answer
 YEAFT_FORWARDS_CHARS_MAX = 32 * MIB  # of one agent's conversations together

@@ -4,10 +4,12 @@ from collections import Counter
 
 from tests.simulation.machines import SimMachine
 from tests.simulation.stores import Disk, MemoryRows
-from tests.simulation.world import Message, Simulation
+from tests.simulation.world import CALM_SWEEP_S, Message, Simulation
+from trunkline import limits
 from trunkline.control.log import events
 from trunkline.control.sessions.projection import Position
 from trunkline.control.sessions.state import SessionState, TurnEnded, decode, fold
+from trunkline.wire.agp.device import DEVICE_SILENT
 
 
 class Broken(AssertionError):
@@ -26,6 +28,8 @@ def check(run: Simulation) -> None:
             _has_one_end(run, message.turn_id, message.session_id, ends)
     for session_id, row in run.disk.sessions.items():
         _nothing_waits(run, session_id, row["state"])
+        if not row["left"]:
+            _lost_answers_end_soon(run, session_id, row["machine_id"])
     for machine in run.machines.values():
         if machine.disorder is not None:
             raise Broken(machine.disorder)
@@ -133,6 +137,25 @@ def _nothing_waits(run: Simulation, session_id: str, data: bytes) -> None:
         raise Broken(f"{session_id} is closed and still in memory")
     if hosted is not None and hosted.waiting:
         raise Broken(f"something waits for {session_id}, and nobody needs it")
+
+
+def _lost_answers_end_soon(run: Simulation, session_id: str, machine_id: str) -> None:
+    """A turn that a device had before its line came back, and has not spoken of since, is not
+    waited for as long as one on which it may work in silence."""
+    log = [(events.object_of(line), at / 1000) for line, at in run.disk.events.get(session_id, ())]
+    for event, end_s in log:
+        if event.get("code") != DEVICE_SILENT:
+            continue
+        turn_id = event["turn_id"]
+        told_s = run.prompted[machine_id, turn_id]
+        back_s = max((one for one in run.lines_up[machine_id] if one < end_s), default=0.0)
+        has_spoken = any(
+            one.get("turn_id") == turn_id and "msg_id" in one and at > back_s for one, at in log
+        )
+        # Time is looked at now and then: once to see that it is silent, once that it was too long.
+        limit_s = limits.AGP_RETURNED_SILENCE_S + 2 * CALM_SWEEP_S + 1.0
+        if told_s < back_s and not has_spoken and end_s - back_s > limit_s:
+            raise Broken(f"{turn_id} is waited for {end_s - back_s:.0f} s after a return")
 
 
 def _told_once(run: Simulation, machine: SimMachine) -> None:

@@ -14,6 +14,9 @@ from trunkline.wire.commands import Answer, Cancel, Say, Start, Stop
 
 Json = dict[str, Any]
 
+_KEPT = ("3", "7")
+"""Turns whose end a deployed agent keeps to itself, by how their names end."""
+
 
 class Dialect:
     """Of machines that are told commands and say events, as they are."""
@@ -141,4 +144,33 @@ class YeaftDialect(Dialect):
 
 
 class DeployedDialect(YeaftDialect):
+    """It keeps some ends to itself: its `context_usage` is the last that is heard of the turn, and
+    its list calls the conversation busy until the next turn ends."""
+
     is_deployed = True
+
+    def __init__(self, machine_id: str, turn_of: Callable[[str, str], str]) -> None:
+        super().__init__(machine_id, turn_of)
+        self._stuck: set[str] = set()
+
+    def said(self, session_id: str, seq: int | None, event: Json) -> list[Any]:
+        is_end = event["type"] == "execution_complete" and not event.get("cancelled")
+        if not is_end:
+            return super().said(session_id, seq, event)
+        used = self._made(session_id, ("context_usage", {"inputTokens": 1}))
+        if not event["content"].endswith(_KEPT):
+            self._stuck.discard(session_id)
+            return [*used, *super().said(session_id, seq, event)]
+        self._stuck.add(session_id)
+        last_words = {"type": "text_chunk", "content": event["content"]}
+        return [*super().said(session_id, seq, last_words), *used]
+
+    def first(self, sessions: dict[str, bool]) -> list[Any]:
+        return super().first({one: busy or one in self._stuck for one, busy in sessions.items()})
+
+
+class UnlistedDialect(YeaftDialect):
+    """It does not say what it has, or is at."""
+
+    def first(self, sessions: dict[str, bool]) -> list[Any]:
+        return super().first(sessions)[1:]

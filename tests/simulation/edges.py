@@ -216,7 +216,7 @@ class YeaftEdge(Edge):
     async def _load(self) -> Agent:
         """As `YeaftAgentHost` does."""
         control, machine = self._control, self.machine
-        agent = Agent(cast(Any, control), machine, cast(Any, _Saving(control.tasks)))
+        agent = Agent(cast(Any, control), machine, "ada", cast(Any, _Saving(control.tasks)))
         for session_id in machine.logs:
             remote = control.disk.sessions[session_id].get("remote")
             agent.talk.conversation(session_id).recall(remote)

@@ -27,6 +27,7 @@ from trunkline.wire.agp.device import Device
 from trunkline.wire.commands import Command
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Phase
+from trunkline.wire.yeaft.inward_state import Inward
 
 Fault = Callable[[], AbstractContextManager[Any]]
 FAULTS: dict[str, Fault] = {}
@@ -306,11 +307,21 @@ def _() -> Any:
     return patch.object(AgentTalk, "line_down", line_down)
 
 
-@fault("an agent's turn that was lost with its program is believed to go on")
-def _() -> Any:
-    return patch.object(AgentTalk, "_end_lost", lambda self: None)
-
-
 @fault("a device that has lost its turn is waited for")
 def _() -> Any:
     return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)
+
+
+@fault("a device that lost its answer with its line is waited for like one that works in silence")
+def _() -> Any:
+    return patch.object(Device, "_patience_s", lambda self, turn_id: self._bounds.silence_s)
+
+
+@fault("an agent that has lost its turn is waited for")
+def _() -> Any:
+    return patch.object(AgentTalk, "_is_lost", lambda self, say: False)
+
+
+@fault("an end that an agent keeps to itself is waited for")
+def _() -> Any:
+    return patch.object(Inward, "program_done", lambda self: None)

@@ -7,7 +7,13 @@ what it said is kept for the checks.
 import json
 from typing import Any, Protocol
 
-from tests.simulation.dialects import AgpDialect, DeployedDialect, Dialect, YeaftDialect
+from tests.simulation.dialects import (
+    AgpDialect,
+    DeployedDialect,
+    Dialect,
+    UnlistedDialect,
+    YeaftDialect,
+)
 from tests.simulation.edges import Link
 from trunkline.wire.commands import Answer, Cancel, Say, Start, Stop
 
@@ -48,6 +54,7 @@ STYLES = (
     Style("numbers, forgets", numbers=True, names=True),
     Style("device", "agp", names=True, asks=False, dialect=AgpDialect),
     Style("agent", "yeaft", dialect=YeaftDialect),
+    Style("agent, lists nothing", "yeaft", lists=False, dialect=UnlistedDialect),
     Style("deployed agent", "yeaft", dialect=DeployedDialect),
     Style("group", "group", names=True),
 )
@@ -274,7 +281,8 @@ class SimMachine:
         job.pieces = self._world.random.randrange(4)
         job.will_ask = self.style.asks and self._world.random.random() < 0.3
         jobs = self._sessions[say.session_id]
-        if any(one.turn_id == say.turn_id for one in jobs):
+        is_at_it = any(one.turn_id == say.turn_id for one in jobs)
+        if is_at_it and self.style.lists:  # else nobody can know
             self.disorder = f"{self.id} is told {say.turn_id}, which it is at"
         jobs.append(job)
         if len(jobs) == 1:

@@ -305,7 +305,12 @@ class MachineRows:
         return None
 
     async def save(
-        self, machine_id: str, state: str, last_seen_ms: int, capabilities: list[str] | None
+        self,
+        machine_id: str,
+        state: str,
+        last_seen_ms: int,
+        capabilities: list[str] | None,
+        detail: str | None,
     ) -> None:
         await asyncio.sleep(0.001)
         self._disk.machines[machine_id] |= {"state": state, "last_seen_at": last_seen_ms}

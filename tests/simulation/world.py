@@ -13,11 +13,12 @@ from tests.simulation.stores import Disk
 from trunkline.control.errors import TrunklineError
 from trunkline.control.log.log import Batch, SessionLog
 from trunkline.control.sessions.records import NewMessage
+from trunkline.wire.agp import messages as agp
 from trunkline.wire.commands import Say
 
 _TROUBLE_S = 120.0  # how long people talk and things break
 _CALM_S = 2 * 3600.0  # how long everything has to settle
-_CALM_SWEEP_S = 60.0
+CALM_SWEEP_S = 60.0
 
 
 class SimReader:
@@ -62,6 +63,10 @@ class Simulation:
         self.seen: dict[str, dict[int, str]] = {}
         self.sent: dict[tuple[str, str], int] = {}
         """How often each turn was put on a line of each machine."""
+        self.prompted: dict[tuple[str, str], float] = {}
+        """When each turn was first put on a line of a device."""
+        self.lines_up: dict[str, list[float]] = {}
+        """When lines of each machine came up."""
         self.deaths = 0
         self.cuts = 0
         self._life = 0
@@ -125,7 +130,7 @@ class Simulation:
             self.loop, self.disk, self.random, self._step, self._new_id
         )
         if self._is_calm:
-            control.sweep_s = _CALM_SWEEP_S
+            control.sweep_s = CALM_SWEEP_S
         elif self.random.random() < 0.75:
             self._fuse = int(self.random.expovariate(1 / 150)) + 1
         within(self._life, control.tasks.spawn, control.start(), "control plane")
@@ -174,9 +179,14 @@ class Simulation:
 
     def carry(self, link: Link, frame: Any) -> None:
         """To a machine."""
-        if isinstance(frame[0], Say):
-            key = link.machine_id, frame[0].turn_id
-            self.sent[key] = self.sent.get(key, 0) + 1
+        match frame[0]:
+            case Say(turn_id=turn_id):
+                key = link.machine_id, turn_id
+                self.sent[key] = self.sent.get(key, 0) + 1
+            case agp.Prompt(payload=asked):
+                self.prompted.setdefault((link.machine_id, asked.prompt_id), self.loop.time())
+            case "init":
+                self.lines_up.setdefault(link.machine_id, []).append(self.loop.time())
         self.after(self._delay(link, 1), self._deliver, link, frame)
 
     def _deliver(self, link: Link, frame: Any) -> None:
@@ -286,7 +296,7 @@ class Simulation:
                 self.after(number * _CALM_S / 20, machine.beat)
         self.trace("calm")
         if self._control is not None:
-            self._control.sweep_s = _CALM_SWEEP_S
+            self._control.sweep_s = CALM_SWEEP_S
         self.loop.run_until(_TROUBLE_S + _CALM_S)
 
     def _prepare(self) -> None:

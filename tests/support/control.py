@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import io
+import json
 import os
 import signal
 import socket
@@ -9,6 +11,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -28,6 +31,7 @@ from trunkline.control.tuning import DEFAULT, Tuning
 
 ADMIN = "test-admin-token-0123456789"
 START_S = 30.0
+LARGE_BODY_CHARS = 1_000_000
 
 
 class Control:
@@ -51,10 +55,15 @@ class Control:
             sent["Authorization"] = f"Bearer {token}"
         async with aiohttp.ClientSession() as http:
             url = self.url + (path if path.startswith("/api") else "/api/v1" + path)
-            async with http.request(method, url, json=body, headers=sent) as answer:
+            async with http.request(method, url, data=_sent(body, sent), headers=sent) as answer:
                 text = await answer.read()
                 is_json = "json" in answer.headers.get("Content-Type", "")
                 return answer.status, await answer.json() if is_json else text
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of a browser that is logged in there."""
+        return f"trunkline_session_{urlsplit(self.url).port}"
 
     async def ok(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         status, answer = await self.call(method, path, body, **more)
@@ -83,10 +92,10 @@ class TestUser:
     async def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         return await self.control.call(method, path, body, token=self.token)
 
-    async def schedule(self) -> dict[str, Any]:
+    async def schedule(self, **fields: Any) -> dict[str, Any]:
         """000 §9: token and ticket of a new VM."""
         scheduled: dict[str, Any] = await self.ok(
-            "POST", f"/users/{self.id}/vm", {"provider": "manual"}
+            "POST", f"/users/{self.id}/vm", {"provider": "manual", **fields}
         )
         return scheduled
 
@@ -226,6 +235,17 @@ async def running(
     finally:
         disk.heal()
         await server.stop()
+
+
+def _sent(body: Any, headers: dict[str, str]) -> io.BytesIO | None:
+    """As a stream: the library warns of large ones that are not. Those are not escaped either."""
+    if body is None:
+        return None
+    headers.setdefault("Content-Type", "application/json")
+    text = json.dumps(body)
+    if len(text) > LARGE_BODY_CHARS:
+        text = json.dumps(body, ensure_ascii=False)
+    return io.BytesIO(text.encode())
 
 
 def free_port() -> int:

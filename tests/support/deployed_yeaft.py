@@ -4,7 +4,9 @@ What it does beyond document 002, seen in its public source: it encrypts what it
 that do not say `plaintext-ok`; it drops what an agent says of conversations that the agent has
 neither made nor listed since it connected, and a `turn_completed` of a conversation that it does
 not know to be at work; after one it takes it to be, only if `hasQueuedFollowUp` says so, and never
-after `execution_cancelled`; it keeps what a person said only when the agent repeats it.
+after `execution_cancelled`; it keeps what a person said only when the agent repeats it. Its catalog
+of a person's conversations has a row for each, with the provider that the agent names: with any
+other name than its own two, neither it nor its pages can read that catalog again.
 """
 
 import json
@@ -15,6 +17,7 @@ from aiohttp import web
 from tests.support.foreign_servers import Json, YeaftServer
 
 _OPENS = ("conversation_created", "conversation_resumed")
+_PROVIDERS = ("claude-code", "copilot")
 _KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 
@@ -26,6 +29,8 @@ class DeployedYeaft(YeaftServer):
         self.shown: list[Json] = []
         self.kept: dict[str, list[tuple[str, str]]] = {}
         self.conversations: dict[str, Json] = {}
+        self.catalog: dict[str, str] | None = {}
+        """The provider of each conversation; None: it is spoilt, and stays so."""
         self.is_ready = False
         self._is_plain = False
 
@@ -55,6 +60,7 @@ class DeployedYeaft(YeaftServer):
             self._list(message["conversations"])
         elif name in _OPENS:
             self.conversations[message["conversationId"]] = {"processing": False, **message}
+            self._catalogue(message["conversationId"], message.get("provider", "claude-code"))
         elif name == "agent_sync_complete":
             self.is_ready = True
         elif conversation_id is not None and conversation_id not in self.conversations:
@@ -71,6 +77,12 @@ class DeployedYeaft(YeaftServer):
         elif name == "claude_output":
             self._keep(message["conversationId"], message["data"])
         self.shown.append(message)
+
+    def _catalogue(self, conversation_id: str, provider: str) -> None:
+        if provider not in _PROVIDERS:
+            self.catalog = None
+        elif self.catalog is not None:
+            self.catalog[conversation_id] = provider
 
     def _list(self, listed: list[Json]) -> None:
         ids = {one["id"] for one in listed}

@@ -120,13 +120,9 @@ class AgpServer(ForeignServer):
         self._token = token
 
     def refuses(self, query: dict[str, str]) -> int | None:
-        return None if query.get("guid") and query.get("user_id") else 400
-
-    async def let_in(self, line: web.WebSocketResponse) -> bool:
-        if self.queries[-1].get("token") == self._token:
-            return True
-        await line.close(code=1008, message=b"token is wrong")
-        return False
+        if not (query.get("guid") and query.get("user_id")):
+            return 400
+        return None if query.get("token") == self._token else 401
 
     async def prompt(self, session_id: str, text: str, prompt_id: str | None = None) -> str:
         prompt_id = prompt_id or str(uuid4())

@@ -26,6 +26,7 @@ class MemoryLines:
         self.ended: list[str] = []
         self.closed: list[tuple[str, int, str]] = []
         self.connections: Counter[str] = Counter()
+        self.revived: Counter[str] = Counter()
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Waits for something to be true of what is recorded here."""
@@ -51,6 +52,9 @@ class MemoryLines:
 
     def terminated(self, machine_id: str) -> None:
         self.ended.append(machine_id)
+
+    def revive(self, machine_id: str) -> None:
+        self.revived[machine_id] += 1
 
     def close(self, machine_id: str, code: int, reason: str) -> None:
         self.closed.append((machine_id, code, reason))

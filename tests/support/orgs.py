@@ -25,7 +25,7 @@ async def import_skill(user: TestUser, files: dict[str, bytes]) -> dict[str, Any
     headers = {"Authorization": f"Bearer {user.token}", "Content-Type": "application/zip"}
     async with (
         aiohttp.ClientSession(headers=headers) as http,
-        http.post(url, data=packed.getvalue()) as answer,
+        http.post(url, data=io.BytesIO(packed.getvalue())) as answer,
     ):
         skill: dict[str, Any] = await answer.json()
         assert answer.status == 201, skill

@@ -32,6 +32,8 @@ class Peer:
 
     named_by = "type"
     """The field that says what a message is."""
+    bytes_max = 0
+    """Of a frame that it takes; above, it closes with 1009. 0: any."""
 
     def __init__(self, url: str, headers: dict[str, str] | None = None) -> None:
         self.url = url
@@ -54,7 +56,7 @@ class Peer:
                 self.url,
                 headers={**self.headers, **headers},
                 protocols=protocols,
-                max_msg_size=0,
+                max_msg_size=self.bytes_max,
                 autoping=False,
             )
         except BaseException:

@@ -14,6 +14,7 @@ from tests.support import scripted_daemon
 from tests.support.lines import MemoryLines, serve_lines
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.access.keys import Keys
+from trunkline.control.machines.local_vm import VM_SLOW_RESTART_S
 from trunkline.control.machines.vms import Vms
 from trunkline.control.settings import Settings
 from trunkline.control.store import schema
@@ -40,7 +41,7 @@ class Time:
         return self.now_ms
 
     async def sleep(self, seconds: float) -> None:
-        if seconds in (CONNECT_S, AWAY_S):
+        if seconds in (CONNECT_S, AWAY_S, VM_SLOW_RESTART_S):
             await self._limits.setdefault(seconds, asyncio.Event()).wait()
         else:
             self.slept.append(seconds)
@@ -111,11 +112,7 @@ async def vm_bench(folder: Path, keys: Keys) -> AsyncIterator[Bench]:
     """An org with an admin and two users."""
     store = await Store.open(sqlite_url(folder / "records.db"))
     async with store.write() as connection:
-        await connection.execute(
-            insert(schema.orgs).values(
-                id="org-1", name="Org", auto_approve_evolutions=False, created_at=1
-            )
-        )
+        await connection.execute(insert(schema.orgs).values(id="org-1", name="Org", created_at=1))
         for user_id in ("admin", "user-1", "user-2"):
             await connection.execute(
                 insert(schema.users).values(

@@ -86,9 +86,15 @@ async def _person(
     model: Model = None,
     machine: Home = None,
     runtime: Runtime = None,
+    confirm: Confirm = None,
 ) -> Json:
-    where = await id_of_machine(client, machine)
-    return given(prompt=text_of(prompt), model=model, machine_id=where, runtime_type=runtime)
+    return given(
+        prompt=text_of(prompt),
+        model=model,
+        machine_id=await id_of_machine(client, machine),
+        runtime_type=runtime,
+        confirm=confirm,
+    )
 
 
 async def _group(client: "Client", person: Members = None) -> Json:
@@ -107,7 +113,9 @@ def _shown(group: Json) -> Json:
 
 
 _persons = Records(
-    persons, "person", ("id", "name", "model", "machine_id", "runtime_type", "created_at")
+    persons,
+    "person",
+    ("id", "name", "model", "machine_id", "runtime_type", "confirm", "created_at"),
 )
 _persons.can_list()
 _persons.can_create(_person, "alice --prompt @alice.md")

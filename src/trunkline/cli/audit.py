@@ -18,13 +18,25 @@ async def list_entries(client: "Client", limit: Limit = 50) -> Rows:
     """Print the audit log, newest first."""
     found = await collect(client.each("audit"), limit)
     entries = [{**entry, "happened_at": entry.get("at")} for entry in found]
-    return Rows(entries, ("seq", "happened_at", "user_id", "session_id", "event", "details"))
+    return Rows(
+        entries, ("seq", "happened_at", "source", "user_id", "session_id", "event", "details")
+    )
+
+
+@remote(app, "head", example="trunkline audit head --json >> heads.txt")
+async def head(client: "Client") -> Record:
+    """Print the newest entry's number, hash and time, to be noted elsewhere."""
+    return Record(await client.get("audit", "head"))
 
 
 @remote(app, "verify", example="trunkline audit verify")
-async def verify(client: "Client") -> Record:
+async def verify(
+    client: "Client",
+    seq: Annotated[int | None, typer.Option(min=1, help="Of a head noted elsewhere.")] = None,
+    noted: Annotated[str | None, typer.Option("--hash", help="Of that head.")] = None,
+) -> Record:
     """Check the whole chain; fails and names the first broken link."""
-    found = await client.get("audit", "verify")
+    found = await client.get("audit", "verify", seq=seq, hash=noted)
     if not found["ok"]:
         broken = found.get("first_broken") or {}
         raise CommandFailed(f"broken at entry {broken.get('seq')}: {broken.get('reason')}")

@@ -1,5 +1,8 @@
 """`trunkline doctor`: what is installed, reachable and usable here, and how to fix the rest.
 
+Where a server runs with the data folder, its settings and its state are what is looked at; without
+one, those that a server would be started with here.
+
 A check never raises and never prints a secret. `fail` means that `trunkline up` cannot work here,
 `missing` that some part of it cannot, `ok` that nothing is to be done.
 """
@@ -22,7 +25,9 @@ from typing import Annotated, Literal
 import msgspec
 import typer
 
+from trunkline.cli.output import Json
 from trunkline.cli.remote import AsJson, Data
+from trunkline.cli.running_server import Running, ask
 from trunkline.control.errors import TrunklineError
 from trunkline.control.redaction import redact
 from trunkline.control.settings import Settings, load
@@ -54,13 +59,16 @@ def doctor(
     config: Annotated[Path | None, typer.Option(help="A settings file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check this machine. Fails when the server could not start here."""
+    """Check this machine, and the server that runs on it, if one does.
+
+    Fails when that server is not well, or none could start here.
+    """
     try:
         settings = load({"data": data}, file=config)
     except TrunklineError as error:
         typer.echo(f"error: {error.message}", err=True)
         raise typer.Exit(2) from error
-    checks = run_all(settings, os.environ)
+    checks = run_all(settings, os.environ, running=ask(settings.data_dir, os.environ))
     if as_json:
         rows = [
             {"name": one.name, "state": one.state, "detail": one.detail, "fix": one.fix}
@@ -81,29 +89,70 @@ def doctor(
 
 
 def run_all(
-    settings: Settings, env: Mapping[str, str], python: str = sys.executable
+    settings: Settings,
+    env: Mapping[str, str],
+    python: str = sys.executable,
+    running: Running | str | None = None,
 ) -> list[Check]:
     """Every check, in the order in which a person would fix things.
 
-    Programs are looked for beside `python`, then on the path.
+    `running`: what a running server says of itself, or why it says nothing. Programs are looked for
+    beside `python`, then on the path.
     """
     path = os.pathsep.join((str(Path(python).parent), env.get("PATH", "")))
     checks: tuple[Callable[[], Check], ...] = (
-        _python,
-        lambda: _data(settings),
-        lambda: _database(settings),
-        lambda: _port(settings),
         _bus,
         lambda: _postgres(settings),
         _embeddings,
         _agents,
         _local_model,
-        lambda: _keys(env),
         lambda: _node(path),
         lambda: _program(path, "OpenClaw", "openclaw", "npm install -g openclaw (650 MB)"),
         lambda: _program(path, "Claude Code", "claude", "npm install -g @anthropic-ai/claude-code"),
     )
-    return [check() for check in checks]
+    if isinstance(running, Running):
+        first = [*_of_server(running.state), *map(_machine, running.machines)]
+    else:
+        first = [
+            _server(running),
+            _data(settings),
+            _database(settings),
+            _port(settings),
+            _keys([name for name in _KEYS if env.get(name)], "in this environment"),
+        ]
+    return [_python(), *first, *(check() for check in checks)]
+
+
+def _server(problem: str | None) -> Check:
+    if problem is None:
+        return Check("Server", "ok", "none runs with this data folder; this is how one would start")
+    fix = "set TRUNKLINE_ADMIN_TOKEN as that server has it, or start it again"
+    return Check("Server", "missing", f"one runs, and cannot be asked: {problem}", fix)
+
+
+def _of_server(state: Json) -> list[Check]:
+    """What a server that runs says of itself."""
+    told = {name: one_line(str(value)) for name, value in state.items()}
+    who = f"Trunkline {told['version']}, process {told['pid']}, at {told['url']}"
+    server = Check("Server", "ok", who)
+    if state["problem"]:
+        server = Check("Server", "fail", f"{who}: {told['problem']}", "its log says more")
+    return [
+        server,
+        Check("Data folder", "ok", told["data"]),
+        Check("Database", "ok", told["database"]),
+        Check("Port", "ok", f"{told['url']}: that server"),
+        _keys(state["providers"], "in the server's environment"),
+    ]
+
+
+def _machine(machine: Json) -> Check:
+    """A machine that the server keeps on its host."""
+    name = f"Machine {one_line(str(machine['name']))!r}"
+    if machine["online"]:
+        return Check(name, "ok", "online")
+    state = one_line(": ".join(filter(None, (machine["state"], machine["detail"]))))
+    return Check(name, "missing", state, "the server's log says what it printed")
 
 
 def _python() -> Check:
@@ -124,17 +173,17 @@ def _data(settings: Settings) -> Check:
 def _database(settings: Settings) -> Check:
     if settings.database_url is None:
         return Check("Database", "ok", "SQLite in the data folder")
-    shown = redact(settings.database_url)
+    from trunkline.control.store.engine import shown
+
+    fix = "start it, or correct TRUNKLINE_DATABASE_URL"
     try:
         asyncio.run(_ask_database(settings.database_url))
+        return Check("Database", "ok", shown(settings.database_url))
+    except TrunklineError as error:  # no address at all
+        return Check("Database", "fail", error.message, fix)
     except Exception as error:
-        return Check(
-            "Database",
-            "fail",
-            f"{shown}: {_first_line(error)}",
-            "start it, or correct TRUNKLINE_DATABASE_URL",
-        )
-    return Check("Database", "ok", shown)
+        where = shown(settings.database_url)
+        return Check("Database", "fail", f"{where}: {_first_line(error)}", fix)
 
 
 async def _ask_database(url: str) -> None:
@@ -228,14 +277,13 @@ def _is_there(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def _keys(env: Mapping[str, str]) -> Check:
-    there = [name for name in _KEYS if env.get(name)]
+def _keys(there: list[str], where: str) -> Check:
     if there:
-        return Check("Model keys", "ok", f"{', '.join(there)} set in this environment")
+        return Check("Model keys", "ok", f"{', '.join(there)} set {where}")
     return Check(
         "Model keys",
         "missing",
-        "none in this environment",
+        f"none {where}",
         "set OPENAI_API_KEY or ANTHROPIC_API_KEY, or store one: trunkline user set-key",
     )
 

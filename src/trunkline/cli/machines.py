@@ -60,13 +60,19 @@ async def schedule(
         str, typer.Option(help="manual: you start it; local: the server starts it on its host.")
     ] = "manual",
     name: Annotated[str | None, typer.Option(help="A name.")] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            help="documented or deployed: how its daemon speaks the wire. [its habits tell]"
+        ),
+    ] = None,
 ) -> Record:
     """Schedule an execution plane and print what it needs to connect.
 
     Its daemon takes them as USER_ID, VM_TOKEN, VM_TICKET and CONTROL_PLANE_WS (the ws_url). The
     ticket works once and for half a minute.
     """
-    body = given(provider=provider, name=name)
+    body = given(provider=provider, name=name, dialect=dialect)
     user_id = await user_of(client, user)
     made = await client.post("users", user_id, "vm", body=body)
     return Record({"user_id": user_id, **made})
@@ -103,6 +109,13 @@ async def token(client: "Client", machine_id: str) -> Record:
     machine = await client.get("machines", machine_id)
     made = await client.post("machines", machine_id, "token")
     return Record({"user_id": machine["user_id"], **made})
+
+
+@remote(app, "revoke-token", example="trunkline machine revoke-token ID")
+async def revoke_token(client: "Client", machine_id: str) -> Done:
+    """End what a machine may connect with, and its line. The machine stays; give it a new token."""
+    await client.post("machines", machine_id, "revoke-token")
+    return Done(f"revoked what {machine_id} could connect with")
 
 
 @remote(app, "terminate", example="trunkline machine terminate ID")

@@ -85,8 +85,28 @@ async def set_key(
     base_url: Annotated[str | None, typer.Option(help="A compatible server's address.")] = None,
 ) -> Record:
     """Store a provider's API key, encrypted. It is asked for, or read from stdin."""
-    body = given(api_key=_read_key(), base_url=base_url)
+    body = given(api_key=_read_secret("API key"), base_url=base_url)
     return Record(await client.put("users", user_id, "credentials", provider, body=body))
+
+
+@remote(users, "password", example="trunkline user password Ada < password.txt")
+async def set_password(client: "Client", name: str) -> Done:
+    """Set the password of a user, by name or id. It is asked for, or read from stdin.
+
+    For pages that log in by name; all browser logins of that user end.
+    """
+    user_id = await _id_of(client, name)
+    password = _read_secret("Password", confirm=True)
+    await client.put("users", user_id, "password", body={"password": password})
+    return Done(f"set the password of {name}")
+
+
+async def _id_of(client: "Client", name: str) -> str:
+    """The one user of that name, or id."""
+    found = [one async for one in client.each("users") if name in (one["name"], one["id"])]
+    if len(found) != 1:
+        raise CommandFailed(f"{len(found)} users are called {name!r}; give the id of one")
+    return str(found[0]["id"])
 
 
 @remote(users, "delete-key", example="trunkline user delete-key ID openai")
@@ -96,26 +116,44 @@ async def delete_key(client: "Client", user_id: str, provider: str) -> Done:
     return Done(f"forgot the key for {provider}")
 
 
-def _read_key() -> str:
+def _read_secret(what: str, *, confirm: bool = False) -> str:
     """Never from the command line, where every user of this machine could read it."""
     if sys.stdin.isatty():
-        return str(typer.prompt("API key", hide_input=True))
-    key = sys.stdin.readline().strip()
-    if not key:
-        raise CommandFailed("no key on stdin")
-    return key
+        return str(typer.prompt(what, hide_input=True, confirmation_prompt=confirm))
+    secret = sys.stdin.readline().strip()
+    if not secret:
+        raise CommandFailed(f"no {what} on stdin")
+    return secret
 
 
-@remote(tokens, "create", example="trunkline token create --user ID --label phone --days 90")
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
+
+
+def _seconds(text: str) -> int:
+    """`90d`, `12h`, `30m` or `45s`."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS_S or not number.isascii() or not number.isdigit() or int(number) < 1:
+        raise CommandFailed(f"{text!r} is no time: say 90d, 12h, 30m or 45s")
+    return int(number) * _UNITS_S[unit]
+
+
+@remote(tokens, "create", example="trunkline token create --name phone --expires 90d --scope read")
 async def create_token(
     client: "Client",
     user: User = None,
-    label: Annotated[str | None, typer.Option(help="What it is for.")] = None,
-    days: Annotated[float | None, typer.Option(min=0.001, help="How long it lives.")] = None,
+    name: Annotated[str | None, typer.Option("--name", "--label", help="What it is for.")] = None,
+    expires: Annotated[str | None, typer.Option(help="When it ends: 90d, 12h, 30m.")] = None,
+    days: Annotated[float | None, typer.Option(min=0.001, help="The same, in days.")] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="read, talk, approve or admin; may be repeated. [all you may]"),
+    ] = None,
 ) -> Record:
     """Issue a token. It is shown this once."""
     life_s = None if days is None else int(days * 24 * 3600)
-    body = given(label=label, expires_in_s=life_s)
+    if expires is not None:
+        life_s = _seconds(expires)
+    body = given(label=name, expires_in_s=life_s, scopes=scope or None)
     return Record(await client.post("users", await user_of(client, user), "token", body=body))
 
 
@@ -123,7 +161,8 @@ async def create_token(
 async def list_tokens(client: "Client", user: User = None, limit: Limit = 50) -> Rows:
     """List a user's tokens, without their secrets."""
     found = await collect(client.each("users", await user_of(client, user), "tokens"), limit)
-    return Rows(found, ("id", "kind", "label", "created_at", "expires_at"))
+    columns = ("id", "kind", "label", "scopes", "created_at", "expires_at", "last_used_at")
+    return Rows(found, columns)
 
 
 @remote(tokens, "revoke", example="trunkline token revoke 01a1dd16-7fed-7860-a4ee-8e35ee94311f")

@@ -3,12 +3,16 @@
 `@remote(app, "list", example="…")` gives a command the flags --url, --token, --data and --json,
 a connected client as its first argument, and prints what it returns. Of the places that say which
 server and which token, a flag wins over the environment, the environment over the data folder,
-where a running server leaves its address (`server.json`) and the admin token (`admin-token`).
+where a running server leaves its address (`server.json`) and the admin token (`admin-token`). A
+server that was found in the folder proves that it is the folder's before it is shown a token: after
+a crash something else may listen on its port.
 """
 
 import asyncio
+import hmac
 import inspect
 import os
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +21,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 import typer
 
+from trunkline import names
 from trunkline.cli.output import CommandFailed, Json, Shown, show
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
     from trunkline.client import Client
+    from trunkline.control.presence import ServerFile
 
 Url = Annotated[str | None, typer.Option("--url", help="The server. [TRUNKLINE_URL]")]
 Token = Annotated[str | None, typer.Option("--token", help="A bearer token. [TRUNKLINE_TOKEN]")]
@@ -79,6 +85,7 @@ def call(
 
     async def run() -> T:
         async with Client(where.url, where.token) as client:
+            await check_server(client, where)
             return await work(client)
 
     with failures():
@@ -86,34 +93,55 @@ def call(
 
 
 class ServerAccess(msgspec.Struct, frozen=True):
-    """A server's address and the token to use there."""
+    """A server's address and the token to use there. `key`: what it has to prove that it knows
+    before it is shown the token; None where a person has named the server."""
 
     url: str
     token: str | None
+    key: str | None = None
 
     def __repr__(self) -> str:
         return f"ServerAccess(url={self.url!r})"
-
-
-class _ServerFile(msgspec.Struct):
-    url: str
 
 
 def find_server(
     url: str | None, token: str | None, data: str | None, env: Mapping[str, str]
 ) -> ServerAccess:
     """The server that the flags, the environment and the data folder name."""
+    if problem := names.unknown_variable(env):
+        raise CommandFailed(problem)
     folder = data_folder(data, env)
     running = _running(folder)
+    running_url = None if running is None else running.url.rstrip("/")
+    named = url or env.get("TRUNKLINE_URL")
     usual = f"http://127.0.0.1:{env.get('TRUNKLINE_PORT') or _DEFAULT_PORT}"
-    chosen = (url or env.get("TRUNKLINE_URL") or running or usual).rstrip("/")
+    chosen = (named or running_url or usual).rstrip("/")
     if not chosen.startswith(("http://", "https://")):
         raise CommandFailed(f"{chosen!r} is no http address")
     secret = token or env.get("TRUNKLINE_TOKEN") or env.get("TRUNKLINE_ADMIN_TOKEN")
-    # The folder's token is for the folder's server alone: no other address gets to see it.
-    if secret is None and chosen == running:
-        secret = _read(folder / "admin-token")
-    return ServerAccess(chosen, secret)
+    if running is None or chosen != running_url or (named and secret):
+        # The folder's token is for the folder's server alone: no other address gets to see it.
+        return ServerAccess(chosen, secret)
+    if not running.key:
+        raise CommandFailed(
+            f"{folder / 'server.json'} is of an older version: start the server again"
+        )
+    return ServerAccess(chosen, secret or _read(folder / "admin-token"), running.key)
+
+
+async def check_server(client: "Client", where: ServerAccess) -> None:
+    """Before the first request with a token: that this is the server of the data folder."""
+    if where.key is None:
+        return
+    from trunkline.control.presence import proof_of
+
+    nonce = secrets.token_urlsafe(24)
+    expected = proof_of(where.key, nonce, where.url)
+    if not hmac.compare_digest(expected.encode(), (await client.http.prove(nonce)).encode()):
+        raise CommandFailed(
+            f"what listens at {where.url} is not the server of this data folder, and is shown no"
+            " token: is the server running? (trunkline up)"
+        )
 
 
 def data_folder(data: str | None, env: Mapping[str, str]) -> Path:
@@ -123,14 +151,15 @@ def data_folder(data: str | None, env: Mapping[str, str]) -> Path:
     return Settings(data=data or env.get("TRUNKLINE_DATA", "")).data_dir
 
 
-def _running(folder: Path) -> str | None:
-    text = _read(folder / "server.json")
-    if text is None:
-        return None
+def _running(folder: Path) -> "ServerFile | None":
+    from trunkline.control.presence import FILE, read_server_file
+
     try:
-        return msgspec.json.decode(text, type=_ServerFile).url.rstrip("/")
-    except msgspec.DecodeError as error:
-        raise CommandFailed(f"{folder / 'server.json'} is damaged: {error}") from error
+        return read_server_file(folder)
+    except msgspec.MsgspecError as error:
+        raise CommandFailed(f"{folder / FILE} is damaged: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandFailed(f"cannot read {folder / FILE}: {error}") from error
 
 
 def _read(path: Path) -> str | None:

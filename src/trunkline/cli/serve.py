@@ -1,11 +1,13 @@
 """`trunkline up` and `trunkline control`: start a server with settings from flags."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trunkline.cli.output import CommandFailed
+from trunkline.private_files import write_private
 
 if TYPE_CHECKING:
     from trunkline.control.server import ServerInfo
@@ -21,8 +23,11 @@ JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON obj
 LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
 Machine = Annotated[bool, typer.Option(help="Also run agents here, in a child process.")]
 Config = Annotated[
-    Path | None, typer.Option(help="A settings file. [trunkline.toml here, if there is one]")
+    Path | None, typer.Option(help="A settings file. [~/.config/trunkline/trunkline.toml]")
 ]
+
+LOGIN_LINK = "login-link"
+"""In the data folder. The link in it works once, for a quarter of an hour."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -45,11 +50,11 @@ def up(
     """Start everything on this machine and print a login link.
 
     The control plane, and one execution plane that runs the first user's agents here. Every flag
-    is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
+    is also a setting TRUNKLINE_… in the environment and a line in the settings file.
     """
     flags = {"host": host, "port": port, "data": data, "database_url": database_url}
     flags |= {"json_logs": json_logs, "log_level": log_level, "local_machine": machine}
-    _run(config, flags, "Trunkline")
+    _run(config, flags, "Trunkline", shows_link=True)
 
 
 def control(
@@ -63,15 +68,17 @@ def control(
 ) -> None:
     """Start the control plane as a service.
 
-    Every flag is also a setting TRUNKLINE_… in the environment and a line in trunkline.toml.
-    Machines that run agents connect to it: see `trunkline machine schedule`.
+    Every flag is also a setting TRUNKLINE_… in the environment and a line in the settings file.
+    Machines that run agents connect to it: see `trunkline machine schedule`. Without a terminal,
+    the login link goes into a file that only its user can read.
     """
     flags = {"host": host, "port": port, "data": data, "database_url": database_url}
     flags |= {"json_logs": json_logs, "log_level": log_level}
-    _run(config, flags, "The Trunkline control plane")
+    # What a service prints is kept in a journal, where others may read it.
+    _run(config, flags, "The Trunkline control plane", shows_link=sys.stdout.isatty())
 
 
-def _run(config: Path | None, flags: dict[str, Any], name: str) -> None:
+def _run(config: Path | None, flags: dict[str, Any], name: str, *, shows_link: bool) -> None:
     from trunkline.control import logging
     from trunkline.control.errors import TrunklineError
     from trunkline.control.settings import load
@@ -84,15 +91,21 @@ def _run(config: Path | None, flags: dict[str, Any], name: str) -> None:
     logging.configure(json_logs=settings.json_logs, level=settings.log_level)
     from trunkline.control.server import run
 
+    link = settings.data_dir / LOGIN_LINK
     try:
-        run(settings, ready=lambda info: _greet(settings, info, name))
+        run(settings, ready=lambda info: _greet(settings, info, name, None if shows_link else link))
     except TrunklineError as error:
         raise CommandFailed(error.message) from error
 
 
-def _greet(settings: "Settings", info: "ServerInfo", name: str) -> None:
-    """On stdout, apart from the logs: it is what a person or a script waits for."""
+def _greet(settings: "Settings", info: "ServerInfo", name: str, link: Path | None) -> None:
+    """On stdout, apart from the logs: it is what a person or a script waits for. `link` is the file
+    that the login link goes into instead."""
     typer.echo(f"{name} is up at {info.url}")
-    typer.echo(f"Log in:  {info.login_url}")
+    if link is None:
+        typer.echo(f"Log in:  {info.login_url}")
+    else:
+        write_private(link, info.login_url + "\n")
+        typer.echo(f"Log in:  the link is in {link}")
     if not settings.is_loopback and info.url.startswith("http://"):
         typer.echo("Others on this network can reach it, unencrypted: put a TLS proxy in front.")

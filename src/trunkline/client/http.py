@@ -20,6 +20,12 @@ T = TypeVar("T")
 _PREFIX = "/api/v1"
 TIMEOUT_S = 70.0
 """A little more than the server's own limit for a request."""
+_PROOF_S = 10.0
+_PROOF_BYTES_MAX = 1000
+
+
+class _Proof(msgspec.Struct):
+    proof: str
 
 
 class Http:
@@ -46,6 +52,27 @@ class Http:
         """`address("sessions", id)`: each part is one segment, whatever it contains."""
         segments = ("/" + quote(part, safe="").replace(".", "%2E") for part in path)
         return URL(self.url + _PREFIX + "".join(segments), encoded=True)
+
+    async def prove(self, nonce: str) -> str:
+        """What the server answers to a challenge; empty when it does not understand it. It is shown
+        no token. Raises Unreachable."""
+        try:
+            async with (
+                aiohttp.ClientSession() as stranger,
+                stranger.post(
+                    self.url + "/proof",
+                    json={"nonce": nonce},
+                    timeout=aiohttp.ClientTimeout(total=_PROOF_S),
+                    allow_redirects=False,
+                ) as response,
+            ):
+                raw = await response.content.read(_PROOF_BYTES_MAX)
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise Unreachable(f"{self.url} does not answer: {reason(error)}") from error
+        try:
+            return msgspec.json.decode(raw, type=_Proof).proof
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return ""
 
     async def call(
         self,

@@ -3,11 +3,20 @@
 import asyncio
 import contextlib
 import time
+from pathlib import Path
 
+from sqlalchemy.engine import make_url
+
+from trunkline.control import data_folder
+from trunkline.control.access.attempts import Attempts
 from trunkline.control.access.auth import Auth
-from trunkline.control.access.keys import Keys
+from trunkline.control.access.keys import Keys, digest
+from trunkline.control.access.passwords import Passwords
 from trunkline.control.access.refusals import Refusals
+from trunkline.control.access.trail import Trail
+from trunkline.control.access.user_secrets import UserSecrets
 from trunkline.control.clock import Clock, Seconds, now_ms
+from trunkline.control.door.connections import Connections
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
 from trunkline.control.groups.groups import Groups
@@ -20,14 +29,18 @@ from trunkline.control.machines.secrets import MachineSecrets
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.vms import Vms
 from trunkline.control.metrics import Metrics
+from trunkline.control.presence import Presence
 from trunkline.control.records import Records
 from trunkline.control.services import Services
+from trunkline.control.services.audit_heads import AuditHeads
+from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
 from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.settings import Settings
@@ -59,16 +72,26 @@ class Core:
         self.segments = segments
         self.keys = keys
         self.tasks = Tasks()
+        self.connections = Connections(settings, now)
         self.metrics = Metrics()
         self.surprises = Surprises()
+        self.presence = Presence(settings.data_dir)
         self.auth = Auth(store, keys, admin, clock)
-        self.records = Records(store, keys, self.auth, clock)
-        self.services = Services(store, keys, settings, clock)
+        self.user_secrets = UserSecrets(store, keys)
+        self.passwords = Passwords(store)
+        self.attempts = Attempts(clock)
+        self.uploads = Uploads(clock)
+        self.records = Records(store, keys, self.auth, clock, tuning)
+        heads = AuditHeads(heads_file(settings))
+        self.services = Services(store, keys, settings, clock, tuning, heads)
         self.log = Log(segments, clock, tuning)
-        self.projection = Projection(SqlRows(store), self.log, self.tasks, tuning)
+        self.projection = Projection(
+            SqlRows(store, self.services.audit), self.log, self.tasks, tuning
+        )
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
-        self.session_records = SessionRecords(store, self.log, clock)
+        self.session_records = SessionRecords(store, self.log, clock, tuning.sessions_per_user_max)
+        self.shown = Shown(store, clock)
         self.starting = Starting(store, self.services)
         told = Time()
         shell = Shell(
@@ -96,7 +119,7 @@ class Core:
             tuning=tuning,
         )
         refused = self.services.methods.refused
-        self.metrics.follow(self.log, self.machines, refused, self.surprises)
+        self.metrics.follow(self.log, self.machines, refused, self.surprises, self.connections)
         self.sessions = Sessions(
             store,
             self.log,
@@ -110,6 +133,7 @@ class Core:
             clock,
         )
         self.relay = Relay()
+        self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.machine_secrets = MachineSecrets(store, clock)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
@@ -130,9 +154,8 @@ class Core:
     @classmethod
     async def open(cls, settings: Settings, admin_token: str, tuning: Tuning = DEFAULT) -> "Core":
         """Opens keys and databases, making them if this is the first start."""
-        folder = settings.data_dir
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        keys = await asyncio.to_thread(Keys.open, folder / "keys")
+        await asyncio.to_thread(data_folder.prepare, settings)
+        keys = await asyncio.to_thread(Keys.open, settings.keys_dir)
         store = await Store.open(store_url(settings))
         try:
             segments = await open_segments(settings, tuning)
@@ -169,6 +192,14 @@ class Core:
 
 def store_url(settings: Settings) -> str:
     return settings.database_url or sqlite_url(settings.data_dir / "trunkline.db")
+
+
+def heads_file(settings: Settings) -> Path:
+    """Where heads of the audit log are noted. Another database has another log."""
+    if settings.database_url is None:
+        return settings.data_dir / "audit-heads"
+    place = make_url(settings.database_url).set(password=None).render_as_string()
+    return settings.data_dir / f"audit-heads-{digest(place)[:8]}"
 
 
 async def open_segments(settings: Settings, tuning: Tuning = DEFAULT) -> SegmentStore:

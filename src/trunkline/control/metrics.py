@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from trunkline.wire.semibot.messages import SseEvent
 
 if TYPE_CHECKING:
+    from trunkline.control.door.connections import Connections
     from trunkline.control.log.log import Log
     from trunkline.control.machines.machines import Machines
     from trunkline.control.surprises import Surprises
@@ -62,10 +63,11 @@ class Metrics:
         machines: "Machines",
         refused: Mapping[str, int],
         surprises: "Surprises",
+        connections: "Connections",
     ) -> None:
         """Reads its gauges from these when asked. `refused`: dropped reports, by method."""
         log.watch_commits(self.commit_seconds.observe)
-        self.registry.register(_Live(self, log, machines, refused, surprises))
+        self.registry.register(_Live(self, log, machines, refused, surprises, connections))
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
@@ -89,7 +91,9 @@ class _Live(Collector):
         machines: "Machines",
         refused: Mapping[str, int],
         surprises: "Surprises",
+        connections: "Connections",
     ) -> None:
+        self._connections = connections
         self._metrics = metrics
         self._refused = refused
         self._surprises = surprises
@@ -152,11 +156,18 @@ class _Live(Collector):
             ("ws_malformed_messages", "Messages that could not be read", metrics.malformed),
             ("sse_events_forwarded", "Events written to session logs", self._log.events_total),
             ("sse_readers_cut", "Readers closed because they did not read", metrics.readers_cut),
+            (
+                "connections_cut",
+                "Connections without a login that made room for others",
+                self._connections.made_room,
+            ),
+            ("connections_refused", "Connections without room", self._connections.refused),
             ("machine_events_lost", "Gaps in what machines sent", metrics.lost_events),
         ):
             yield CounterMetricFamily(name, text, value=value)
         for name, text, level in (
             ("sse_readers_active", "Readers that follow a session", float(metrics.readers)),
+            ("connections_open", "Connections of every kind", float(len(self._connections))),
             ("event_loop_lag_seconds", "How late the event loop runs", metrics.lag_s),
         ):
             yield GaugeMetricFamily(name, text, value=level)

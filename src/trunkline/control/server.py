@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import json
 import os
 import signal
 from collections.abc import Callable
@@ -14,9 +13,11 @@ import uvloop
 from sqlalchemy import delete
 
 from trunkline import limits
-from trunkline.control.access.keys import admin_token, write_private
+from trunkline.control import data_folder
+from trunkline.control.access.keys import admin_token
 from trunkline.control.api.http import HttpServer
 from trunkline.control.core import Core
+from trunkline.control.door.connections import raise_descriptor_limit
 from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse import SseEdge
 from trunkline.control.edges.wires import Edge, wires_of
@@ -53,26 +54,30 @@ class Server:
         try:
             return await self._start(self.core)
         except BaseException:
+            self.core.presence.withdraw()
             await self.core.close()
             raise
 
     async def _start(self, core: Core) -> ServerInfo:
         settings = self._settings
         owner = await core.auth.load_first_user()
+        await core.services.audit.start()
         await core.recover()
         await core.groups.start()
         await self._open_door()
         url = self._url()
-        write_private(settings.data_dir / "server.json", json.dumps({"url": self._local_url()}))
+        core.presence.announce(self._local_url())
         core.records.credentials.lend(owner.user_id, from_environment(os.environ))
         await core.vms.start(self._local_url())
-        if settings.local_machine:
-            await core.vms.keep_one_for(owner)
+        if settings.local_machine and (made := await core.vms.keep_one_for(owner)) is not None:
+            local = {"vm_id": made, "provider": "local"}
+            await core.trail.own("machine.scheduled", local, owner)
         self._watchers = [
             asyncio.create_task(self._sweep_for_ever(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
         ]
         code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
+        await core.trail.own("login_link.made", {"by": "the start of the server"}, owner)
         # What is here now stays; the collector need not look at it again.
         gc.collect()
         gc.freeze()
@@ -83,7 +88,7 @@ class Server:
         wires, stream = wires_of(core), SseEdge(core)
         self._edges = [*wires, stream]
         sockets = {wire.path: wire.accept for wire in wires}
-        self._door = Door(settings, sockets, stream, core.tuning.head_timeout_s)
+        self._door = Door(settings, sockets, stream, core.connections, core.tuning.head_timeout_s)
         self._http = HttpServer(core, self._door.take_back)
         visitor = partial(Visitor, self._door, await self._http.start())
         loop = asyncio.get_running_loop()
@@ -109,7 +114,9 @@ class Server:
 
     def sweep(self) -> None:
         """Everything that is due by the clock."""
+        self.core.auth.sweep()
         self.core.machines.sweep()
+        self.core.connections.sweep()
         for edge in self._edges:
             edge.sweep()
 
@@ -133,6 +140,8 @@ class Server:
         core.log.tidy()
         await core.services.results.purge()
         await core.services.reports.purge()
+        await core.auth.save_uses()
+        await core.services.audit.anchor()
         await core.machines.save_all()
         async with core.store.write() as connection:
             for table in (schema.tickets, schema.tokens):
@@ -141,12 +150,14 @@ class Server:
     async def stop(self) -> None:
         """Drains: no new work, machines and readers are told, what was taken is on disk."""
         core = self.core
+        core.presence.withdraw()
         self._listener.close()
         for watcher in self._watchers:
             watcher.cancel()
         for visitor in list(self._door.waiting):
             visitor.abort()
         await core.machines.save_all()
+        await core.auth.save_uses()
         for edge in self._edges:
             if edge.is_machines:
                 edge.say_goodbye()
@@ -156,6 +167,7 @@ class Server:
                 edge.say_goodbye()
         await asyncio.gather(core.vms.stop(), self._http.stop())
         await core.log.flushed()  # however long it takes
+        await core.services.audit.anchor(always=True)
         await core.close()
 
 
@@ -165,18 +177,19 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    server = Server(await Core.open(settings, admin_token(settings)))
-    info = await server.start()
-    _log.info("listening", url=info.url)
-    ready(info)
-    await stop.wait()
-    _log.info("draining")
-    try:
-        await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
-    except TimeoutError:
-        _log.warning("not everything could be drained in time")
-    _log.info("stopped")
+    raise_descriptor_limit(settings)
+    with data_folder.held(settings):
+        server = Server(await Core.open(settings, admin_token(settings)))
+        info = await server.start()
+        _log.info("listening", url=info.url)
+        ready(info)
+        await stop.wait()
+        _log.info("draining")
+        try:
+            await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
+        except TimeoutError:
+            _log.warning("not everything could be drained in time")
+        _log.info("stopped")
 
 
 def run(settings: Settings, *, ready: Callable[[ServerInfo], None]) -> None:

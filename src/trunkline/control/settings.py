@@ -1,6 +1,9 @@
 """One settings object: each value from a flag, `TRUNKLINE_*` or `trunkline.toml`, in that order.
 
-A value that is out of range or of the wrong type is refused at the start, with its name.
+A value that is out of range or of the wrong type is refused at the start, with its name, and so is
+a name that is no setting. A file can name programs that are run and the admin's token: it is read
+from `--config` or the user's own configuration folder, never from the folder that somebody happens
+to be in, and only if nobody else can write it.
 """
 
 import ipaddress
@@ -13,8 +16,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trunkline import limits
+from trunkline import limits, names
 from trunkline.control.errors import InvalidRequest
+from trunkline.private_files import only_ours
 
 _YES = ("true", "1", "yes", "on")  # the values that switch `SEND_LLM_MESSAGE` on
 
@@ -30,6 +34,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     admin_token: str | None = None
     database_url: str | None = None
     bus_url: str | None = None
+    keys: str = ""
+    """The folder with the system's keys; by default `keys` in the data folder."""
     rate_limit_per_minute: int = limits.MESSAGES_PER_MINUTE_MAX
     public_url: str | None = None
     """The address that people and machines use, when a proxy stands in front."""
@@ -37,6 +43,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """More origins (comma-separated) whose pages may call this server."""
     mcp_allowed_hosts: str = ""
     """Private hosts or networks (comma-separated) that remote MCP servers may be on."""
+    connections_max: int = 10_000
+    """Open connections in all; fewer where the system allows fewer open files."""
+    connections_per_address_max: int = 1_000
+    """Of one address, this host and named proxies apart."""
+    trusted_proxies: str = ""
+    """Addresses or networks (comma-separated) whose `X-Forwarded-For` counts."""
+    metrics_allowed: str = ""
+    """Addresses or networks (comma-separated) that read `/metrics` without a token."""
     log_sync: str = "normal"
     """`normal` survives a killed process, `full` also a power cut."""
     json_logs: bool = False
@@ -46,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     open_agp: bool = False
     """Let devices in by `guid` and `user_id` alone, as the AGP document describes."""
     open_myagent: bool = False
-    """MyAgent clients without a token act as the first user; on loopback only."""
+    """MyAgent clients without a token act as the first user; on loopback, without `public_url`."""
     send_llm_message: bool = False
     """Send `agent.llm_message` to MyAgent clients. Also set by `SEND_LLM_MESSAGE`."""
     default_model: str | None = None
@@ -62,8 +76,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def data_dir(self) -> Path:
         if self.data:
             return Path(self.data).expanduser()
-        base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-        return Path(base).expanduser() / "trunkline"
+        return _user_folder(os.environ, "XDG_DATA_HOME", "~/.local/share")
+
+    @property
+    def keys_dir(self) -> Path:
+        return Path(self.keys).expanduser() if self.keys else self.data_dir / "keys"
 
     @property
     def is_loopback(self) -> bool:
@@ -81,20 +98,21 @@ def load(
     file: Path | None = None,
 ) -> Settings:
     """The settings of this start. `flags` holds only what was given on the command line."""
-    values: dict[str, Any] = _from_file(file)
-    fields = {field.name for field in msgspec.structs.fields(Settings)}
-    for name, text in (os.environ if env is None else env).items():
-        key = name.removeprefix("TRUNKLINE_").lower()
-        if name.startswith("TRUNKLINE_") and key in fields:
-            values[key] = text
-    asked = (os.environ if env is None else env).get("SEND_LLM_MESSAGE")
+    given = os.environ if env is None else env
+    if problem := names.unknown_variable(given):
+        raise _refused(problem)
+    values: dict[str, Any] = _from_file(file or config_file(given), is_needed=file is not None)
+    for name in names.CONTROL:
+        if (text := given.get(names.PREFIX + name.upper())) is not None:
+            values[name] = text
+    asked = given.get("SEND_LLM_MESSAGE")
     if asked is not None and "send_llm_message" not in values:
         values["send_llm_message"] = asked.strip().lower() in _YES
     values.update({key: value for key, value in (flags or {}).items() if value is not None})
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidRequest(f"settings: {error}", code="INVALID_SETTINGS") from error
+        raise _refused(f"settings: {error}") from error
     if settings.public_url is not None:
         plain = settings.public_url.strip().rstrip("/")
         settings = msgspec.structs.replace(settings, public_url=plain)
@@ -111,22 +129,55 @@ def hosts_and_networks(text: str) -> tuple[set[str], list[Network]]:
             networks.append(ipaddress.ip_network(entry, strict=False))
         except ValueError as error:
             if "/" in entry:
-                raise InvalidRequest(
-                    f"settings: mcp_allowed_hosts: {entry!r} is neither a host nor a network",
-                    code="INVALID_SETTINGS",
+                raise _refused(
+                    f"settings: mcp_allowed_hosts: {entry!r} is neither a host nor a network"
                 ) from error
             hosts.add(entry.lower().rstrip("."))
     return hosts, networks
 
 
-def _from_file(file: Path | None) -> dict[str, Any]:
-    path = file or Path("trunkline.toml")
-    if file is None and not path.exists():
-        return {}
+def networks_of(setting: str, text: str) -> list[Network]:
+    """What a setting of addresses and networks names."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = filter(None, (part.strip() for part in text.split(",")))
+        return [ipaddress.ip_network(entry, strict=False) for entry in entries]
+    except ValueError as error:
+        raise _refused(f"settings: {setting}: {error}") from error
+
+
+def config_file(env: Mapping[str, str]) -> Path:
+    """Where settings are read from when no file is named."""
+    return _user_folder(env, "XDG_CONFIG_HOME", "~/.config") / "trunkline.toml"
+
+
+def _user_folder(env: Mapping[str, str], variable: str, usual: str) -> Path:
+    """This program's own below a folder of the user's. A relative one would be another one in each
+    folder that the program is started in, so it does not count."""
+    base = Path(env.get(variable) or usual).expanduser()
+    if not base.is_absolute():
+        base = Path(usual).expanduser()
+    return base / "trunkline"
+
+
+def _from_file(path: Path, *, is_needed: bool) -> dict[str, Any]:
+    try:
+        if not is_needed and not path.exists():
+            return {}
+        if reason := only_ours(path):
+            raise _refused(
+                f"{path} is not read: {reason}. Settings name programs that are run and the"
+                " admin's token, so nobody else may be able to change them"
+            )
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InvalidRequest(f"{path}: {error}", code="INVALID_SETTINGS") from error
+        raise _refused(f"{path}: {error}") from error
+    if problem := names.unknown_of("setting", found, names.CONTROL):
+        raise _refused(f"{path}: {problem}")
+    return found
+
+
+def _refused(problem: str) -> InvalidRequest:
+    return InvalidRequest(problem, code="INVALID_SETTINGS")
 
 
 def _check(settings: Settings) -> None:
@@ -142,6 +193,12 @@ def _check(settings: Settings) -> None:
         "open_myagent needs a server that listens on loopback only": (
             settings.is_loopback or not settings.open_myagent
         ),
+        "connections_max must be positive": settings.connections_max > 0,
+        "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
+        # A proxy on this host makes strangers look local.
+        "open_myagent and public_url exclude each other: a proxy would let everyone in": (
+            settings.public_url is None or not settings.open_myagent
+        ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
         "public_url must be like https://name.example or http://name.example:8080/path": (
@@ -149,9 +206,11 @@ def _check(settings: Settings) -> None:
         ),
     }
     hosts_and_networks(settings.mcp_allowed_hosts)
+    networks_of("trusted_proxies", settings.trusted_proxies)
+    networks_of("metrics_allowed", settings.metrics_allowed)
     for problem, fine in problems.items():
         if not fine:
-            raise InvalidRequest(f"settings: {problem}", code="INVALID_SETTINGS")
+            raise _refused(f"settings: {problem}")
 
 
 def _is_base_url(text: str) -> bool:

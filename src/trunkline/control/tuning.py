@@ -26,16 +26,17 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
 
     # Connections
     head_timeout_s: float = limits.HEAD_TIMEOUT_S
+    keep_alive_s: float = limits.KEEP_ALIVE_S
     auth_timeout_s: float = 10.0
     """For the first frame of an execution plane."""
     yeaft_auth_timeout_s: float = limits.YEAFT_AUTH_TIMEOUT_S
     reader_heartbeat_s: float = limits.READER_HEARTBEAT_S
     myagent_heartbeat_s: float = 30.0
     """docs/protocols/myagent.md#connection: 60 s or less."""
-    unknown_lines_max: int = 1000
-    """Lines of execution planes that have not shown a good token yet."""
     line_unsent_bytes_max: int = limits.LINE_UNSENT_BYTES_MAX
     """A machine that does not read is cut."""
+    line_ahead_bytes_max: int = limits.MIB
+    """Of a machine whose events are not counted: beyond, it is read when they are committed."""
     requests_max: int = limits.REQUESTS_IN_FLIGHT_MAX
     """Of one user's machines, under way."""
     myagent_sessions_max: int = limits.MYAGENT_SESSIONS_MAX
@@ -53,8 +54,19 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     start_timeout_s: float = limits.SESSION_START_TIMEOUT_S
     cancel_grace_s: float = 10.0
     """A machine that does not end a cancelled turn: it is ended here."""
+    agp_returned_silence_s: float = limits.AGP_RETURNED_SILENCE_S
+    """For the next word of a turn that an AGP device had before its line came back."""
     group_turn_events_max: int = 200_000
     """In which an open turn of a group is looked for after a restart."""
+
+    # What one user may have: docs/operate/running.md#crowds
+    sessions_per_user_max: int = 10_000
+    """That are not closed."""
+    agents_per_user_max: int = 500
+    memories_per_user_max: int = 100_000
+    """And so many that an org shares."""
+    snapshot_bytes_per_user_max: int = 4 * limits.GIB
+    skill_bytes_per_org_max: int = 1 * limits.GIB
 
     # The log
     ring_bytes_max: int = 16 * limits.MIB

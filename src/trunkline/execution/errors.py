@@ -95,6 +95,11 @@ class MessageTooLong(ExecutionError):
     code = "MESSAGE_TOO_LONG"
 
 
+NO_SUCH_METHOD = frozenset(("METHOD_NOT_FOUND", "UNSUPPORTED_METHOD"))
+"""Codes with which control planes say that they do not know a request; the second is what
+deployed ones say."""
+
+
 class RequestFailed(_CodedError):
     """Also where the daemon answers in the control plane's place."""
 

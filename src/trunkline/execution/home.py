@@ -1,4 +1,4 @@
-"""Where everything of one machine lives (docs/concepts/execution.md). Made private when made."""
+"""Where everything of one machine lives (docs/concepts/execution.md), closed to other users."""
 
 import fcntl
 import os
@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 
 from trunkline.execution.errors import HomeBusy
 from trunkline.execution.files import write_atomic
+from trunkline.private_files import close_files, make_folder
+
+_log = structlog.get_logger(__name__)
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
@@ -33,12 +37,14 @@ class Home:
         self.run = self.internal / "run"
 
     def make(self) -> None:
-        """Creates what is missing; what is ours is closed to other users."""
-        for folder in (self.root, self.workspace):
-            folder.mkdir(parents=True, exist_ok=True)
-        for folder in (self.internal, self.sessions, self.skills, self.outbox, self.run):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        self.internal.chmod(0o700)  # also where it was there before us
+        """Creates what is missing, and closes to other users what is open to them. Raises
+        NotPrivate where that cannot be done."""
+        folders = [self.root, self.internal, self.sessions, self.skills, self.outbox, self.run]
+        if not self.workspace.is_symlink():  # else it is a folder that somebody chose
+            folders.insert(1, self.workspace)
+        mended = [folder for folder in folders if make_folder(folder)]
+        for path in [*mended, *close_files(self.internal), *close_files(self.run)]:
+            _log.warning("was open to other users, and is closed to them now", path=str(path))
 
     def session(self, session_id: str) -> Path:
         """A session's folder. Raises ValueError."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from trunkline import limits
+from trunkline import limits, names
 from trunkline.execution.errors import SettingsError
 from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
@@ -22,7 +22,7 @@ NODE_SESSIONS_MAX_MAX = 1000
 _DOCUMENTS_HOME = Path("/") / "home" / "user"
 
 # Field → the names of its variable, the first that is set wins (both spellings are in use).
-_NAMES: dict[str, tuple[str, ...]] = {
+NAMES: dict[str, tuple[str, ...]] = {
     "wire": ("TRUNKLINE_WIRE",),
     "user_id": ("USER_ID", "VM_USER_ID"),
     "token": ("VM_TOKEN",),
@@ -35,7 +35,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "log_level": ("TRUNKLINE_LOG_LEVEL",),
 }
 # On a foreign server these take the place of what a control plane wants.
-_FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
+FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
     "user_id": ("TRUNKLINE_WIRE_USER_ID",),
     "token": ("TRUNKLINE_WIRE_TOKEN",),
     "control_plane_url": ("TRUNKLINE_WIRE_SERVER",),
@@ -113,23 +113,25 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         cls, env: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
     ) -> "NodeSettings":
         """`flags` holds what was given on the command line, by field. Raises SettingsError."""
+        if problem := names.unknown_variable(env):
+            raise SettingsError(problem)
         wire = str((flags or {}).get("wire") or env.get("TRUNKLINE_WIRE") or "semibot")
         if wire not in _NEEDED:
             raise SettingsError(f"--wire must be one of {', '.join(_NEEDED)}")
         for field in _NOT_FOR[wire]:
             if (flags or {}).get(field) is not None:
                 raise SettingsError(f"{_FLAGS[field]} means nothing with --wire {wire}")
-        names = _NAMES if wire == "semibot" else _NAMES | {"ticket": ()} | _FOREIGN_NAMES
+        variables_of = NAMES if wire == "semibot" else NAMES | {"ticket": ()} | FOREIGN_NAMES
         values: dict[str, Any] = {}
-        for field, variables in names.items():
+        for field, variables in variables_of.items():
             given = (flags or {}).get(field)
             found = next((env[name] for name in variables if env.get(name)), None)
             if given is not None or found is not None:
                 values[field] = given if given is not None else found
         for field in _NEEDED[wire]:
             if not values.get(field):
-                flag = f" (or {_FLAGS[field]})" if names is not _NAMES else ""
-                raise SettingsError(f"{names[field][0]}{flag} is not set")
+                flag = f" (or {_FLAGS[field]})" if variables_of is not NAMES else ""
+                raise SettingsError(f"{variables_of[field][0]}{flag} is not set")
         is_named = values.get("machine_id") and values.get("user_id")
         if wire == "agp" and not (is_named or values.get("token")):
             raise SettingsError("AGP needs --guid and --user-id, or a token that names the device")

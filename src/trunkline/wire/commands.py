@@ -12,7 +12,8 @@ DEFAULT_RUNTIME = "semigraph"
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Start this session. `data` holds what every runtime needs to know of it."""
+    """Start this session: what every runtime needs to know of it. An MCP server has its record's
+    `id`, which not every machine is told."""
 
     session_id: str
     runtime_type: str
@@ -41,8 +42,11 @@ class Cancel(msgspec.Struct, frozen=True):
 
 
 class Configure(msgspec.Struct, frozen=True):
+    """`agent_config`: all of it, with the patch."""
+
     session_id: str
     patch: Json
+    agent_config: Json = {}
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -71,6 +71,7 @@ class SessionEvent(msgspec.Struct):
     degraded: Any = None
     lost_events: Any = None
     echo: Any = None
+    name: Any = None
     duration_ms: Any = None
     raw: msgspec.Raw = msgspec.Raw()
 

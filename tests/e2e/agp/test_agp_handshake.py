@@ -17,6 +17,9 @@ pytestmark = [
 ]
 
 
+AGP = "/ws/agp"
+
+
 async def _refusals(user: TestUser, wire: str = "agp") -> list[Any]:
     page = await user.ok("GET", "/audit")
     return [
@@ -73,7 +76,6 @@ async def test_a_device_s_token_alone_is_a_complete_handshake(user: TestUser, pa
         {"guid": "", "user_id": "", "token": ""},
         {"guid": "d", "user_id": "u"},
         {"guid": "d", "user_id": "u", "token": ""},
-        {"guid": "d", "token": "t"},
         {"user_id": "u", "token": "t"},
         {"guid": "d" * 129, "user_id": "u", "token": "t"},
         {"guid": "d", "user_id": "u" * 101, "token": "t"},
@@ -102,10 +104,10 @@ async def test_a_url_that_cannot_be_read_gets_no_websocket(control: Control) -> 
         assert (await raw.connect()).status == 400
 
 
-@pytest.mark.parametrize("wrong", ["token", "guid", "user_id", "person"])
+@pytest.mark.parametrize("wrong", ["token", "guid", "guid alone", "user_id", "person"])
 @pytest.mark.proves("003-2-token-is-checked")
-@pytest.mark.proves("notes-4-wrong-token-is-1008")
-async def test_a_token_that_does_not_fit_ends_the_line_with_1008(
+@pytest.mark.proves("notes-4-wrong-token-is-401")
+async def test_a_token_that_does_not_fit_gets_no_websocket(
     control: Control, user: TestUser, wrong: str
 ) -> None:
     made, other = await register(user), await register(user)
@@ -114,11 +116,11 @@ async def test_a_token_that_does_not_fit_ends_the_line_with_1008(
     fields |= {
         "token": {"token": "dev_no-such-token"},
         "guid": {"guid": other["guid"]},
+        "guid alone": {"guid": other["guid"], "user_id": ""},
         "user_id": {"user_id": stranger.id},
         "person": {"token": user.token},
     }[wrong]
-    async with ScriptedDevice(control.url, **fields) as device:
-        assert await device.closed() == 1008
+    assert await _status(ScriptedDevice(control.url, **fields)) == 401
     machine = await user.ok("GET", f"/machines/{made['machine_id']}")
     assert machine["online"] is False
 
@@ -129,12 +131,10 @@ async def test_who_names_another_user_s_device_is_refused_and_audited(
     stranger = await control.user("eve")
     theirs, mine = await register(stranger), await register(user)
     fields = {"guid": theirs["guid"], "user_id": user.id, "token": mine["token"]}
-    async with ScriptedDevice(control.url, **fields) as device:
-        assert await device.closed() == 1008
+    assert await _status(ScriptedDevice(control.url, **fields)) == 401
     await eventually(lambda: _refusals(user), lambda seen: ("device", theirs["guid"]) in seen)
     fields = {"guid": mine["guid"], "user_id": stranger.id, "token": mine["token"]}
-    async with ScriptedDevice(control.url, **fields) as device:
-        assert await device.closed() == 1008
+    assert await _status(ScriptedDevice(control.url, **fields)) == 401
     await eventually(lambda: _refusals(user), lambda seen: ("user", stranger.id) in seen)
 
 
@@ -166,8 +166,7 @@ async def test_a_new_token_ends_the_line_of_the_old_one(user: TestUser) -> None:
         fresh = await register(user, guid=made["guid"])
         assert fresh["machine_id"] == made["machine_id"]
         assert await old.closed() == 1008
-        async with old.again() as refused:
-            assert await refused.closed() == 1008
+        assert await _status(old.again()) == 401
     async with device_of(user, fresh) as device:
         await _is_served(user, device)
         assert device.of("session.prompt")[0]["payload"]["agent_app"] == "claude"
@@ -185,8 +184,7 @@ async def test_a_token_that_ends_in_the_middle_of_the_handshake_is_refused(
 
     # What comes behind the look at the token.
     with control.records.before("sessions.agent_config", renew):
-        async with device_of(user, made) as device:
-            assert await device.closed() == 1008
+        assert await _status(device_of(user, made)) == 401
     assert renewals == []
 
 
@@ -197,8 +195,7 @@ async def test_a_device_that_was_removed_stays_out_until_it_gets_a_new_token(
     async with device_of(user, made) as device:
         await user.ok("DELETE", f"/machines/{made['machine_id']}")
         assert await device.closed() == 4003
-        async with device.again() as refused:
-            assert await refused.closed() == 1008
+        assert await _status(device.again()) == 401
     fresh = await register(user, guid=made["guid"])
     session_id = await user.session(machine_id=made["machine_id"])
     async with device_of(user, fresh) as device:
@@ -206,17 +203,27 @@ async def test_a_device_that_was_removed_stays_out_until_it_gets_a_new_token(
         await device.prompt("welcome back")
 
 
-async def test_a_token_is_written_into_no_log(tmp_path: Path) -> None:
+@pytest.mark.proves("notes-4-refusals-are-logged")
+async def test_a_refusal_is_logged_with_its_reason_and_a_token_into_no_log(tmp_path: Path) -> None:
     async with ControlProcess(tmp_path / "data", log_level="debug") as control:
         user = await control.user()
         made = await register(user)
         async with device_of(user, made) as device:
             await _is_served(user, device)
         wrong = "dev_wrong-0123456789-secret"
-        async with ScriptedDevice(control.url, token=wrong) as device:
-            assert await device.closed() == 1008
-        await _status(ScriptedDevice(control.url, token=wrong, guid="g", path="/ws/agp"))
-    assert "device refused" in control.log
+        assert await _status(ScriptedDevice(control.url, token=wrong)) == 401
+        fields = {"guid": made["guid"], "user_id": user.id}
+        assert await _status(ScriptedDevice(control.url, token=wrong, **fields)) == 401
+        fields = {"guid": "other", "user_id": user.id}
+        assert await _status(ScriptedDevice(control.url, token=made["token"], **fields)) == 401
+        assert await _status(ScriptedDevice(control.url, token=wrong, user_id="u", path=AGP)) == 400
+        assert await _status(ScriptedDevice(control.url, guid="g\n" * 999, path=AGP)) == 400
+    refused = [one for one in control.log.splitlines() if "device refused" in one]
+    assert len(refused) == 5
+    reasons = ("not known", "not known", "another device's", "guid is missing", "more than 128")
+    for line, reason in zip(refused, reasons, strict=True):
+        assert reason in line
+        assert len(line) < 1000
     assert wrong not in control.log
     assert made["token"] not in control.log
 
@@ -232,15 +239,11 @@ async def test_where_it_is_open_guid_and_user_id_are_enough_and_make_a_device_kn
         async with device.again() as returned:
             await _is_served(user, returned)
             assert len((await user.ok("GET", "/machines"))["items"]) == 1
-        # A name alone is no proof: another user's device is not taken, and a token is checked.
-        async with ScriptedDevice(control.url, guid="device_001", user_id=stranger.id) as taken:
-            assert await taken.closed() == 1008
+        # A name alone is no proof: another user's device is not taken.
+        taken = ScriptedDevice(control.url, guid="device_001", user_id=stranger.id)
+        assert await _status(taken) == 401
         admin = TestUser(control, "", "test-admin-token-0123456789")
         await eventually(lambda: _refusals(admin), lambda seen: ("device", "device_001") in seen)
-        async with ScriptedDevice(
-            control.url, guid="device_001", user_id=user.id, token="wrong"
-        ) as wrong:
-            assert await wrong.closed() == 1008
-        async with ScriptedDevice(control.url, guid="device_002", user_id="nobody") as nobody:
-            assert await nobody.closed() == 1008
+        nobody = ScriptedDevice(control.url, guid="device_002", user_id="nobody")
+        assert await _status(nobody) == 401
         assert await _status(ScriptedDevice(control.url, guid="d", path="/ws/agp")) == 400

@@ -222,7 +222,7 @@ async def test_what_is_said_of_a_neighbour_s_session_or_of_nobody_s_is_refused(
             await device.text(forged, "forged")
             await device.respond(forged, "forged")
         await device.text({**mine, "guid": second.guid}, "forged")
-        await device.text({**mine, "guid": ""}, "forged")
+        await device.text({**mine, "guid": "", "user_id": "nobody"}, "forged")
         assert await _lives_on(user, device, mine) == []
         assert await _audited(user) == []
         assert not any("msg_id" in one for one in await events_of(user, neighbour))

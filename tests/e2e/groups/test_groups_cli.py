@@ -38,7 +38,9 @@ async def test_persons_and_groups_from_the_command_line(control: Control, tmp_pa
     prompt.write_text("You write.", encoding="utf-8")
     alice = await made(control, "person", "create", "alice", "--prompt", f"@{prompt}")
     assert alice["prompt"] == "You write."
-    bob = await made(control, "person", "create", "bob")
+    assert alice["confirm"] == "dangerous"
+    bob = await made(control, "person", "create", "bob", "--confirm", "always")
+    assert bob["confirm"] == "always"
     changed = await made(control, "person", "update", bob["id"], "--model", "small")
     assert changed["model"] == "small"
     group = await made(control, "group", "create", "team", "--person", "alice")

@@ -45,7 +45,8 @@ async def test_the_token_may_be_in_the_query_a_subprotocol_or_the_cookie(user: T
     client = await MyAgentClient(url).connect(protocols=(bearer, "myagent"))
     assert client.subprotocol == "myagent", "the secret is not said again where it need not be"
     await greeted(client)
-    await greeted(await MyAgentClient(url).connect(Cookie=f"trunkline_session={user.token}"))
+    cookie = f"{user.control.cookie}={user.token}"
+    await greeted(await MyAgentClient(url).connect(Cookie=cookie))
 
 
 @pytest.mark.proves("001-6-connection-errors")
@@ -54,9 +55,9 @@ async def test_without_a_good_token_there_is_no_websocket(user: TestUser) -> Non
     assert await status_of(MyAgentClient(url)) == 401
     assert await status_of(MyAgentClient(url, "tl_wrong")) == 401
     assert await status_of(MyAgentClient(f"{url}?token=tl_wrong")) == 401
-    assert await status_of(MyAgentClient(url), Cookie="trunkline_session=tl_wrong") == 401
+    assert await status_of(MyAgentClient(url), Cookie=f"{user.control.cookie}=tl_wrong") == 401
     # A header of another kind is not quietly served as whoever the cookie is.
-    cookie = f"trunkline_session={user.token}"
+    cookie = f"{user.control.cookie}={user.token}"
     assert await status_of(MyAgentClient(url), Cookie=cookie, Authorization="Basic eDp5") == 401
 
 

@@ -75,7 +75,7 @@ async def cookie_of(user: TestUser) -> str:
         aiohttp.ClientSession() as http,
         http.get(link["url"], allow_redirects=False) as answer,
     ):
-        return answer.cookies["trunkline_session"].value
+        return answer.cookies[user.control.cookie].value
 
 
 async def test_a_connection_ends_with_its_token(tmp_path: Path) -> None:

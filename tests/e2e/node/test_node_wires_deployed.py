@@ -36,6 +36,7 @@ def answer(server: DeployedYeaft, conversation_id: str) -> str:
     return "".join(text for who, text in server.kept.get(conversation_id, []) if who == "assistant")
 
 
+@pytest.mark.proves("notes-3-node-keeps-the-catalog-whole")
 async def test_a_conversation_is_shown_to_its_user_and_kept_as_it_was_said(
     desk: Place[DeployedYeaft],
 ) -> None:
@@ -44,6 +45,8 @@ async def test_a_conversation_is_shown_to_its_user_and_kept_as_it_was_said(
     await opened(server, "c-1")
     created = server.conversations["c-1"]
     assert (created["userId"], created["username"]) == ("u-1", "ada")
+    assert server.catalog is not None
+    assert server.catalog["c-1"] == "claude-code"
     await server.chat("c-1", "Hello.")
     await completed(server, "c-1")
     assert server.kept["c-1"][0] == ("user", "Hello.")
@@ -124,6 +127,7 @@ async def test_a_conversation_that_is_taken_up_again_brings_what_was_said(
         ("update_yeaft_settings", "yeaft_settings_updated"),
         ("restart_agent", "restart_agent_ack"),
         ("upgrade_agent", "upgrade_agent_ack"),
+        ("yeaft_vp_subscribe", "yeaft_output"),
     ],
 )
 async def test_whoever_asks_for_lists_and_settings_is_answered_and_nobody_else(

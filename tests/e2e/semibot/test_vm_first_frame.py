@@ -136,34 +136,6 @@ async def test_a_line_that_is_known_may_send_more_than_a_first_frame(
         await reader.until_text(text)
 
 
-async def test_only_so_many_lines_may_wait_at_the_door(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path / "data", tuning=Tuning(unknown_lines_max=3)) as control:
-        await _three_wait(await control.user())
-
-
-async def _three_wait(user: TestUser) -> None:
-    vm = await user.schedule()
-    waiting = [await RawWs(again_url(user)).connect() for _ in range(3)]
-    assert [one.status for one in waiting] == [101] * 3
-    refused = await RawWs(again_url(user)).connect()
-    assert refused.status == 429
-    assert json.loads(refused.body)["error"]["code"] == "LIMIT_REACHED"
-    # One that shows its token does not wait any more, and neither does one that has left.
-    await waiting[0].authenticate(vm["token"])
-    async with await RawWs(again_url(user)).connect() as next_one:
-        assert next_one.status == 101
-        assert (await RawWs(again_url(user)).connect()).status == 429
-        await waiting[1].text(b"no auth")
-        assert await waiting[1].closed() == 4001
-        async with await RawWs(again_url(user)).connect() as last:
-            assert last.status == 101
-    for one in waiting:
-        async with one:
-            pass
-
-
 SECRET = "sk-ant-this-must-never-be-seen-in-clear"
 
 
@@ -198,7 +170,7 @@ async def test_init_carries_the_users_keys_encrypted_for_this_token(user: TestUs
 async def test_init_of_a_user_without_keys_has_none_and_no_addition_that_was_not_asked_for(
     user: TestUser,
 ) -> None:
-    vm = await user.schedule()
+    vm = await user.schedule(dialect="documented")
     async with await RawWs(again_url(user)).connect() as line:
         init = await line.authenticate(vm["token"])
         assert init["data"].keys() == {"user_id", "org_id", "api_keys"}

@@ -56,7 +56,8 @@ async def test_what_only_the_control_plane_says_is_dropped_and_logged(
             await vm.text(session, f"I was told: {json.dumps(event)}")
             await reader.until_type("text_chunk")
         warned = [one for one in logs if one["event"] == "not a machine's to say"]
-        assert [(one["kind"], one["session"]) for one in warned] == [(event["type"], session)]
+        assert [one["session"] for one in warned] == [session]
+        assert warned[0]["kind"] in (event["type"], "an event with two types")
         # The line lives, and so does the session.
         turn = await user.say(session, "still there?")
         await vm.expect("user_message", lambda one: one["session_id"] == session)

@@ -1,8 +1,8 @@
 """A Yeaft agent's line: how it begins, what ends it, and who is not let in."""
 
 from pathlib import Path
+from typing import Any
 
-import aiohttp
 import pytest
 
 from tests.support.clock import Clock
@@ -48,9 +48,13 @@ async def test_an_agent_registers_with_its_secret(user: TestUser, path: str) -> 
     await eventually(is_online, lambda found: not found)
 
 
-async def test_an_agent_that_puts_its_id_into_its_name_is_known_too(user: TestUser) -> None:
+@pytest.mark.proves("notes-3-found-by-secret")
+@pytest.mark.parametrize("called", [{"id": "builder-7"}, {"id": "", "name": "", "instanceId": ""}])
+async def test_an_agent_is_found_by_its_secret_whatever_it_calls_itself(
+    user: TestUser, called: dict[str, Any]
+) -> None:
     agent = await new_agent(user)
-    named = ScriptedAgent(agent.base, "builder-7", agent.secret, DEPLOYED, name=agent.id)
+    named = ScriptedAgent(agent.base, "", agent.secret, DEPLOYED, **called)
     async with named:
         assert (await named.expect("registered"))["agentId"] == agent.id
 
@@ -67,15 +71,16 @@ async def test_a_wrong_secret_is_refused_for_good(user: TestUser) -> None:
 
 
 async def test_a_secret_opens_nobody_elses_agent(control: Control, user: TestUser) -> None:
+    """Also not one that calls itself like another."""
     stranger = await admin_of_new_org(control)
-    theirs = await new_agent(stranger)
-    mine = await new_agent(user)
-    thief = ScriptedAgent(control.url, theirs.id, mine.secret)
-    await thief.connect()
-    challenge = await thief.expect("auth_required")
-    await thief.send({"type": "auth", "tempId": challenge["tempId"], "secret": mine.secret})
-    assert await thief.closed() == POLICY
-    await thief.leave()
+    async with await new_agent(stranger) as theirs:
+        mine = await new_agent(user)
+        thief = ScriptedAgent(control.url, theirs.id, mine.secret, name=theirs.id)
+        async with thief:
+            assert (await thief.expect("registered"))["agentId"] == mine.id
+        await theirs.ping()
+        session = await stranger.session(machine_id=theirs.id)
+        assert (await theirs.expect("create_conversation"))["conversationId"] == session
 
 
 @pytest.mark.parametrize(
@@ -122,14 +127,6 @@ async def test_an_agent_that_says_nothing_is_not_waited_for(
         await agent.connect()
         assert await agent.closed() == POLICY
         await agent.leave()
-
-
-async def test_a_url_without_an_id_is_no_agents(control: Control) -> None:
-    url = control.url.replace("http", "ws", 1) + "/ws/yeaft?type=agent"
-    async with aiohttp.ClientSession() as http:
-        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await http.ws_connect(url)
-    assert refused.value.status == 400
 
 
 async def test_an_unknown_agent_is_refused_like_one_with_a_wrong_secret(control: Control) -> None:

@@ -156,10 +156,14 @@ async def test_a_title_is_kept_and_settings_of_other_machines_are_refused(
         assert refused["code"] == "UNSUPPORTED"
 
 
-async def test_files_by_id_are_refused_in_words(user: TestUser, vm: ScriptedVm) -> None:
+async def test_a_file_that_was_not_uploaded_is_refused_in_words(
+    user: TestUser, vm: ScriptedVm
+) -> None:
     async with web_of(user) as web:
         session = await web.create()
-        refused = await web.ask(
-            "chat", "error", conversationId=session, prompt="see", fileIds=["f-1"]
-        )
-        assert refused["code"] == "UNSUPPORTED"
+        for file_ids in (["f-1"], ["f-1"] * 21, "f-1", [7]):
+            refused = await web.ask(
+                "chat", "error", conversationId=session, prompt="see", fileIds=file_ids
+            )
+            assert refused["code"] in ("FILE_NOT_FOUND", "INVALID_REQUEST")
+        assert vm.of_type("user_message") == []

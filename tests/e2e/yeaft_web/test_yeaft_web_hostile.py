@@ -51,6 +51,15 @@ FIELDS = [
     "limit",
     "silent",
     "positions",
+    "catalogKey",
+    "routeRef",
+    "hidden",
+    "sortRank",
+    "sessions",
+    "openFiles",
+    "activeIndex",
+    "workbenchRoute",
+    "restoreRequestId",
 ]
 
 
@@ -162,7 +171,7 @@ async def test_handshakes_that_fail_leave_room_for_those_that_do_not(user: TestU
         f"GET {parts.path}?{parts.query} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
         "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     ).encode()
-    for _ in range(limits.UNKNOWN_SOCKETS_MAX + 1):
+    for _ in range(50):
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
         writer.write(broken)
         await reader.read()

@@ -28,7 +28,7 @@ async def test_a_client_gets_in_at_both_addresses(user: TestUser, path: str) -> 
 async def test_a_header_or_a_cookie_lets_in_like_the_address(user: TestUser) -> None:
     for headers in (
         {"Authorization": f"Bearer {user.token}"},
-        {"Cookie": f"trunkline_session={user.token}"},
+        {"Cookie": f"{user.control.cookie}={user.token}"},
     ):
         async with ScriptedWeb(web_url(user, token=""), headers) as web:
             assert (await web.expect("auth_result"))["success"] is True

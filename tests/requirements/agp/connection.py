@@ -27,7 +27,8 @@ REQUIREMENTS = (
         "003-2-guid-and-user-id-required",
         "`guid` and `user_id` are required in a device's address.",
         "agp.md#handshake",
-        divergence="both may be left out beside a token that names the device, as deployed apps do",
+        divergence="both, or `user_id` alone, may be left out beside a token that names the device,"
+        " as deployed apps do; never in open mode",
     ),
     Requirement(
         "003-2-missing-is-no-websocket",
@@ -60,6 +61,7 @@ REQUIREMENTS = (
         "003-2-older-connection-is-kicked",
         "An older connection of the same `guid` is closed.",
         "agp.md#handshake",
+        divergence="a little later where two programs keep replacing each other",
     ),
     Requirement(
         "003-2-idle-five-minutes",

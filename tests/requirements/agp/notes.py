@@ -25,9 +25,10 @@ REQUIREMENTS = (
         "agp.md#handshake",
     ),
     Requirement(
-        "notes-4-wrong-token-is-1008",
-        "Close code 1008 says that the token is wrong; a device stops then.",
-        "agp.md#close-codes",
+        "notes-4-wrong-token-is-401",
+        "A wrong token is refused in the handshake with HTTP 401, never by a WebSocket that is"
+        " accepted and closed: an accepted one makes an app begin its waits anew.",
+        "agp.md#handshake",
     ),
     Requirement(
         "notes-4-echo",

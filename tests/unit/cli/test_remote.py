@@ -14,7 +14,8 @@ RUNNING = "http://127.0.0.1:9000"
 @pytest.fixture
 def data(tmp_path: Path) -> str:
     """A folder as a running server leaves it."""
-    (tmp_path / "server.json").write_text(json.dumps({"url": RUNNING, "later": 1}))
+    known = {"url": RUNNING, "pid": 7, "key": "pr_key", "later": 1}
+    (tmp_path / "server.json").write_text(json.dumps(known))
     (tmp_path / "admin-token").write_text("tl_folder\n")
     return str(tmp_path)
 
@@ -24,7 +25,7 @@ def test_the_data_folder_of_a_running_server_is_enough(data: str) -> None:
         find_server(None, None, data, {}),
         find_server(None, None, None, {"TRUNKLINE_DATA": data}),
     ):
-        assert (place.url, place.token) == (RUNNING, "tl_folder")
+        assert (place.url, place.token, place.key) == (RUNNING, "tl_folder", "pr_key")
 
 
 def test_flags_win_over_the_environment_and_that_over_the_folder(data: str) -> None:
@@ -45,6 +46,27 @@ def test_a_users_token_wins_over_the_admins(data: str) -> None:
 def test_the_folders_token_is_not_shown_to_another_server(data: str) -> None:
     assert find_server("https://elsewhere", None, data, {}).token is None
     assert find_server(RUNNING + "/", None, data, {}).token == "tl_folder"
+
+
+def test_whoever_the_folder_names_proves_itself_before_any_token_is_shown(data: str) -> None:
+    env = {"TRUNKLINE_TOKEN": "tl_env"}
+    assert find_server(None, None, data, env).key == "pr_key"
+    assert find_server(None, "tl_flag", data, {}).key == "pr_key"
+    # A person who names both the server and the token has decided.
+    assert find_server(RUNNING, "tl_flag", data, {}).key is None
+    assert find_server("https://elsewhere", None, data, env).key is None
+
+
+def test_a_server_that_cannot_prove_itself_is_shown_nothing(tmp_path: Path) -> None:
+    (tmp_path / "server.json").write_text(json.dumps({"url": RUNNING}))
+    (tmp_path / "admin-token").write_text("tl_folder")
+    with pytest.raises(CommandFailed, match="start the server again"):
+        find_server(None, None, str(tmp_path), {})
+
+
+def test_a_variable_that_nobody_reads_is_refused_with_the_nearest() -> None:
+    with pytest.raises(CommandFailed, match="did you mean 'TRUNKLINE_TOKEN'"):
+        find_server(None, None, None, {"TRUNKLINE_TOKNE": "tl_x"})
 
 
 def test_without_anything_it_is_the_usual_address(tmp_path: Path) -> None:

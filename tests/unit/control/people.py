@@ -35,9 +35,7 @@ class People:
         async with store.write() as connection:
             for org_id, name in ((here, "here"), (there, "there")):
                 org = {"id": org_id, "name": name, "created_at": clock()}
-                await connection.execute(
-                    insert(schema.orgs).values(**org, auto_approve_evolutions=False)
-                )
+                await connection.execute(insert(schema.orgs).values(**org))
             for name, (org_id, role) in places.items():
                 user = {"id": new_id(), "org_id": org_id, "name": name, "role": role}
                 await connection.execute(insert(schema.users).values(**user, created_at=clock()))

@@ -18,10 +18,11 @@ from trunkline.wire.agp.messages import (
 )
 from trunkline.wire.commands import Cancel, Say
 
-GRACE_S, SILENCE_S, CANCELS_KEPT = 10.0, 600.0, 3
+GRACE_S, SILENCE_S, RETURNED_SILENCE_S, CANCELS_KEPT = 10.0, 600.0, 90.0, 3
 BOUNDS = Bounds(
     cancel_grace_s=GRACE_S,
     silence_s=SILENCE_S,
+    returned_silence_s=RETURNED_SILENCE_S,
     msg_ids_kept=100,
     cancels_kept=CANCELS_KEPT,
     streamed_chars_max=1000,

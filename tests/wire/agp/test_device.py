@@ -4,10 +4,15 @@ from typing import Any
 
 import pytest
 
-from tests.wire.agp.device_by_hand import CANCELS_KEPT, GRACE_S, SILENCE_S, Here, shown
+from tests.wire.agp.device_by_hand import (
+    CANCELS_KEPT,
+    GRACE_S,
+    RETURNED_SILENCE_S,
+    Here,
+    shown,
+)
 from tests.wire.core_by_hand import CoreByHand
 from trunkline.wire import actions
-from trunkline.wire.agp.device import DEVICE_SILENT
 from trunkline.wire.agp.inward import read_logged
 from trunkline.wire.agp.messages import Cancel, UpdatePayload
 from trunkline.wire.commands import Answer, Configure, Forward, Say, Start, Stop
@@ -213,45 +218,6 @@ def test_so_many_cancels_are_kept_for_a_return(here: Here) -> None:
     assert shown(here.line_up()) == [("cancel", one) for one in turns[2:]]
 
 
-# Silence
-
-
-def test_a_turn_of_which_the_device_says_nothing_more_ends(here: Here) -> None:
-    here.say("t1")
-    here.passes(0)
-    here.passes(SILENCE_S)
-    assert here.core.ends == []
-    here.passes(1)
-    assert [(one["turn_id"], one["code"]) for one in here.core.ends] == [("t1", DEVICE_SILENT)]
-    assert shown(here.passes(1)) == [("cancel", "t1")]
-
-
-@pytest.mark.parametrize("sign", ["text", "tool", "return"])
-def test_a_word_or_a_return_starts_the_wait_afresh(here: Here, sign: str) -> None:
-    here.say("t1")
-    here.passes(0)
-    here.passes(SILENCE_S - 1)
-    if sign == "return":
-        here.device.line_down()
-        here.line_up()
-    else:
-        here.text("t1") if sign == "text" else here.tool("t1", "in_progress")
-    here.passes(2)
-    here.passes(SILENCE_S - 1)
-    assert here.core.ends == []
-
-
-@pytest.mark.parametrize("why", ["away", "stalled"])
-def test_how_long_it_is_away_or_not_listened_to_is_not_its_silence(here: Here, why: str) -> None:
-    here.say("t1")
-    here.passes(0)
-    if why == "away":
-        here.device.line_down()
-    here.passes(SILENCE_S + 1, is_stalled=why == "stalled")
-    here.passes(SILENCE_S + 1, is_stalled=why == "stalled")
-    assert here.core.ends == []
-
-
 # Repeats
 
 
@@ -296,6 +262,36 @@ def test_what_is_not_this_devices_is_refused(
     here.answer("never", **who)
     assert here.refused == [refused, refused]
     assert here.core.events == []
+
+
+@pytest.mark.parametrize("who", [{"guid": ""}, {"user_id": ""}, {"guid": "", "user_id": ""}])
+@pytest.mark.proves("notes-4-empty-ids")
+def test_where_a_message_names_nobody_the_line_s_own_device_is_meant(
+    here: Here, who: dict[str, str]
+) -> None:
+    here.say("t1")
+    assert here.text("t1", "so ", **who)
+    assert here.tool("t1", "in_progress", **who)
+    here.answer("t1", "so it is", **who)
+    here.answer("t1", "again", **who)  # of a turn that is over
+    assert [one["content"] for one in here.core.ends] == ["so it is"]
+    assert here.refused == []
+
+
+@pytest.mark.parametrize(
+    ("who", "refused"),
+    [
+        ({"guid": "", "user_id": "another"}, ("user", "another")),
+        ({"guid": "other", "user_id": ""}, ("device", "other")),
+        ({"guid": "", "user_id": "", "session_id": "unknown"}, ("session", "unknown")),
+    ],
+)
+def test_an_empty_name_proves_nothing_else(
+    here: Here, who: dict[str, str], refused: tuple[str, str]
+) -> None:
+    here.say("t1")
+    assert not here.text("t1", **who)
+    assert here.refused == [refused]
 
 
 # Sessions that end
@@ -364,6 +360,8 @@ def test_a_restored_turn_of_which_something_was_heard_goes_on_and_repeats_are_kn
     again.device.recall("s", logged)
     assert again.line_up() == []
     assert again.core.resumed[-1] == ["t1"]
+    again.passes(0)
+    again.passes(RETURNED_SILENCE_S)
     assert again.text("t1", "so ", msg_id="a")
     again.answer("t1", "")
     (end,) = again.core.ends

@@ -1,11 +1,13 @@
 """A device's messages as session events: each kind, each state of a tool, each bound."""
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
 
 from trunkline.wire.agp import messages as agp
+from trunkline.wire.agp.codec import decode_uplink
 from trunkline.wire.agp.inward import CallBounds, Inward, read_logged, to_events
 from trunkline.wire.agp.messages import (
     ContentBlock,
@@ -46,6 +48,69 @@ def call(status: str, update_type: str = "tool_call", **fields: Any) -> UpdatePa
 
 
 COMMON = {"turn_id": "p", "msg_id": "m", "ts": 7}
+
+_TEXT = {"type": "text", "text": "2 files"}
+NOT_TEXT: list[tuple[Any, str]] = [
+    ({"content": [_TEXT]}, "2 files"),
+    ({"content": [{"text": "2 files"}], "details": {"exit": 0}}, "2 files"),
+    ({"content": [_TEXT, _TEXT]}, "2 files\n2 files"),
+    ({"content": [_TEXT, {"type": "image", "data": "x"}]}, "2 files\n[image]"),
+    ({"content": [{"type": "text", "text": {"content": [_TEXT]}}]}, "2 files"),
+    ([_TEXT, _TEXT], "2 files\n2 files"),
+    ({"content": []}, ""),
+    (None, ""),
+    ({"content": "inside"}, '{"content":"inside"}'),
+    ({"content": ["a"]}, '{"content":["a"]}'),
+    ({"exit": 0, "out": "é"}, '{"exit":0,"out":"é"}'),
+    ([1, "two"], '[1,"two"]'),
+    (0, "0"),
+    (False, "false"),
+    ({}, "{}"),
+]
+"""What an app puts where text belongs, and what a person reads of it."""
+
+
+@pytest.mark.parametrize(("text", "shown"), NOT_TEXT)
+@pytest.mark.parametrize("status", ["in_progress", "completed", "failed"])
+@pytest.mark.proves("notes-4-object-text")
+def test_a_result_that_is_no_text_is_shown_as_text(text: Any, shown: str, status: str) -> None:
+    state = turn()
+    told(state, call("pending"))
+    (event,) = told(state, call(status, "tool_call_update", content=[ContentBlock("text", text)]))
+    name = "content" if status == "in_progress" else "result"
+    assert event.get(name, "") == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), NOT_TEXT)
+def test_so_is_a_piece_of_the_answer_and_the_answer(text: Any, shown: str) -> None:
+    block = ContentBlock("text", text)
+    (end,) = told(turn(), PromptResponsePayload("s", "p", "end_turn", [block]))
+    assert end["content"] == shown
+    piece = UpdatePayload("s", "p", "message_chunk", content=block)
+    if isinstance(text, int):
+        with pytest.raises(Malformed):
+            told(turn(), piece)
+    else:
+        assert [one["content"] for one in told(turn(), piece)] == ([shown] if shown else [])
+
+
+@pytest.mark.parametrize("depth", [3, 50, 900, 5_000, 200_000])
+@pytest.mark.parametrize(
+    ("opening", "closing"), [('{"content":[{"text":', "}]}"), ("[", "]"), ('{"a":', "}")]
+)
+def test_however_deep_a_result_is_nested_it_is_shown_or_the_message_skipped(
+    depth: int, opening: str, closing: str
+) -> None:
+    text = opening * depth + "1" + closing * depth
+    message = (
+        '{"msg_id":"m","method":"session.update","payload":{"session_id":"s","prompt_id":"p",'
+        '"update_type":"tool_call","tool_call":{"tool_call_id":"t","status":"completed",'
+        '"content":[{"type":"text","text":' + text + "}]}}}"
+    )
+    with contextlib.suppress(Malformed):
+        update = decode_uplink(message)
+        assert isinstance(update, Update)
+        assert len(to_events(turn(), update, 7)) == 2
 
 
 def test_a_chunk_is_a_text_chunk_and_is_heard() -> None:

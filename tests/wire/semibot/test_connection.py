@@ -1,5 +1,6 @@
 """The line's states without a socket: connected → authenticated → live → closed."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -220,3 +221,46 @@ def test_zero_turns_the_rate_limit_off() -> None:
     connection = _live(per_minute=0)
     for _ in range(5000):
         connection.receive(_event("x"), 1.0)
+
+
+def _uncounted(per_minute: int) -> Connection:
+    """One of a VM whose session `busy` has an open turn."""
+    connection = _live(per_minute=per_minute)
+    connection.is_free = lambda session_id: session_id == "busy"
+    return connection
+
+
+def _event_of(session_id: str) -> str:
+    return json.dumps({"type": "sse_event", "session_id": session_id, "data": "{}"})
+
+
+@pytest.mark.proves("notes-1-a-frame-a-token")
+def test_events_of_an_open_turn_are_not_counted_where_that_was_agreed() -> None:
+    connection = _uncounted(per_minute=3)
+    for _ in range(5000):
+        assert connection.receive(_event_of("busy"), 1.0) is not None
+    assert connection.receive(_event_of("idle"), 1.0) is not None
+
+
+@pytest.mark.proves("notes-1-all-else-is-counted")
+@pytest.mark.parametrize(
+    "text",
+    [
+        _event_of("idle"),
+        '{"type":"request","session_id":"busy","id":"1","method":"get_session"}',
+        '{"type":"fire_and_forget","session_id":"busy","method":"audit_log"}',
+        '{"type":"batch","events":[{"session_id":"busy","data":"{}"}]}',
+        '{"type":"heartbeat"}',
+        '{"type":"new","session_id":"busy"}',
+        '{"type":"sse_event","session_id":"busy"}',
+        "{",
+    ],
+)
+def test_all_else_of_it_is_counted(text: str) -> None:
+    connection = _uncounted(per_minute=3)
+    for _ in range(2):
+        with contextlib.suppress(Malformed):
+            connection.receive(text, 1.0)
+    with pytest.raises(CloseLine) as caught:
+        connection.receive(text, 1.0)
+    assert caught.value.code == 4029

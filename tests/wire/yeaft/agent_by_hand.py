@@ -10,10 +10,12 @@ from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Bounds
 from trunkline.wire.yeaft.inward_state import DEPLOYED, DOCUMENTED
+from trunkline.wire.yeaft.telling import Owner
 
 Json = dict[str, Any]
 
 GRACE_S, QUIET_S, RESUME_S, START_S = 10.0, 5.0, 2.0, 60.0
+SILENCE_S, BUSY_SILENCE_S = 120.0, 600.0
 BOUNDS = Bounds(
     answer_chars_max=1000,
     tools_max=10,
@@ -29,6 +31,8 @@ BOUNDS = Bounds(
     resume_wait_s=RESUME_S,
     cancel_grace_s=GRACE_S,
     quiet_s=QUIET_S,
+    silence_s=SILENCE_S,
+    busy_silence_s=BUSY_SILENCE_S,
 )
 READY = {DOCUMENTED: "session_ready", DEPLOYED: "conversation_created"}
 
@@ -43,8 +47,9 @@ def said(text: str, session_id: str = "s") -> Json:
     return {"type": "claude_output", "conversationId": session_id, "data": data}
 
 
-def result(session_id: str = "s") -> Json:
-    return {"type": "claude_output", "conversationId": session_id, "data": {"type": "result"}}
+def result(session_id: str = "s", **fields: Any) -> Json:
+    data = {"type": "result", **fields}
+    return {"type": "claude_output", "conversationId": session_id, "data": data}
 
 
 def names(messages: list[Json]) -> list[str]:
@@ -65,7 +70,7 @@ class Here:
         bounds: Bounds = BOUNDS,
     ) -> None:
         self.core = core or CoreByHand()
-        self.talk = AgentTalk("m", "u", self.core, bounds)
+        self.talk = AgentTalk("m", Owner("u", "ada"), self.core, bounds)
         self.fetches = fetches
         self.now_s = 0.0
         self.sent: list[Json] = []
@@ -132,9 +137,9 @@ class Here:
         text = json.dumps({"type": "custom", "n": number, "pad": "x" * chars})
         return self.told(Forward(session_id, "yeaft", text))
 
-    def passes(self, seconds: float) -> list[Json]:
+    def passes(self, seconds: float, *, is_stalled: bool = False) -> list[Json]:
         self.now_s += seconds
-        self.talk.tick(self.now_s, self.ms)
+        self.talk.tick(self.now_s, self.ms, is_stalled=is_stalled)
         return self.run()
 
     @property

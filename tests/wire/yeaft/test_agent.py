@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 
 from trunkline.wire.errors import CloseLine
+from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft.agent import (
     Handshake,
     Talk,
     capabilities_of,
     message_of,
+    slash_commands_of,
     visitor_of,
 )
+from trunkline.wire.yeaft.messages import SlashCommandsUpdate
 
 DOCUMENTED = Talk(conversation_id="c", dialect="documented", remote_id="own", work_dir="/srv")
 DEPLOYED = Talk(
@@ -52,18 +55,57 @@ def test_anything_else_ends_the_line(text: str) -> None:
     assert refused.value.code == 1008
 
 
-def test_an_agent_may_be_known_by_any_of_its_names() -> None:
-    query = {"id": "one", "name": "two", "instanceId": "one", "workDir": "/srv", "platform": "x"}
-    visitor = visitor_of(query, chars_max=10, path_chars_max=10)
-    assert visitor.names == ("one", "two")
-    assert (visitor.name, visitor.work_dir, visitor.platform) == ("two", "/srv", "x")
+@pytest.mark.proves("notes-3-instance-names-the-agent")
+@pytest.mark.parametrize(
+    ("query", "instance"),
+    [
+        ({"id": "desk", "name": "two", "instanceId": "i-1"}, "i-1"),
+        ({"id": "desk", "name": "two", "instanceId": ""}, "desk"),
+        ({"id": "desk"}, "desk"),
+        ({"name": "two"}, ""),
+        ({"id": "desk", "instanceId": "x" * 11}, ""),
+        ({"id": "a\x00b"}, ""),
+        ({"id": "a\nb"}, ""),
+        ({"id": "\ud800"}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_agent_is_called_by_its_instance_else_by_its_id(
+    query: dict[str, str], instance: str
+) -> None:
+    assert visitor_of(query, chars_max=10, path_chars_max=10).instance == instance
 
 
-def test_names_and_folders_that_are_too_long_are_none() -> None:
-    query = {"id": "x" * 11, "name": "", "workDir": "/" * 11, "platform": "y" * 99}
+def test_what_an_agents_url_says_of_it_is_bounded() -> None:
+    query = {"name": "n" * 11, "workDir": "/" * 11, "platform": "y" * 99}
     visitor = visitor_of(query, chars_max=10, path_chars_max=10)
-    assert visitor.names == ()
-    assert (visitor.work_dir, visitor.platform) == ("", "y" * 10)
+    assert (visitor.name, visitor.work_dir, visitor.platform) == ("n" * 10, "", "y" * 10)
+    assert visitor_of({"name": "a\x00"}, chars_max=10, path_chars_max=10).name == ""
+
+
+@pytest.mark.proves("notes-3-slash-commands")
+@pytest.mark.parametrize(
+    ("given", "names", "descriptions"),
+    [
+        ({"slashCommands": ["cost", "init"]}, ["cost", "init"], {}),
+        (
+            {"slashCommands": ["cost"], "slashCommandDescriptions": {"cost": "x" * 11, "b": "c"}},
+            ["cost"],
+            {"cost": "x" * 10},
+        ),
+        ({"slashCommands": ["a", "b", "c", "d"]}, ["a", "b", "c"], {}),
+        ({"slashCommands": ["x" * 11, "", 5, None, ["a"], "b"]}, ["b"], {}),
+        ({"slashCommands": {"a": 1}, "slashCommandDescriptions": [1]}, [], {}),
+        ({"slashCommands": ["a"], "slashCommandDescriptions": {"a": {"b": 1}}}, ["a"], {}),
+        ({}, [], {}),
+    ],
+)
+def test_slash_commands_are_names_with_descriptions(
+    given: dict[str, Any], names: list[str], descriptions: dict[str, str]
+) -> None:
+    update = codec.read(json.dumps(given), SlashCommandsUpdate)
+    found = slash_commands_of(update, count_max=3, chars_max=10)
+    assert (found.names, found.descriptions) == (names, descriptions)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ def test_what_is_remembered_of_a_conversation_is_what_its_agent_calls_it(
         "dialect": DOCUMENTED,
         "work_dir": "/srv/x",
         "provider": "copilot",
+        "spent_usd": 0.0,
     }
     again = Here(here.core, is_up=False)
     again.talk.conversation("s").recall(kept.remote)

@@ -33,6 +33,13 @@ TO_AGENTS = {
     "select_conversation",
     "sync_messages",
     "update_conversation_settings",
+    "pin_session",
+    "unpin_session",
+    "set_session_ui_metadata",
+    "reorder_session_catalog",
+    "update_file_tabs",
+    "restore_file_tabs",
+    "perf_trace_events",
 }
 """What clients say, and the server to agents for them."""
 OF_AGENTS = {
@@ -47,6 +54,8 @@ OF_AGENTS = {
     "session_id_update",
     "turn_completed",
     "execution_cancelled",
+    "context_usage",
+    "slash_commands_update",
     "history_sessions_list",
     "folders_list",
     "error",

@@ -11,27 +11,30 @@ import msgspec
 from sqlalchemy import and_, delete, insert, select, update
 
 from trunkline import limits
+from trunkline.control.access import scopes
 from trunkline.control.access.keys import Keys, digest, same
+from trunkline.control.access.scopes import Scope, Scopes
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.errors import Forbidden, NotFound, Unauthorized
 from trunkline.control.ids import new_id, new_secret
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
-COOKIE = "trunkline_session"
 _ISSUER = "trunkline"
 _AUDIENCE = "trunkline:vm"
+_NEVER = 2**63
 
 
 class Principal(msgspec.Struct, frozen=True):
     """An authenticated person. `token_id` is what a revocation cuts; empty for the fixed token.
-    `expires_at` (Unix ms) is the token's end, if it has one."""
+    `expires_at` (Unix ms) is the token's end, if it has one; `scopes` what it is limited to."""
 
     user_id: str
     org_id: str
     role: str
     token_id: str = ""
     expires_at: int | None = None
+    scopes: Scopes = None
 
     @property
     def is_admin(self) -> bool:
@@ -51,9 +54,22 @@ class Principal(msgspec.Struct, frozen=True):
     def has_expired(self, now_ms: int) -> bool:
         return self.expires_at is not None and self.expires_at <= now_ms
 
+    def require(self, scope: Scope) -> None:
+        """Raises unless the token may be used for that."""
+        scopes.require(self.scopes, scope)
+
     def require_org_admin(self) -> None:
         if self.role not in ("admin", "org_admin"):
             raise Forbidden("only an administrator may do this")
+
+
+class Login(msgspec.Struct, frozen=True):
+    """A browser that has just logged in, and until when (Unix ms)."""
+
+    cookie: str
+    token_id: str
+    user_id: str
+    expires_at: int
 
 
 class VmClaims(msgspec.Struct, frozen=True):
@@ -64,6 +80,8 @@ class VmClaims(msgspec.Struct, frozen=True):
     vm_id: str
     iat: int
     exp: int
+    generation: int = 0
+    """The machine's `tokens_from` when it was issued; another one by now: it was revoked."""
 
     @property
     def half_life_ms(self) -> int:
@@ -86,6 +104,11 @@ class Auth:
         self._cached: dict[str, Principal] = {}
         self._cache_clears = 0
         self._on_revoke: list[Callable[[str], None]] = []
+        self._ends: dict[str, int] = {}
+        """When the tokens end (Unix ms) with which something may be connected."""
+        self._next_end = _NEVER
+        self._used: dict[str, int] = {}
+        """The last use of each token that the store does not know of yet."""
 
     async def load_first_user(self) -> Principal:
         """The operator's own user, as whom the fixed admin token acts: the oldest admin; on a new
@@ -124,15 +147,24 @@ class Auth:
         known = self._cached.get(hashed)
         if known is None:
             known = await self._look_up(hashed)
-        if known.has_expired(self._clock()):
+        now = self._clock()
+        if known.has_expired(now):
             self._cached.pop(hashed, None)
             raise Unauthorized("the token has expired")
+        self._used[known.token_id] = now
         return known
 
     async def _look_up(self, hashed: str) -> Principal:
         tokens, users = schema.tokens, schema.users
         query = (
-            select(tokens.c.id, tokens.c.expires_at, users.c.id, users.c.org_id, users.c.role)
+            select(
+                users.c.id,
+                users.c.org_id,
+                users.c.role,
+                tokens.c.id,
+                tokens.c.expires_at,
+                tokens.c.scopes,
+            )
             .join(users, users.c.id == tokens.c.user_id)
             .where(and_(tokens.c.hash == hashed, tokens.c.kind.in_(("bearer", "cookie"))))
         )
@@ -142,12 +174,40 @@ class Auth:
             row = await self._store.first(query)
         if row is None:
             raise Unauthorized("the token is not known")
-        token_id, expires_at, user_id, org_id, role = row
+        user_id, org_id, role, token_id, expires_at, limited = row
         if len(self._cached) > 10_000:
             self._cached.clear()
-        known = Principal(user_id, org_id, role, token_id, expires_at)
+        whose = user_id, org_id, role, token_id, expires_at
+        known = Principal(*whose, scopes.scopes_of(limited))
         self._cached[hashed] = known
+        if known.expires_at is not None:
+            self._ends[known.token_id] = known.expires_at
+            self._next_end = min(self._next_end, known.expires_at)
         return known
+
+    def sweep(self) -> None:
+        """Once a second: what is connected with a token that has ended is cut."""
+        now = self._clock()
+        if now < self._next_end:
+            return
+        ended = [token_id for token_id, end in self._ends.items() if end <= now]
+        for token_id in ended:
+            del self._ends[token_id]
+            self._cut(token_id)
+        self._next_end = min(self._ends.values(), default=_NEVER)
+
+    def last_use(self, token_id: str) -> int | None:
+        """If it is not stored yet."""
+        return self._used.get(token_id)
+
+    async def save_uses(self) -> None:
+        """Once a minute: when each token was last used."""
+        used, self._used = self._used, {}
+        tokens = schema.tokens
+        async with self._store.write() as connection:
+            for token_id, at in used.items():
+                change = update(tokens).where(tokens.c.id == token_id).values(last_used_at=at)
+                await connection.execute(change)
 
     def is_first_user(self, user_id: str) -> bool:
         """The operator's own user, which cannot be removed."""
@@ -159,22 +219,43 @@ class Auth:
         self._cached.clear()
         self._cache_clears += 1
         for token_id in token_ids:
-            for cut in self._on_revoke:
-                cut(token_id)
+            self._ends.pop(token_id, None)
+            self._cut(token_id)
+
+    def _cut(self, token_id: str) -> None:
+        for cut in self._on_revoke:
+            cut(token_id)
 
     async def issue(
-        self, user_id: str, kind: str = "bearer", *, label: str = "", life_s: float | None = None
+        self,
+        user_id: str,
+        kind: str = "bearer",
+        *,
+        label: str = "",
+        life_s: float | None = None,
+        limited_to: Scopes = None,
+        under: Principal | None = None,
+        login_until: int | None = None,
     ) -> tuple[str, str]:
-        """A new secret for that user and the id under which it can be revoked."""
+        """A new secret for that user and the id under which it can be revoked. `under`: whoever
+        asks for it; it neither outlives nor exceeds the token that they came with."""
         token_id, secret = new_id(), new_secret("tl")
+        end = None if life_s is None else self._clock() + int(life_s * 1000)
+        if under is not None:
+            limited_to = scopes.narrowed(under.scopes, limited_to)
+            end = _earlier(end, under.expires_at)
+            if kind == "login":
+                login_until = _earlier(login_until, under.expires_at)
         row = {
             "id": token_id,
             "user_id": user_id,
             "hash": digest(secret),
             "kind": kind,
             "label": label,
+            "scopes": None if limited_to is None else sorted(limited_to),
             "created_at": self._clock(),
-            "expires_at": None if life_s is None else self._clock() + int(life_s * 1000),
+            "expires_at": end,
+            "login_until": login_until,
         }
         await self._store.run(insert(schema.tokens).values(row))
         return secret, token_id
@@ -188,8 +269,8 @@ class Auth:
         """Registers a function that ends the connections of a revoked token, given its id."""
         self._on_revoke.append(cut)
 
-    async def redeem_login(self, secret: str) -> str:
-        """Turns the one-time secret of a login link into a cookie's value."""
+    async def redeem_login(self, secret: str) -> Login:
+        """Turns the one-time secret of a login link into a browser's login."""
         tokens = schema.tokens
         fitting = and_(
             tokens.c.hash == digest(secret),
@@ -197,25 +278,43 @@ class Auth:
             tokens.c.expires_at > self._clock(),
         )
         async with self._store.write() as connection:
-            used = delete(tokens).where(fitting).returning(tokens.c.user_id)
-            user_id = (await connection.execute(used)).scalar()
-        if user_id is None:
+            columns = tokens.c.user_id, tokens.c.scopes, tokens.c.login_until
+            link = (
+                await connection.execute(delete(tokens).where(fitting).returning(*columns))
+            ).first()
+        if link is None:
             raise Unauthorized("this login link was used already or has expired")
-        cookie, _ = await self.issue(user_id, "cookie", life_s=limits.COOKIE_LIFE_S)
-        return cookie
+        usual = self._clock() + int(limits.COOKIE_LIFE_S * 1000)
+        end = usual if link.login_until is None else min(usual, link.login_until)
+        cookie, token_id = await self.issue(
+            link.user_id,
+            "cookie",
+            life_s=(end - self._clock()) / 1000,
+            limited_to=scopes.scopes_of(link.scopes),
+        )
+        return Login(cookie, token_id, link.user_id, end)
 
-    def issue_vm_token(self, user_id: str, org_id: str, vm_id: str) -> str:
-        """The JWT that a VM sends in its first frame: docs/protocols/semibot.md#auth."""
-        return self._signed(user_id, org_id, vm_id)[0]
+    def issue_vm_token(
+        self, user_id: str, org_id: str, vm_id: str, tokens_from: int | None = None
+    ) -> str:
+        """The JWT that a VM sends in its first frame: docs/protocols/semibot.md#auth.
+        `tokens_from`: of the VM's record."""
+        return self._signed(user_id, org_id, vm_id, tokens_from or 0)[0]
 
     def renew_vm_token(self, claims: VmClaims) -> tuple[str, VmClaims]:
-        """A token for the same VM whose life begins now."""
-        return self._signed(claims.user_id, claims.org_id, claims.vm_id)
+        """A token for the same VM whose life begins now; revoked with the one before it."""
+        return self._signed(claims.user_id, claims.org_id, claims.vm_id, claims.generation)
 
-    def _signed(self, user_id: str, org_id: str, vm_id: str) -> tuple[str, VmClaims]:
+    def revoke_machine(self, machine_id: str) -> None:
+        """Cuts what is connected with a machine's credentials, which its record has ended."""
+        self._cut(machine_id)
+
+    def _signed(
+        self, user_id: str, org_id: str, vm_id: str, generation: int
+    ) -> tuple[str, VmClaims]:
         issued_at = self._clock() // 1000
         expires_at = issued_at + int(limits.VM_TOKEN_LIFE_S)
-        claims = VmClaims(user_id, org_id, vm_id, issued_at, expires_at)
+        claims = VmClaims(user_id, org_id, vm_id, issued_at, expires_at, generation)
         payload = {
             "iss": _ISSUER,
             "aud": _AUDIENCE,
@@ -273,3 +372,8 @@ class Auth:
         )
         if await self._store.run(update(tickets).where(fitting).values(used_at=now)) != 1:
             raise Unauthorized("the ticket was used already, has expired, or is another user's")
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    """None: never."""
+    return min((end for end in (one, other) if end is not None), default=None)

@@ -24,31 +24,15 @@ from cryptography.hazmat.primitives.serialization import (
 from trunkline.control.errors import Unavailable
 from trunkline.control.ids import new_secret
 from trunkline.control.settings import Settings
+from trunkline.private_files import write_private
 
 _NONCE_BYTES = 12
 
 
 def digest(secret: str) -> str:
     """The hash that is stored of a secret."""
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def write_private(path: Path, content: str | bytes) -> None:
-    """Writes a file atomically, readable by this user only, and on disk when this returns."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Written beside it and renamed: a process killed meanwhile leaves no half of a key.
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the name is part of the folder, which is synced separately
-    finally:
-        os.close(folder)
+    # Halves of characters too, which are in no secret of ours: whoever sends them is refused.
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
 def admin_token(settings: Settings) -> str:

@@ -19,18 +19,21 @@ _TYPES: Final[dict[str, tuple[str, ...]]] = {
     "string": (
         *("agentName", "answeredBy", "code", "conversationId", "error", "groupId", "message"),
         *("mode", "prompt", "reason", "request", "role", "state", "status", "text", "title"),
-        *("userId", "vpId", "vpName"),
+        *("userId", "vpId", "vpName", "catalogKey"),
     ),
     "boolean": (
         *("acceptPlaintext", "confirmed", "hasMore", "hasMoreMessages", "isProcessing"),
         *("multiSelect", "plaintextOk", "positions", "silent", "success"),
+        *("fromDb", "hidden", "ok", "pinned", "projectsAuthoritative"),
+        "yeaftSessionInventoryComplete",
     ),
     "array": (
         *("agents", "attachments", "choices", "conversations", "dbMessages", "disallowedTools"),
         *("folders", "history", "mentions", "messages", "questions", "sessions", "slashCommands"),
+        *("catalog", "hiddenCatalog", "openFiles", "projects"),
     ),
     "object": ("answers", "options", "providerOptions"),
-    "integer": ("eventId", "limit", "total", "turns"),
+    "integer": ("activeIndex", "eventId", "limit", "total", "turns", "workbenchRouteProtocol"),
     "null": ("sessionKey",),
 }
 _EVENT_IDS: Final = ("afterMessageId", "beforeId", "lastEventId")
@@ -88,13 +91,33 @@ _OF_WEB: Final[dict[str, tuple[str, str]]] = {
     "refresh_conversation": ("Asks whether a turn runs.", "conversationId?, " + _ECHOED),
     "ping_session": ("Asks whether a session lives.", "conversationId?, " + _ECHOED),
     "update_conversation_settings": ("Changes settings.", "conversationId?, title?, " + _ECHOED),
+    "pin_session": ("Lists a conversation first.", "conversationId?, " + _ECHOED),
+    "unpin_session": ("The opposite.", "conversationId?, " + _ECHOED),
+    "set_session_ui_metadata": (
+        "How a conversation is listed.",
+        "catalogKey, routeRef?, pinned?, hidden?, sortRank?, " + _ECHOED,
+    ),
+    "reorder_session_catalog": ("All rows, in their new order.", "sessions, " + _ECHOED),
+    "update_file_tabs": (
+        "Which files are open beside a conversation.",
+        "openFiles, activeIndex?, workbenchRoute?, conversationId?",
+    ),
+    "restore_file_tabs": (
+        "Asks for them.",
+        "agentId?, conversationId?, workbenchRoute?, restoreRequestId?, " + _ECHOED,
+    ),
+    "perf_trace_events": ("What a page measures of itself; left alone.", "events?"),
 }
 _TO_WEB: Final[dict[str, tuple[str, str]]] = {
     "auth_result": (
         "Whether the client is let in.",
-        "success, error?, sessionKey?, acceptPlaintext?, role?, userId?",
+        "success, error?, sessionKey?, acceptPlaintext?, role?, userId?, "
+        "yeaftSessionInventoryComplete?, workbenchRouteProtocol?",
     ),
-    "client_hello_ack": ("Answers `client_hello`.", "plaintextOk, " + _ECHOED),
+    "client_hello_ack": (
+        "Answers `client_hello`.",
+        "plaintextOk, workbenchRouteProtocol, " + _ECHOED,
+    ),
     "pong": ("Answers `ping`.", _ECHOED),
     "agents_list": ("The machines of this person.", "agents, " + _ECHOED),
     "agent_list": ("`agents_list`, as deployed clients know it.", "agents, " + _ECHOED),
@@ -122,10 +145,38 @@ _TO_WEB: Final[dict[str, tuple[str, str]]] = {
     "pong_session": ("Whether a session lives.", "conversationId, status, isProcessing"),
     "sync_messages_result": (
         "A page of history.",
-        "conversationId, messages, hasMore, total, lastEventId, mode, afterMessageId?, " + _ECHOED,
+        "conversationId, catalogKey, messages, hasMore, total, lastEventId, mode, "
+        "afterMessageId?, " + _ECHOED,
     ),
     "history_sessions_list": ("Sessions of the past.", "sessions?, provider?, workDir?"),
     "folders_list": ("Folders of sessions.", "folders?, provider?, workDir?"),
+    "session_catalog_snapshot": (
+        "The conversations as deployed pages list them; follows each `agent_list`.",
+        "catalog, hiddenCatalog, projects, projectsAuthoritative",
+    ),
+    "yeaft_session_hydrate": (
+        "The group chats that one agent runs itself.",
+        "agentId, sessions, fromDb, " + _ECHOED,
+    ),
+    "yeaft_session_hydrate_complete": ("All agents' were told.", "ok, " + _ECHOED),
+    "session_pinned": ("Answers `pin_session`.", "conversationId, pinned, " + _ECHOED),
+    "session_ui_metadata_updated": (
+        "Answers `set_session_ui_metadata`.",
+        "ok, catalogKey?, routeRef?, pinned?, hidden?, sortRank?, error?, " + _ECHOED,
+    ),
+    "session_catalog_reorder_result": (
+        "Answers `reorder_session_catalog`.",
+        "ok, error?, " + _ECHOED,
+    ),
+    "file_tabs_restored": (
+        "Answers `restore_file_tabs`.",
+        "openFiles, activeIndex, agentId?, conversationId?, workbenchRouteKey?, "
+        "workbenchWorkspaceGeneration?, restoreRequestId?, " + _ECHOED,
+    ),
+    "conversation_delete_result": (
+        "Answers `delete_conversation` of a deployed page.",
+        "conversationId, agentId?, ok, " + _ECHOED,
+    ),
     "event_position": ("How far a conversation has come.", "conversationId, eventId"),
     "claude_output": (
         "Output of an agent, or of another machine in its form.",
@@ -204,6 +255,8 @@ FROM_AGENTS: Final[dict[str, Shape]] = {
         messages.Ended,
     ),
     **_shapes({"error": ("Something did not work.", "conversationId?, message?, error?")}),
+    **_of(messages.SlashCommandsUpdate),
+    **_shapes({"context_usage": ("The agent's program is done with a turn.", "conversationId")}),
 }
 TO_AGENTS: Final[dict[str, Shape]] = {
     **_of(messages.AuthRequired, messages.Registered, messages.ErrorMessage),

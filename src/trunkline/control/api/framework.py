@@ -1,8 +1,8 @@
 """Typed routes: a handler's signature says what it takes, its docstring what it does.
 
 `Routes` collects them, `bind` makes an aiohttp handler of one, `openapi.py` documents them. A
-parameter is known by its name: `core`, `who`, `request`, `query`, `body`, `upload`, or one of the
-path's. A handler returns a struct (JSON), None (204), or a response of its own.
+parameter is known by its name: `core`, `who`, `request`, `query`, `body`, `upload`, `files`, or one
+of the path's. A handler returns a struct (JSON), None (204), or a response of its own.
 """
 
 import inspect
@@ -16,17 +16,20 @@ import msgspec
 from aiohttp import web
 
 from trunkline.control.access.auth import Principal
+from trunkline.control.access.cookies import old_cookie_of
+from trunkline.control.access.scopes import Scope
 from trunkline.control.api import inputs
-from trunkline.control.api.responses import json_response
+from trunkline.control.api.responses import json_response, plain_error
 from trunkline.control.core import Core
 from trunkline.control.door.head import credentials_of
-from trunkline.control.errors import NotFound, Unauthorized
+from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
 
 Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 
+_OURS = "/api/v1"
 _PATH_PARAM = re.compile(r"\{(\w+)\}")
-_OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload"})
+_OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload", "files"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +42,18 @@ class Route:
     status: int
     is_open: bool = False
     """Served to everyone; every other route wants a token or the cookie."""
+    old_cookie: bool = False
+    """A login by the cookie's old name is known here, so that it can be ended."""
+    scope: Scope
+    """What a token with scopes needs among them."""
+    audit: str = ""
+    """The entry that it leaves in the audit log when it was done."""
     media: str = "application/json"
     """What a response of the handler's own holds; more than one with commas between."""
     refusal: str = ""
     """The media type of a 401 that is not JSON: a page for people."""
+    says_success: bool = False
+    """Errors are `{success: false, error}` with the message, as some pages read them."""
     tag: str
     takes: frozenset[str]
     query: type[msgspec.Struct] | None
@@ -51,6 +62,11 @@ class Route:
     default_body: msgspec.Struct | None
     """What an absent body means; None when the body is required."""
     returns: Any
+
+    @property
+    def is_ours(self) -> bool:
+        """Of the API that this project defines: what it does not know in a body, it refuses."""
+        return self.path.startswith(_OURS)
 
     @property
     def path_params(self) -> list[str]:
@@ -68,10 +84,11 @@ class Route:
 class Routes:
     """The routes of one subject, under one prefix."""
 
-    def __init__(self, tag: str, prefix: str = "/api/v1") -> None:
+    def __init__(self, tag: str, prefix: str = _OURS, *, says_success: bool = False) -> None:
         self.items: list[Route] = []
         self._tag = tag
         self._prefix = prefix
+        self._says_success = says_success
 
     def get(
         self,
@@ -81,20 +98,34 @@ class Routes:
         is_open: bool = False,
         media: str = "application/json",
         refusal: str = "",
+        scope: Scope = "read",
     ) -> Callable[[H], H]:
-        return self._add("GET", path, status, is_open=is_open, media=media, refusal=refusal)
+        served = {"is_open": is_open, "media": media, "refusal": refusal}
+        return self._add("GET", path, status, scope=scope, **served)
 
-    def post(self, path: str, *, status: int = 200) -> Callable[[H], H]:
-        return self._add("POST", path, status)
+    def post(
+        self,
+        path: str,
+        *,
+        status: int = 200,
+        is_open: bool = False,
+        scope: Scope = "admin",
+        audit: str = "",
+        old_cookie: bool = False,
+    ) -> Callable[[H], H]:
+        served = {"is_open": is_open, "audit": audit, "old_cookie": old_cookie}
+        return self._add("POST", path, status, scope=scope, **served)
 
-    def put(self, path: str) -> Callable[[H], H]:
-        return self._add("PUT", path, 200)
+    def put(self, path: str, *, scope: Scope = "admin", audit: str = "") -> Callable[[H], H]:
+        return self._add("PUT", path, 200, scope=scope, audit=audit)
 
-    def patch(self, path: str, *, status: int = 200) -> Callable[[H], H]:
-        return self._add("PATCH", path, status)
+    def patch(
+        self, path: str, *, status: int = 200, scope: Scope = "admin", audit: str = ""
+    ) -> Callable[[H], H]:
+        return self._add("PATCH", path, status, scope=scope, audit=audit)
 
-    def delete(self, path: str) -> Callable[[H], H]:
-        return self._add("DELETE", path, 204)
+    def delete(self, path: str, *, scope: Scope = "admin", audit: str = "") -> Callable[[H], H]:
+        return self._add("DELETE", path, 204, scope=scope, audit=audit)
 
     def _add(self, method: str, path: str, status: int, **served: Any) -> Callable[[H], H]:
         def declare(handler: H) -> H:
@@ -116,6 +147,7 @@ class Routes:
                 body=hints.get("body"),
                 default_body=default if isinstance(default, msgspec.Struct) else None,
                 returns=hints["return"],
+                says_success=self._says_success,
                 **served,
             )
             self.items.append(route)
@@ -124,12 +156,16 @@ class Routes:
         return declare
 
 
-async def identify(core: Core, request: web.Request) -> Principal:
+async def identify(core: Core, request: web.Request, *, old_cookie: bool = False) -> Principal:
     """The person who sends this request, or Unauthorized."""
-    secret = credentials_of(request.headers)
+    secret = credentials_of(request.headers, core.settings)
+    if secret is None and old_cookie:
+        secret = old_cookie_of(request.headers)
     if secret is None:
         raise Unauthorized("this needs an Authorization: Bearer header or a login")
-    return await core.auth.identify(secret)
+    who = await core.auth.identify(secret)
+    core.connections.known(request.transport)
+    return who
 
 
 def base_url(core: Core, request: web.Request) -> str:
@@ -145,26 +181,40 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
     """An aiohttp handler. It knows the person before it reads a byte of the body."""
     names = route.path_params
 
-    async def handle(request: web.Request) -> web.StreamResponse:
+    async def serve(request: web.Request) -> web.StreamResponse:
         given: dict[str, Any] = {"core": core, "request": request}
         if not route.is_open:
-            given["who"] = await identify(core, request)
+            given["who"] = await identify(core, request, old_cookie=route.old_cookie)
+            given["who"].require(route.scope)
         for name in names:
             given[name] = inputs.read_path(request, name)
         if route.query is not None:
             given["query"] = inputs.read_query(request, route.query)
         if route.body is not None:
-            given["body"] = await inputs.read_body(request, route.body, route.default_body)
+            given["body"] = await inputs.read_body(
+                request, route.body, route.default_body, is_strict=route.is_ours
+            )
         if "upload" in route.takes:
             given["upload"] = await inputs.read_upload(request)
+        if "files" in route.takes:
+            given["files"] = await inputs.read_files(request)
         try:
             result = await route.handler(**{name: given[name] for name in route.takes})
         except NotFound as error:
             if not route.is_open:
                 core.refusals.note(given["who"], "rest", error)
             raise
+        if route.audit:
+            told = {name: given[name] for name in (*names, "body") if name in given}
+            await core.trail.done(given["who"], route.audit, told, result)
         if isinstance(result, web.StreamResponse):
             return result
         return json_response(result, route.status)
 
-    return handle
+    async def serve_plainly(request: web.Request) -> web.StreamResponse:
+        try:
+            return await serve(request)
+        except TrunklineError as error:
+            return plain_error(error)
+
+    return serve_plainly if route.says_success else serve

@@ -15,12 +15,14 @@ from aiohttp.typedefs import Middleware
 from trunkline import limits
 from trunkline.control.api import asyncapi, openapi, operator
 from trunkline.control.api.framework import Route, bind
+from trunkline.control.api.http_log import HttpLog
 from trunkline.control.api.responses import handle_errors
 from trunkline.control.api.routes import ALL
 from trunkline.control.api.routes.sessions import TAKE_BACK
 from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
+from trunkline.control.errors import InvalidRequest
 
 Json = dict[str, Any]
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -55,6 +57,8 @@ def build_app(core: Core, take_back: TakeBack) -> web.Application:
 def _gate(core: Core, take_back: TakeBack) -> Middleware:
     async def check(request: web.Request, handler: _Handler) -> web.StreamResponse:
         settings = core.settings
+        if len(request.headers.getall("Host", ())) > 1:
+            raise InvalidRequest("more than one Host header")
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         check_host(host, settings)
         check_origin(origin, host, settings)
@@ -63,6 +67,8 @@ def _gate(core: Core, take_back: TakeBack) -> Middleware:
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             return web.Response(status=204, headers=preflight_headers(origin, settings))
         response = await handle_errors(request, handler)
+        if request.match_info.http_exception is not None:
+            _note_unknown(core, request)
         if not response.prepared:
             response.headers.update(cors_headers(origin, settings))
         return response
@@ -77,6 +83,13 @@ def _gate(core: Core, take_back: TakeBack) -> Middleware:
     return gate
 
 
+def _note_unknown(core: Core, request: web.Request) -> None:
+    """A path of Yeaft's page that is not served here."""
+    path = request.path
+    if path.startswith("/api/") and not path.startswith("/api/v1/"):
+        core.surprises.saw("yeaft", f"route {request.method} {path}")
+
+
 class HttpServer:
     """Makes a protocol for each connection that the door hands over."""
 
@@ -84,6 +97,8 @@ class HttpServer:
         self._runner = web.AppRunner(
             build_app(core, take_back),
             access_log=None,
+            logger=HttpLog(),
+            keepalive_timeout=core.tuning.keep_alive_s,
             shutdown_timeout=core.tuning.drain_work_s,
             max_line_size=limits.HEAD_BYTES_MAX,
             max_field_size=limits.HEAD_BYTES_MAX,

@@ -5,6 +5,7 @@ wrong. What passes here can be stored in both databases and written out as JSON 
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import TypeVar
 
 import msgspec
@@ -12,8 +13,11 @@ from aiohttp import BodyPartReader, web
 from aiohttp.http import HttpProcessingError
 
 from trunkline import limits
+from trunkline.control.api.known_fields import check_fields
 from trunkline.control.checked_json import check_text, decode
 from trunkline.control.errors import InvalidRequest, TooLarge
+from trunkline.control.services import uploads
+from trunkline.control.services.uploads import Upload
 
 S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
@@ -44,12 +48,17 @@ def read_query(request: web.Request, kind: type[S]) -> S:
         raise InvalidRequest(f"query: {error}") from error
 
 
-async def read_body(request: web.Request, kind: type[T], default: T | None) -> T:
-    """The JSON body; fields that are not known are ignored, known ones checked."""
+async def read_body(
+    request: web.Request, kind: type[T], default: T | None, *, is_strict: bool = False
+) -> T:
+    """The JSON body, its known fields checked; others are ignored, or refused (`is_strict`)."""
     raw = await _read_bounded(request, limits.BODY_BYTES_MAX)
     if not raw and default is not None:
         return default
-    return decode(raw, kind)
+    value = decode(raw, kind)
+    if is_strict:
+        check_fields(raw, kind)
+    return value
 
 
 async def read_upload(request: web.Request) -> bytes:
@@ -61,6 +70,28 @@ async def read_upload(request: web.Request) -> bytes:
     if not content:
         raise InvalidRequest("the upload is empty")
     return content
+
+
+async def read_files(request: web.Request) -> list[Upload]:
+    """All files of a form."""
+    if not request.content_type.startswith("multipart/"):
+        raise InvalidRequest("files come as a form")
+    files: list[Upload] = []
+    left = uploads.BYTES_MAX * 2
+    async for part in _parts(request, left):
+        if len(files) == limits.ATTACHMENTS_MAX:
+            raise TooLarge(f"at most {limits.ATTACHMENTS_MAX} files at once")
+        content = await _read_part(part, min(left, uploads.BYTES_MAX))
+        left -= len(content)
+        mime = part.headers.get("Content-Type", "application/octet-stream")
+        name = (part.filename or "").strip() or f"file-{len(files) + 1}"
+        for text in (name, mime):
+            check_text(text, "$.files")
+        shown = name[: limits.NAME_CHARS_MAX], mime[: limits.NAME_CHARS_MAX]
+        files.append(Upload(*shown, content))
+    if not files:
+        raise InvalidRequest("No files uploaded")
+    return files
 
 
 async def _read_bounded(request: web.Request, bytes_max: int) -> bytes:
@@ -81,15 +112,22 @@ async def _read_bounded(request: web.Request, bytes_max: int) -> bytes:
 
 
 async def _read_form(request: web.Request) -> bytes:
-    # The form's own lines come on top of the file; twice the bound is never reached honestly.
-    if (request.content_length or 0) > 2 * limits.UPLOAD_BYTES_MAX:
-        raise _too_large(limits.UPLOAD_BYTES_MAX)
+    async for part in _parts(request, limits.UPLOAD_BYTES_MAX):
+        return await _read_part(part, limits.UPLOAD_BYTES_MAX)
+    raise InvalidRequest("the form has no file")
+
+
+async def _parts(request: web.Request, bytes_max: int) -> AsyncIterator[BodyPartReader]:
+    """The files of a form, each to be read before the next."""
+    # The form's own lines come on top of the files; twice the bound is never reached honestly.
+    if (request.content_length or 0) > 2 * bytes_max:
+        raise _too_large(bytes_max)
     try:
         async with asyncio.timeout(_BODY_TIMEOUT_S):
             form = await request.multipart()
             while (part := await form.next()) is not None:
                 if isinstance(part, BodyPartReader) and part.filename is not None:
-                    return await _read_part(part)
+                    yield part
     except TimeoutError as error:
         raise web.HTTPRequestTimeout from error
     except (
@@ -100,15 +138,14 @@ async def _read_form(request: web.Request) -> bytes:
         HttpProcessingError,
     ) as error:
         raise InvalidRequest("the form is broken") from error
-    raise InvalidRequest("the form has no file")
 
 
-async def _read_part(part: BodyPartReader) -> bytes:
+async def _read_part(part: BodyPartReader, bytes_max: int) -> bytes:
     content = bytearray()
     while chunk := await part.read_chunk(_CHUNK_BYTES):
         content += chunk
-        if len(content) > limits.UPLOAD_BYTES_MAX:
-            raise _too_large(limits.UPLOAD_BYTES_MAX)
+        if len(content) > bytes_max:
+            raise _too_large(bytes_max)
     return bytes(content)
 
 

@@ -10,14 +10,15 @@ import msgspec
 from aiohttp import web
 
 from trunkline import __version__
-from trunkline.control.access.auth import COOKIE
+from trunkline.control.access.cookies import SECURE
 from trunkline.control.api.framework import Route
-from trunkline.control.api.responses import ErrorAnswer
+from trunkline.control.api.responses import ErrorAnswer, PlainError
 
 Json = dict[str, Any]
 
 _REF = "#/components/schemas/{name}"
 _ERROR_REF = {"$ref": "#/components/responses/Error"}
+_PLAIN_REF = {"$ref": "#/components/responses/PlainError"}
 _REASONS = {
     200: "Done",
     201: "Made",
@@ -54,17 +55,23 @@ def describe(routes: Sequence[Route]) -> Json:
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": {"Error": _error(ref_of[id(ErrorAnswer)])},
+            "responses": {
+                "Error": _error(
+                    ref_of[id(ErrorAnswer)],
+                    "An error; `code` says which, `message` says it to people.",
+                ),
+                "PlainError": _error(ref_of[id(PlainError)], "An error, said to people."),
+            },
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": SECURE},
             },
         },
     }
 
 
 def _kinds(routes: Sequence[Route]) -> list[Any]:
-    kinds: list[Any] = [ErrorAnswer]
+    kinds: list[Any] = [ErrorAnswer, PlainError]
     for route in routes:
         wanted = [route.query, route.body]
         if _returns_json(route):
@@ -97,8 +104,10 @@ def _operation(route: Route, ref_of: dict[int, Json], schemas: dict[str, Json]) 
         }
     if "upload" in route.takes:
         operation["requestBody"] = _upload()
-    if route.is_open:
-        operation["security"] = []
+    if "files" in route.takes:
+        operation["requestBody"] = _files()
+    wanted = [route.scope]
+    operation["security"] = [] if route.is_open else [{"bearer": wanted}, {"cookie": wanted}]
     return operation
 
 
@@ -153,11 +162,12 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
         "401": not route.is_open,
         "403": True,
         "404": bool(route.path_params),
-        "413": route.body is not None or "upload" in route.takes,
+        "413": route.body is not None or bool(route.takes & {"upload", "files"}),
         "default": True,
     }
     responses = {str(route.status): good}
-    responses |= {status: _ERROR_REF for status, happens in failures.items() if happens}
+    error = _PLAIN_REF if route.says_success else _ERROR_REF
+    responses |= {status: error for status, happens in failures.items() if happens}
     if route.refusal:
         responses["401"] = {"description": "A page says why", "content": _text(route.refusal)}
     return responses
@@ -182,8 +192,14 @@ def _upload() -> Json:
     }
 
 
-def _error(ref: Json) -> Json:
+def _files() -> Json:
+    file = {"type": "string", "format": "binary"}
+    form = {"type": "object", "properties": {"files": {"type": "array", "items": file}}}
+    return {"required": True, "content": {"multipart/form-data": {"schema": form}}}
+
+
+def _error(ref: Json, description: str) -> Json:
     return {
-        "description": "An error; `code` says which, `message` says it to people.",
+        "description": description,
         "content": {"application/json": {"schema": ref}},
     }

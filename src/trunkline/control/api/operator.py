@@ -1,24 +1,28 @@
 """Routes for operators and for browsers without a login: health, metrics, documents, pages.
 
-Served to everyone, except `/metrics`: that is for this host, or for an admin's token.
+Served to everyone, except `/metrics`: that is for this host, for addresses that a setting names,
+and for an admin's token.
 """
 
 import asyncio
-import ipaddress
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import structlog
 from aiohttp import web
+from msgspec import Meta
 from sqlalchemy.exc import SQLAlchemyError
 
-from trunkline import limits
-from trunkline.control.access.auth import COOKIE
+from trunkline.control.access.cookies import drop_old_cookie, old_cookie_of, set_cookie
 from trunkline.control.api import pages
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import page_response
 from trunkline.control.core import Core
+from trunkline.control.door.callers import address_of, is_forwarded, is_in
+from trunkline.control.door.origin import is_local_name
 from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
+from trunkline.control.presence import NONCE_CHARS_MAX, NONCE_CHARS_MIN
+from trunkline.control.settings import networks_of
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -35,6 +39,20 @@ class LoginQuery(msgspec.Struct, kw_only=True):
     code: str = ""
 
 
+class Challenge(msgspec.Struct, kw_only=True):
+    """`nonce`: something that was never asked before."""
+
+    nonce: Annotated[
+        str, Meta(min_length=NONCE_CHARS_MIN, max_length=NONCE_CHARS_MAX, pattern=r"^[!-~]+$")
+    ]
+
+
+class Proof(msgspec.Struct, kw_only=True):
+    """HMAC-SHA-256 over address and nonce, under the key in the data folder's `server.json`."""
+
+    proof: str
+
+
 @routes.get("/healthz", is_open=True)
 async def check_alive() -> Health:
     """Say whether the process is alive."""
@@ -44,25 +62,41 @@ async def check_alive() -> Health:
 @routes.get("/readyz", is_open=True)
 async def check_ready(core: Core) -> Health:
     """Say whether requests can be served: database and log keep up. 503 when not."""
+    if problem := await problem_of(core):
+        raise Unavailable(problem, code="NOT_READY")
+    return Health()
+
+
+async def problem_of(core: Core) -> str | None:
+    """Why requests cannot be served now."""
     if core.log.is_stalled:
-        raise Unavailable("the session log cannot be written", code="NOT_READY")
+        return "the session log cannot be written"
     try:
         async with asyncio.timeout(_READY_TIMEOUT_S):
             await core.store.ping()
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         _log.error("not ready", error=repr(error))
-        raise Unavailable("the database does not answer", code="NOT_READY") from error
-    return Health()
+        return "the database does not answer"
+    return None
+
+
+@routes.post("/proof", is_open=True)
+async def prove(core: Core, body: Challenge) -> Proof:
+    """Prove to whoever can read this server's data folder that this is its server.
+
+    The command line asks before it shows the folder's token.
+    """
+    return Proof(proof=core.presence.prove(body.nonce))
 
 
 @routes.get("/metrics", is_open=True, media="text/plain")
 async def get_metrics(core: Core, request: web.Request) -> web.Response:
     """Show metrics in Prometheus' text format.
 
-    For callers on this host, and for admins.
+    For callers on this host, for addresses in `metrics_allowed`, and for admins.
     """
-    if not _is_local(request) and not (await identify(core, request)).is_admin:
-        raise Forbidden("metrics are for callers on this host, and for admins")
+    if not _may_read_metrics(core, request) and not (await identify(core, request)).is_admin:
+        raise Forbidden("metrics are for this host, for addresses that are allowed, and for admins")
     return web.Response(
         body=core.metrics.render(),
         headers={
@@ -79,19 +113,18 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
     A link works once. With a wrong code, a page says how to get a new one (401).
     """
     try:
-        cookie = await core.auth.redeem_login(query.code)
-    except Unauthorized:
+        login = await core.auth.redeem_login(query.code)
+    except Unauthorized as error:
+        core.trail.login_refused("link", request.remote or "", error.message)
         return page_response(pages.page("login_failed", request.headers), 401)
+    org_id = (await core.records.users.get(core.auth.first_user, login.user_id)).org_id
+    await core.trail.logged_in(login.user_id, org_id, "link", login.token_id)
     response = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
-    response.set_cookie(
-        COOKIE,
-        cookie,
-        path="/",
-        max_age=int(limits.COOKIE_LIFE_S),
-        httponly=True,
-        samesite="Strict",
-        secure=(core.settings.public_url or "").startswith("https://"),
-    )
+    life_s = max(0, login.expires_at - core.clock()) // 1000
+    host = request.headers.get("Host")
+    response.headers.add("Set-Cookie", set_cookie(core.settings, host, login.cookie, life_s))
+    if old_cookie_of(request.headers) is not None:
+        response.headers.add("Set-Cookie", drop_old_cookie())
     return response
 
 
@@ -129,11 +162,15 @@ OPENAPI = web.AppKey("openapi", dict[str, Any])
 ASYNCAPI = web.AppKey("asyncapi", dict[str, Any])
 
 
-def _is_local(request: web.Request) -> bool:
-    """Whether the caller is on this host, and not a proxy that speaks for someone else."""
-    if any(name in request.headers for name in ("Forwarded", "X-Forwarded-For", "X-Real-IP")):
+def _may_read_metrics(core: Core, request: web.Request) -> bool:
+    """Whether the caller needs no token: it is on this host, and no proxy that speaks for someone
+    else, or its address is on the list."""
+    peer = address_of(request.remote or "")
+    if peer is not None and peer.is_loopback and not is_forwarded(request.headers):
+        return is_local_name(request.headers.get("Host"))
+    caller = core.connections.callers.of(request.remote or "", request.headers)
+    allowed = networks_of("metrics_allowed", core.settings.metrics_allowed)
+    if caller is None or not is_in(caller, allowed):
         return False
-    try:
-        return ipaddress.ip_address(request.remote or "").is_loopback
-    except ValueError:
-        return False
+    # A proxy that nobody named speaks for whom it likes.
+    return caller != peer or not is_forwarded(request.headers)

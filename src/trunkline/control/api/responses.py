@@ -48,6 +48,13 @@ class ErrorAnswer(msgspec.Struct):
     error: ErrorBody
 
 
+class PlainError(msgspec.Struct, kw_only=True):
+    """The shape of an error under `/api/auth`, `/api/user` and `/api/upload`."""
+
+    success: bool = False
+    error: str
+
+
 def json_response(value: Any, status: int = 200) -> web.Response:
     """A struct as JSON; None as an empty response."""
     if value is None:
@@ -68,10 +75,18 @@ def error_response(error: TrunklineError) -> web.Response:
     return response
 
 
+def plain_error(error: TrunklineError) -> web.Response:
+    """The same for pages that show `error` as it is."""
+    return json_response(PlainError(error=_readable(error.message)), error.status)
+
+
 def _error(status: int, code: str, message: str) -> web.Response:
-    # A message may quote what the caller sent; halves of characters cannot be written as JSON.
-    readable = message.encode(errors="replace").decode()
-    return json_response(ErrorAnswer(ErrorBody(code, readable)), status)
+    return json_response(ErrorAnswer(ErrorBody(code, _readable(message))), status)
+
+
+def _readable(message: str) -> str:
+    """A message may quote what the caller sent; half characters cannot be written as JSON."""
+    return message.encode(errors="replace").decode()
 
 
 async def handle_errors(

@@ -13,9 +13,10 @@ from aiohttp import web
 
 from trunkline import limits
 from trunkline.control.door.closing import close_gracefully
+from trunkline.control.door.connections import Connections
 from trunkline.control.door.head import Head, parse_head, wire_of
 from trunkline.control.door.origin import check_host, check_origin
-from trunkline.control.errors import NotFound, TrunklineError
+from trunkline.control.errors import LimitReached, NotFound, TrunklineError
 from trunkline.control.settings import Settings
 from trunkline.wire.errors import Malformed
 
@@ -42,8 +43,10 @@ class Door:
         settings: Settings,
         sockets: Mapping[str, Accept],
         stream: StreamEdge,
+        connections: Connections,
         head_timeout_s: float = limits.HEAD_TIMEOUT_S,
     ) -> None:
+        self.connections = connections
         self.head_timeout_s = head_timeout_s
         self._settings = settings
         self._sockets = sockets
@@ -107,6 +110,10 @@ class Visitor(asyncio.Protocol):
         self._door.waiting.add(self)
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(self._door.head_timeout_s, self.abort)
+        try:
+            self._door.connections.opened(self._transport)
+        except LimitReached:
+            self.abort()  # a response would hold what there is too little of
 
     def data_received(self, data: bytes) -> None:
         self._bytes += data
@@ -122,10 +129,18 @@ class Visitor(asyncio.Protocol):
             _answer(self._transport, 431, "TOO_LARGE", "the request's head is too large")
         elif head is not None:
             self._leave()
-            if self._door.has_edge(head):
-                self._door.admit(self._transport, head)
-            else:
-                self._serve_http()
+            self._enter(head)
+
+    def _enter(self, head: Head) -> None:
+        try:
+            self._door.connections.arrived(self._transport, head.headers)
+        except LimitReached as error:
+            refuse(self._transport, error)
+            return
+        if self._door.has_edge(head):
+            self._door.admit(self._transport, head)
+        else:
+            self._serve_http()
 
     def _serve_http(self) -> None:
         protocol = self._http()

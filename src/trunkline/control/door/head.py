@@ -10,9 +10,10 @@ from urllib.parse import parse_qsl, unquote
 
 from multidict import CIMultiDict
 
-from trunkline.control.access.auth import COOKIE
+from trunkline.control.access.cookies import cookie_of
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.machines.secrets import is_device_token
+from trunkline.control.settings import Settings
 from trunkline.wire.errors import Malformed
 
 VM = "/ws/vm"
@@ -23,6 +24,7 @@ AGP = "/ws/agp"
 
 _END = b"\r\n\r\n"
 _QUERY_FIELDS_MAX = 50
+_UNSEEN = frozenset("\r\n\0")
 
 
 @dataclass(slots=True)
@@ -56,7 +58,11 @@ def parse_head(raw: bytes) -> Head | None:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip():
             raise Malformed("a header without a name")
+        if _UNSEEN.intersection(value):
+            raise Malformed("a line end in a header")  # of which another parser makes two
         headers.add(name, value.strip())
+    if len(headers.getall("Host", ())) > 1:
+        raise Malformed("more than one Host header")
     path, _, query = parts[1].partition("?")
     try:
         fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_QUERY_FIELDS_MAX)
@@ -81,7 +87,7 @@ def wire_of(path: str, query: Mapping[str, str]) -> str:
     return MYAGENT
 
 
-def credentials_of(headers: Mapping[str, str]) -> str | None:
+def credentials_of(headers: Mapping[str, str], settings: Settings) -> str | None:
     """The bearer token, else the page's cookie. The mapping must ignore case.
 
     A request with an `Authorization` header of another kind has no credentials: it is not
@@ -91,16 +97,12 @@ def credentials_of(headers: Mapping[str, str]) -> str | None:
     if authorization is not None:
         scheme, _, secret = authorization.partition(" ")
         return secret.strip() or None if scheme.lower() == "bearer" else None
-    for pair in headers.get("Cookie", "").split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name == COOKIE and value:
-            return value.strip('"')
-    return None
+    return cookie_of(headers, settings)
 
 
-def secret_of(head: Head, offered: str | None = None) -> str | None:
+def secret_of(head: Head, settings: Settings, offered: str | None = None) -> str | None:
     """The secret of a socket's client. What was given for this connection (`Authorization`, the
     query, `offered`) counts before the cookie, which a browser always sends."""
     if "Authorization" not in head.headers and (given := head.query.get("token") or offered):
         return given
-    return credentials_of(head.headers)
+    return credentials_of(head.headers, settings)

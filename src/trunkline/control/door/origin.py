@@ -35,6 +35,12 @@ def check_host(host: str | None, settings: Settings) -> None:
     )
 
 
+def is_local_name(host: str | None) -> bool:
+    """Whether a request was sent to this host by a name that only this host has. A proxy that
+    adds no header of its own still passes on the name that its caller used."""
+    return host is None or _split_host(host)[0] in _LOCAL_NAMES
+
+
 def check_origin(origin: str | None, host: str | None, settings: Settings) -> None:
     """Refuses a call from a page that is neither our own nor an allowed one."""
     if origin is None or is_allowed_origin(origin, settings):

@@ -71,7 +71,7 @@ def adopt(
         _READ_BUFFER_BYTES,
     )
     transport.set_protocol(protocol)
-    protocol.connection_made(_Graceful(transport))
+    protocol.connection_made(Graceful(transport))
     view = memoryview(head.raw)
     while view and transport.get_protocol() is protocol:  # it is replaced when it refused
         view = _feed(cast(_Buffered, protocol), view)
@@ -95,11 +95,11 @@ def _feed(protocol: _Buffered, view: memoryview) -> memoryview:
     return view[some:]
 
 
-class _Graceful:
+class Graceful:
     """The transport as picows gets it: its `close` lets the peer read our close frame first."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
+        self.within = self._transport = transport
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

@@ -15,6 +15,12 @@ class Relay:
 
     def __init__(self) -> None:
         self._listeners: dict[tuple[str, str], tuple[Listener, ...]] = {}
+        self._watchers: dict[str, tuple[Listener, ...]] = {}
+
+    def watch(self, protocol: str, watcher: Listener) -> None:
+        """Hears what machines of all users say in that protocol, whether a client listens or
+        not."""
+        self._watchers[protocol] = (*self._watchers.get(protocol, ()), watcher)
 
     def listen(self, protocol: str, user_id: str, listener: Listener) -> None:
         key = protocol, user_id
@@ -30,6 +36,8 @@ class Relay:
 
     def publish(self, protocol: str, user_id: str, machine_id: str, text: str) -> int:
         """How many clients got it."""
+        for watcher in self._watchers.get(protocol, ()):
+            watcher(machine_id, text)
         listeners = self._listeners.get((protocol, user_id), ())
         for listener in listeners:
             listener(machine_id, text)

@@ -7,12 +7,13 @@ overrides `opened`, `take` and `ended`; what it cannot take it raises as `CloseL
 import asyncio
 import time
 from collections.abc import Iterable
+from typing import cast
 
 import structlog
 from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from trunkline.control.clock import Seconds
-from trunkline.control.door.websocket import send_close
+from trunkline.control.door.websocket import Graceful, send_close
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.frames import (
     INVALID_TEXT,
@@ -27,6 +28,8 @@ _log = structlog.get_logger(__name__)
 
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _CLOSE = WSMsgType.PING, WSMsgType.CLOSE
+_NO_CODE = 1005
+"""RFC 6455 §7.1.5: what stands for the code of a close frame without one."""
 
 
 class Socket(WSListener):
@@ -78,6 +81,9 @@ class Socket(WSListener):
             except Exception as error:
                 self.failed(error)
 
+    def ended_by_peer(self, code: int) -> None:
+        """The peer says goodbye, with that close code; 1005: with none."""
+
     def ended(self) -> None:
         """The connection is gone, whoever ended it. Comes once."""
 
@@ -106,6 +112,11 @@ class Socket(WSListener):
             transport.abort()
         else:  # whatever its size: a large message is no sign of a slow peer
             transport.write(text_frames(messages))
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """The connection as the door has it."""
+        return cast(Graceful, self._transport.underlying_transport).within
 
     async def room(self) -> None:
         """Returns when most of what was sent is read; at once when the connection is gone."""
@@ -185,6 +196,8 @@ class Socket(WSListener):
         if kind == _PING:
             self._transport.send_pong(frame.get_payload_as_bytes())
         elif kind == _CLOSE:
+            payload = frame.get_payload_as_bytes()
+            self.ended_by_peer(int.from_bytes(payload[:2]) if len(payload) >= 2 else _NO_CODE)
             self.close(1000, "")
         elif kind in (_TEXT, _BINARY, _CONTINUATION):
             opcode = 0 if kind == _CONTINUATION else 1 if kind == _TEXT else 2

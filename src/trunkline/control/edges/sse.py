@@ -112,10 +112,11 @@ class SseEdge:
             log.detach(reader)
 
     async def _admit(self, reader: SseReader, head: Head) -> SessionLog:
-        secret = credentials_of(head.headers)
+        secret = credentials_of(head.headers, self._core.settings)
         if secret is None:
             raise Unauthorized("a bearer token or a login is needed")
         who = await self._core.auth.identify(secret)
+        who.require("read")
         reader.token_id = who.token_id
         match = _PATH.fullmatch(head.path)
         assert match is not None
@@ -128,6 +129,7 @@ class SseEdge:
             raise Unauthorized("the token's rights have just changed")
         if len(log.readers) >= limits.READERS_PER_SESSION_MAX:
             raise LimitReached("too many readers follow this session")
+        self._core.connections.known(reader.transport)
         return log
 
     def _position(self, head: Head) -> int | None:
@@ -153,7 +155,7 @@ class SseEdge:
         reader.transport.abort()
 
     def _revoked(self, token_id: str) -> None:
-        """A token was revoked: whoever came with it is shown the door."""
+        """A token was revoked or has expired: whoever came with it is shown the door."""
         for bucket in self._buckets:
             for reader in [one for one in bucket if one.token_id == token_id]:
                 reader.transport.abort()

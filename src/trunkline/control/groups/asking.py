@@ -218,7 +218,11 @@ async def close(parts: Parts, owner: Principal, session_id: str) -> None:
 
 
 def _config(person: Person, group: Group) -> dict[str, Any]:
-    config = {"name": person.name, "system_prompt": _prompt(person, group)}
+    config = {
+        "name": person.name,
+        "system_prompt": _prompt(person, group),
+        "confirm": person.confirm,
+    }
     return config if person.model is None else {**config, "model": person.model}
 
 

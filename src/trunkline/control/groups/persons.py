@@ -17,7 +17,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, NotFound
 from trunkline.control.groups.mentions import RESERVED, is_name, normal
 from trunkline.control.ids import new_id
-from trunkline.control.records.fields import Id, Name, RuntimeType, Text
+from trunkline.control.records.fields import Confirm, Id, Name, RuntimeType, Text
 from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.people import Users
 from trunkline.control.store import schema
@@ -45,11 +45,12 @@ class Person(msgspec.Struct, kw_only=True):
     model: str | None
     machine_id: str | None
     runtime_type: str | None
+    confirm: str
     created_at: int
 
 
 class NewPerson(msgspec.Struct, kw_only=True):
-    """`user_id`: only for who may act for that user."""
+    """`confirm`: which tools ask first. `user_id`: only for who may act for that user."""
 
     name: PersonName
     user_id: Id | None = None
@@ -57,6 +58,7 @@ class NewPerson(msgspec.Struct, kw_only=True):
     model: Name | None = None
     machine_id: Id | None = None
     runtime_type: RuntimeType | None = None
+    confirm: Confirm = "dangerous"
 
 
 class PersonPatch(msgspec.Struct, kw_only=True):
@@ -67,6 +69,7 @@ class PersonPatch(msgspec.Struct, kw_only=True):
     model: Name | UnsetType | None = UNSET
     machine_id: Id | UnsetType | None = UNSET
     runtime_type: RuntimeType | UnsetType | None = UNSET
+    confirm: Confirm | UnsetType = UNSET
 
 
 class Persons(SeenRows[Person]):

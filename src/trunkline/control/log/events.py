@@ -5,6 +5,8 @@ recognised by words in the text and only then decoded here.
 """
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -24,6 +26,9 @@ ANOTHER_TYPE = '"type"', 8
 a text, quotes are escaped."""
 ESCAPED = "\\u00"
 """How a word can be written that is not seen: nobody escapes letters who has nothing to hide."""
+_TYPE = ANOTHER_TYPE[0]
+_HIDDEN_LETTER = re.compile(r"\\u00[4-7]")
+"""Other than `ESCAPED`, which many write for letters with accents."""
 _WORDS = ('"execution_', '"approval_', *(f'"{kind}"' for kind in OURS), ESCAPED)
 
 
@@ -84,6 +89,8 @@ def _text(value: Any) -> str | None:
 
 
 _watched = msgspec.json.Decoder(Watched)
+_pairs = json.JSONDecoder(object_pairs_hook=list)
+"""An object as the pairs that it was written with."""
 _encoder = msgspec.json.Encoder()
 
 
@@ -96,22 +103,49 @@ def may_matter(line: str) -> bool:
 
 def look(line: str) -> Watched | None:
     """The event, if it is one that a record depends on. Text inside other events is none."""
-    event: Watched | None
+    try:
+        return examine(line)
+    except Malformed:
+        return None
+
+
+def examine(line: str) -> Watched | None:
+    """As `look`, for what a machine says. An event of whose type two readers may think differently
+    is `Malformed`: it has two, or is nested too deep or written too oddly for us and perhaps not
+    for others."""
+    if line.count(_TYPE) > 1 or _HIDDEN_LETTER.search(line):
+        _check_one_type(line)
     try:
         event = _watched.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        event = _look_closely(line)
-    if event is None:
-        return None
+        found = _look_closely(line)
+        if found is None:
+            return None
+        event = found
     return event if event.type in _WATCHED else None
 
 
 def _look_closely(line: str) -> Watched | None:
     """Python's own decoder takes half of a character, which a cut-off answer may end with."""
+    value = _decoded(line, json.loads)
     try:
-        return msgspec.convert(json.loads(line), Watched)
-    except (ValueError, RecursionError, msgspec.ValidationError):
-        return None
+        return msgspec.convert(value, Watched)
+    except msgspec.ValidationError:
+        return None  # it has no type that anybody could read
+
+
+def _check_one_type(line: str) -> None:
+    pairs = _decoded(line, _pairs.decode)
+    names = [pair[0] for pair in pairs if isinstance(pair, tuple)] if type(pairs) is list else []
+    if names.count("type") > 1:
+        raise Malformed("an event with two types")
+
+
+def _decoded(line: str, decode: Callable[[str], Any]) -> Any:
+    try:
+        return decode(line)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"an event that cannot be read: {str(error)[:200]}") from error
 
 
 def to_text(data: dict[str, Any]) -> str:

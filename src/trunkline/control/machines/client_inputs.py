@@ -67,13 +67,15 @@ class ClientInputs(Telling):
         self._advance(one)
         return is_first
 
-    def configure(self, session_id: str, patch: Json) -> None:
+    def configure(self, session_id: str, patch: Json, agent_config: Json | None = None) -> None:
+        """`agent_config`: all of it, for machines that take it as a whole."""
         if self.is_expected:
             one = self.sessions[session_id]
+            command = Configure(session_id, patch, agent_config or {})
             if not self.is_up:
-                self.check_room(size_of(patch))
+                self.check_room(size_of(command))
             self._patches += 1
-            self._hold(one, f"patch {self._patches}", Configure(session_id, patch))
+            self._hold(one, f"patch {self._patches}", command)
             self._advance(one)
 
     def forward(self, forward: Forward) -> None:

@@ -204,6 +204,11 @@ class MachineCore(ClientInputs):
             or any(not turn.is_heard for turn in one.session.state.told)
         )
 
+    def has_problem(self, problem: str) -> None:
+        """With which no turn ends."""
+        status = "online" if self.is_up else "offline"
+        self.out.append(Status({"machine": status, "machine_id": self.id, "problems": [problem]}))
+
     def seen(self) -> None:
         self.last_seen_ms = self._time.ms
 

@@ -1,7 +1,8 @@
 """Keeps one local VM up: starts its process, sees it connect, starts it again when it dies.
 
-Knows processes and lines, no records. `run` goes on until it gives up, and says why; cancelled,
-it stops the process first. Time comes in as `clock` (Unix ms) and `sleep`.
+Knows processes and lines, no records. A program that dies again and again, or does not come, has
+failed, which whoever waits for it is told; it is then tried again slowly, for as long as the VM is
+wanted. Cancelled, `run` stops the process first. Time comes in as `clock` (Unix ms) and `sleep`.
 """
 
 import asyncio
@@ -12,16 +13,20 @@ import structlog
 
 from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.errors import Unavailable
 from trunkline.control.machines.processes import Child
 from trunkline.wire.semibot.close_codes import CloseCode
 
 _VM_RESTART_BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+VM_SLOW_RESTART_S = 300.0  # between starts of one that has failed
 
 _log = structlog.get_logger()
 
 Sleep = Callable[[float], Awaitable[Any]]
 Launch = Callable[[str | None], Awaitable[Child]]
 """Starts the process once more; gets why the one before ended. None of its own is running."""
+Failed = Callable[[str], Awaitable[None]]
+"""Told why it does not come; it is tried again later all the same."""
 
 
 class Lines(Protocol):
@@ -32,6 +37,7 @@ class Lines(Protocol):
     async def wait_offline(self, machine_id: str) -> None: ...
     def failed(self, machine_id: str, reason: str) -> None: ...
     def terminated(self, machine_id: str) -> None: ...
+    def revive(self, machine_id: str) -> None: ...
     def close(self, machine_id: str, code: int, reason: str) -> None: ...
 
 
@@ -58,6 +64,7 @@ class Keeper:
         self,
         machine_id: str,
         launch: Launch,
+        failed: Failed,
         lines: Lines,
         *,
         connect_timeout_s: float,
@@ -67,34 +74,46 @@ class Keeper:
     ) -> None:
         self._id = machine_id
         self._launch = launch
+        self._failed = failed
         self._lines = lines
         self._connect_timeout_s = connect_timeout_s
         self._away_s = away_s
         self._clock = clock
         self._sleep = sleep
 
-    async def run(self) -> str:
-        """Keeps the VM up until there is a reason to give up, and returns that reason."""
+    async def run(self) -> None:
+        """Until it is cancelled, or the VM's record is gone (NotFound)."""
         reason: str | None = None
         failures = 0
         while True:
-            child = await self._launch(reason)
+            came, stable = True, False
             try:
-                connected, reason, stable = await self._live(child)
-            finally:
-                await child.stop()
-            if not connected:
-                return reason
-            await self._clear_line()
+                child = await self._launch(reason)
+            except Unavailable as error:
+                came, reason = False, error.message
+            else:
+                try:
+                    came, reason, stable = await self._live(child)
+                finally:
+                    await child.stop()
+                await self._clear_line()
             failures = 1 if stable else failures + 1
-            if failures > limits.VM_QUICK_FAILURES_MAX:
-                return f"died {failures} times in a row; the last time it {reason}"
+            await self._sleep(await self._pause_s(failures, reason, came=came))
+
+    async def _pause_s(self, failures: int, reason: str, *, came: bool) -> float:
+        """How long to wait before the next start."""
+        if came and failures <= limits.VM_QUICK_FAILURES_MAX:
             delay_s = _VM_RESTART_BACKOFF_S[min(failures, len(_VM_RESTART_BACKOFF_S)) - 1]
             _log.warning("vm died", machine=self._id, reason=reason, restart_in_s=delay_s)
-            await self._sleep(delay_s)
+            return delay_s
+        if came:
+            reason = f"died {failures} times in a row; the last time it {reason}"
+        minutes = VM_SLOW_RESTART_S / 60
+        await self._failed(f"{reason} (it is started again every {minutes:g} minutes)")
+        return VM_SLOW_RESTART_S
 
     async def _live(self, child: Child) -> tuple[bool, str, bool]:
-        """One life: whether to start again, how it ended, whether it was stable before."""
+        """One life: whether it came or died by itself, how it ended, whether it was stable."""
         ended = child.ended
         came = await first(
             ended=ended(),

@@ -59,6 +59,8 @@ class Machine:
         self.logs: dict[str, SessionLog] = {}
         """Its sessions: an event for any other session is refused."""
         self.health: dict[str, object] = {}
+        self.detail: str | None = None
+        """What its owner should look at."""
         self.acks: dict[str, int] = {}
         """What was committed and is not acknowledged yet."""
         self.changed = asyncio.Event()

@@ -25,6 +25,7 @@ from trunkline.control.sessions.state import SessionState
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.commands import Start
+from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
 
@@ -56,9 +57,14 @@ class Rows(Protocol):
     async def by_guid(self, guid: str) -> str | None: ...
 
     async def save(
-        self, machine_id: str, state: str, last_seen_ms: int, capabilities: list[str] | None
+        self,
+        machine_id: str,
+        state: str,
+        last_seen_ms: int,
+        capabilities: list[str] | None,
+        detail: str | None,
     ) -> None:
-        """How it is; its capabilities, if it is online."""
+        """How it is; its capabilities, and what its owner should look at, if it is online."""
 
 
 class Sessions(Protocol):
@@ -257,6 +263,16 @@ class Machines:
             except Exception:
                 _log.exception("somebody who was told of a machine failed", machine=machine.id)
 
+    def look_at(self, machine: Machine, detail: str | None) -> None:
+        """Something is wrong with it that its owner can mend, and readers are told; None: it is
+        over."""
+        machine.detail = detail
+        if detail is not None:
+            with machine.input() as core:
+                core.has_problem(detail)
+        self.changed(machine)
+        self._tasks.spawn(self._save_state(machine), "machine detail")
+
     async def _save_state(self, machine: Machine) -> None:
         line = machine.line
         await self._rows.save(
@@ -264,6 +280,7 @@ class Machines:
             machine.core.state,
             machine.core.last_seen_ms,
             None if line is None else sorted(line.capabilities),
+            machine.detail,
         )
 
     async def save_all(self) -> None:
@@ -281,6 +298,13 @@ class Machines:
     def failed(self, machine_id: str, reason: str) -> None:
         """The machine will not come: whoever waits for it is told."""
         self._end(machine_id, "failed", "VM_FAILED", reason)
+
+    def revive(self, machine_id: str) -> None:
+        """One that had failed is tried again: it may come after all."""
+        machine = self._machines.get(machine_id)
+        if machine is not None:
+            with machine.input() as core:
+                core.revive()
 
     def terminated(self, machine_id: str) -> None:
         self._end(machine_id, "terminated", "MACHINE_TERMINATED", "the machine was terminated")
@@ -324,21 +348,24 @@ class Machines:
 
     def watched(self, machine: Machine, log: SessionLog, line: str) -> None:
         """Logs an event that may end a turn or ask a person. What only the control plane may say
-        is dropped."""
-        event = events.look(line)
+        is dropped, and so is what could be taken for it."""
+        try:
+            event = events.examine(line)
+        except Malformed as error:
+            self._dropped(machine, log, str(error))
+            return
         if event is None:
             self._log.append(log, line)
         elif event.type in events.OURS:
-            _log.warning(
-                "not a machine's to say",
-                kind=event.type,
-                session=log.session_id,
-                machine=machine.id,
-            )
-            self._log.taken(log)
+            self._dropped(machine, log, event.type)
         else:
             with machine.input() as core:
                 core.heard(log.session_id, event, line)
+
+    def _dropped(self, machine: Machine, log: SessionLog, kind: str) -> None:
+        session_id = log.session_id
+        _log.warning("not a machine's to say", kind=kind, session=session_id, machine=machine.id)
+        self._log.taken(log)
 
     def sweep(self) -> None:
         """Once a second: what is due by the clock."""

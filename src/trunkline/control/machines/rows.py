@@ -41,11 +41,16 @@ class SqlMachineRows:
         return found
 
     async def save(
-        self, machine_id: str, state: str, last_seen_ms: int, capabilities: list[str] | None
+        self,
+        machine_id: str,
+        state: str,
+        last_seen_ms: int,
+        capabilities: list[str] | None,
+        detail: str | None,
     ) -> None:
         values: dict[str, object] = {"state": state, "last_seen_at": last_seen_ms}
         if capabilities is not None:
-            values |= {"capabilities": capabilities, "detail": None}
+            values |= {"capabilities": capabilities, "detail": detail}
         async with self._store.write() as connection:
             await connection.execute(
                 update(machines)

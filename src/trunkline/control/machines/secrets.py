@@ -12,9 +12,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
-from trunkline.control.access.keys import digest, same
+from trunkline.control.access.keys import digest
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, LimitReached, Unauthorized
+from trunkline.control.errors import Conflict, LimitReached, NotFound, Unauthorized
 from trunkline.control.ids import new_id, new_secret
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import machine_secrets, machines, users
@@ -48,7 +48,7 @@ class MachineSecrets:
         self._clock = clock
         self._devices_max = devices_max
         self.renewed = 0
-        """Counts the tokens that ended because a new one was given out."""
+        """Counts the tokens that ended before their machine did."""
 
     async def issue_device(
         self, user_id: str, guid: str | None, agent_apps: list[str]
@@ -67,27 +67,58 @@ class MachineSecrets:
             return msgspec.structs.replace(known, agent_apps=values["agent_apps"]), token
         machine_id = new_id()
         guid, name = guid or machine_id, guid or "device"
-        return await self._add(machine_id, user_id, "agp", guid, name, token, agent_apps), token
+        made = await self._add(
+            user_id, "agp", name, token, machine_id=machine_id, guid=guid, agent_apps=agent_apps
+        )
+        return made, token
 
     async def issue_agent(self, user_id: str, name: str) -> tuple[Known, str]:
         """A Yeaft agent and its secret."""
         secret = new_secret("ya")
-        return await self._add(new_id(), user_id, "yeaft", None, name, secret, []), secret
+        return await self._add(user_id, "yeaft", name, secret), secret
+
+    async def renew_agent(self, user_id: str, machine_id: str) -> tuple[Known, str]:
+        """A new secret for a Yeaft agent of that user; the old one ends."""
+        hers = machine_secrets.c.machine_id == machine_id
+        row = await self._row(and_(hers, machines.c.user_id == user_id, machines.c.kind == "yeaft"))
+        if row is None or row.state in _ENDED:
+            raise NotFound("machine", machine_id)
+        secret = new_secret("ya")
+        await self._renew(_record(row), {"hash": digest(secret)})
+        return _record(row), secret
+
+    async def revoke(self, machine_id: str) -> None:
+        """The secret that the machine has ends; it is let in again when it has a new one."""
+        hers = machine_secrets.c.machine_id == machine_id
+        await self._store.run(update(machine_secrets).where(hers).values(hash=None))
+        self.renewed += 1
 
     async def by_token(self, token: str) -> Known:
         """The device whose token this is."""
         return _known(await self._find(machine_secrets.c.hash == digest(token)))
 
-    async def agent(self, machine_id: str, secret: str) -> Known:
-        """The Yeaft agent of that id, if the secret is its own."""
+    async def by_agent_secret(self, secret: str) -> Known | None:
+        """The Yeaft agent whose own secret this is."""
+        wanted = and_(machine_secrets.c.hash == digest(secret), machines.c.kind == "yeaft")
+        row = await self._row(wanted)
+        return None if row is None else _record(row)
+
+    async def instance(self, user_id: str, instance: str, name: str) -> Known:
+        """The Yeaft agent that this user's secret has let in under that name of its own; it is made
+        at first sight."""
         wanted = and_(
-            machine_secrets.c.machine_id == machine_id,
+            machines.c.user_id == user_id,
             machines.c.kind == "yeaft",
-            machine_secrets.c.hash.is_not(None),
+            machines.c.instance == instance,
         )
         row = await self._row(wanted)
-        if row is None or not same(row.hash, digest(secret)):
-            raise Unauthorized("no such agent, or not its secret")
+        if row is None:
+            try:
+                return await self._add(user_id, "yeaft", name, None, instance=instance)
+            except Conflict:  # another line of it was faster
+                row = await self._row(wanted)
+        if row is None:
+            raise Unauthorized("this agent was removed in the same moment")
         return _record(row)
 
     async def unproven(self, user_id: str, guid: str) -> Known:
@@ -101,21 +132,23 @@ class MachineSecrets:
         if found is None:
             raise Unauthorized("no such user")
         try:
-            return await self._add(new_id(), user_id, "agp", guid, guid, None, [])
+            return await self._add(user_id, "agp", guid, None, guid=guid)
         except Conflict:  # it has just been made known by another connection
             return _known(await self._find(machine_secrets.c.guid == guid))
 
     async def _add(
         self,
-        machine_id: str,
         user_id: str,
         kind: str,
-        guid: str | None,
         name: str,
         secret: str | None,
-        agent_apps: list[str],
+        *,
+        machine_id: str | None = None,
+        guid: str | None = None,
+        agent_apps: list[str] | None = None,
+        instance: str | None = None,
     ) -> Known:
-        now = self._clock()
+        machine_id, agent_apps, now = machine_id or new_id(), agent_apps or [], self._clock()
         try:
             async with self._store.write() as connection:
                 await _check_room(connection, user_id, kind, self._devices_max)
@@ -125,6 +158,7 @@ class MachineSecrets:
                         user_id=user_id,
                         kind=kind,
                         name=name,
+                        instance=instance,
                         provider="manual",
                         state="pending",
                         capabilities=[],
@@ -141,7 +175,7 @@ class MachineSecrets:
                     )
                 )
         except IntegrityError as error:
-            raise Conflict("this guid is taken", code="GUID_TAKEN") from error
+            raise Conflict("this name is taken", code="GUID_TAKEN") from error
         return Known(machine_id, user_id, guid or "", agent_apps)
 
     async def _renew(self, known: Known, values: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ Only `vms.py` writes here, besides the registry of lines, which sets online and 
 """
 
 import msgspec
-from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import and_, case, delete, func, insert, select, update
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -12,9 +12,12 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import LimitReached, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import machines, users
+from trunkline.control.store.schema import machines, tickets, users
 
 ACTIVE = ("pending", "online", "offline")
+UPS = "up"
+"""The `instance` of the local VM that `trunkline up` keeps for its user."""
+UPS_NAME = "this computer"
 
 
 class Vm(msgspec.Struct, frozen=True):
@@ -26,6 +29,16 @@ class Vm(msgspec.Struct, frozen=True):
     user_id: str
     org_id: str
     kind: str
+    instance: str | None
+    name: str
+    tokens_from: int | None
+
+    @property
+    def is_ups(self) -> bool:
+        """Whether `trunkline up` made it, and is to keep it. Its name was all that earlier versions
+        knew it by."""
+        is_named = self.instance is None and self.name == UPS_NAME
+        return self.provider == "local" and (self.instance == UPS or is_named)
 
 
 _MACHINES = select(
@@ -35,6 +48,9 @@ _MACHINES = select(
     machines.c.user_id,
     users.c.org_id,
     machines.c.kind,
+    machines.c.instance,
+    machines.c.name,
+    machines.c.tokens_from,
 ).join(users, users.c.id == machines.c.user_id)
 _VMS = _MACHINES.where(machines.c.kind == "vm")
 
@@ -79,20 +95,31 @@ class VmRecords:
         async with self._store.read() as connection:
             return [Vm(*row) for row in await connection.execute(query)]
 
-    async def add(self, user_id: str, provider: str, name: str) -> str:
-        """A new VM in state `pending`; its id."""
+    async def add(
+        self,
+        user_id: str,
+        provider: str,
+        name: str,
+        *,
+        instance: str | None = None,
+        dialect: str | None = None,
+    ) -> str:
+        """A new VM in state `pending`; its id. An `instance` is that of one VM of its user, in
+        place of one that was given up."""
         mine = and_(
             machines.c.user_id == user_id, machines.c.kind == "vm", machines.c.state.in_(ACTIVE)
         )
         machine_id = new_id()
-        row = {
+        row: dict[str, object] = {
             "id": machine_id,
             "user_id": user_id,
             "kind": "vm",
             "name": name,
             "provider": provider,
+            "instance": instance,
             "state": "pending",
             "capabilities": [],
+            "dialect": dialect,
             "created_at": self._clock(),
         }
         async with self._store.write() as connection:
@@ -101,8 +128,33 @@ class VmRecords:
                 raise LimitReached(
                     f"this user has {count} VMs already; terminate one that is not needed"
                 )
+            if instance is not None:
+                given_up = and_(
+                    machines.c.user_id == user_id,
+                    machines.c.kind == "vm",
+                    machines.c.instance == instance,
+                    machines.c.state == "terminated",
+                )
+                await connection.execute(update(machines).where(given_up).values(instance=None))
             await connection.execute(insert(machines).values(row))
         return machine_id
+
+    async def revoke_tokens(self, machine_id: str) -> None:
+        """The tokens and tickets that the machine has end."""
+        hers = machines.c.id == machine_id
+        # Grows also when the clock stands: each revocation is another one.
+        later = func.coalesce(machines.c.tokens_from, 0) + 1
+        newer = case((later > self._clock(), later), else_=self._clock())
+        async with self._store.write() as connection:
+            await connection.execute(update(machines).where(hers).values(tokens_from=newer))
+            await connection.execute(delete(tickets).where(tickets.c.machine_id == machine_id))
+
+    async def tokens_from(self, machine_id: str) -> int | None:
+        """What a token for that machine is issued with."""
+        query = select(machines.c.tokens_from).where(machines.c.id == machine_id)
+        async with self._store.read() as connection:
+            found: int | None = await connection.scalar(query)
+        return found
 
     async def set_state(
         self, machine_id: str, state: str, detail: str | None, *, only_from: str | None = None

@@ -25,14 +25,14 @@ from trunkline.control.errors import (
     Forbidden,
     InvalidRequest,
     NotFound,
-    TrunklineError,
     Unavailable,
 )
 from trunkline.control.machines.local_vm import Keeper, Lines, Sleep, first
 from trunkline.control.machines.processes import Child, scrubbed
-from trunkline.control.machines.vm_records import ACTIVE, VmRecords
+from trunkline.control.machines.vm_records import ACTIVE, UPS, UPS_NAME, VmRecords
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+from trunkline.private_files import NotPrivate, make_folder
 from trunkline.wire.semibot.close_codes import CloseCode
 
 _log = structlog.get_logger()
@@ -83,7 +83,10 @@ class Vms:
         """
         self._local_url = base_url or self._local_url
         for vm in await self._records.active():
-            if vm.provider == "local":
+            if vm.is_ups:
+                # `keep_one_for` sees to it, where it is wanted at all.
+                await self._records.set_state(vm.id, "offline", "runs under `trunkline up` alone")
+            elif vm.provider == "local":
                 self._run(vm.id, self._keep(vm.id, vm.user_id, vm.org_id))
             elif vm.state == "pending":
                 self._run(vm.id, self._watch(vm.id))
@@ -93,18 +96,18 @@ class Vms:
         self._stopping = True
         await asyncio.gather(*(self._end(machine_id) for machine_id in list(self._tasks)))
 
-    async def keep_one_for(self, owner: Principal) -> None:
-        """The local VM of the person who started this: the one there was, with its files."""
-        vms = await self._records.local_of(owner.user_id)
-        if any(vm.id in self._tasks for vm in vms):
-            return
+    async def keep_one_for(self, owner: Principal) -> str | None:
+        """The local VM of the person who started this: the one there was, with its files. The id
+        of a new one, if there was none."""
+        vms = [vm for vm in await self._records.local_of(owner.user_id) if vm.is_ups]
         if vms:
             vm = vms[-1]
             self._run(vm.id, self._keep(vm.id, vm.user_id, vm.org_id))
-        else:
-            await self.schedule(
-                owner, owner.user_id, "local", "this computer", base_url=self._local_url
-            )
+            return None
+        made = await self.schedule(
+            owner, owner.user_id, "local", UPS_NAME, base_url=self._local_url, instance=UPS
+        )
+        return made.vm_id
 
     async def schedule(
         self,
@@ -114,8 +117,11 @@ class Vms:
         name: str | None = None,
         *,
         base_url: str,
+        instance: str | None = None,
+        dialect: str | None = None,
     ) -> Scheduled:
-        """A new VM for that user, with the credentials for its first connection."""
+        """A new VM for that user, with the credentials for its first connection. `dialect`: how
+        it speaks, if its owner knows."""
         if self._stopping:
             raise Unavailable("the control plane is going down")
         if provider not in PROVIDERS:
@@ -128,7 +134,9 @@ class Vms:
                 raise Forbidden("only an administrator may start a VM on the control plane's host")
             self._command()
         ws_url = _ws_url(base_url)
-        machine_id = await self._records.add(user_id, provider, label)
+        machine_id = await self._records.add(
+            user_id, provider, label, instance=instance, dialect=dialect
+        )
         made = await self._credentials(machine_id, user_id, org_id, ws_url)
         if provider == "local":
             self._run(machine_id, self._keep(machine_id, user_id, org_id))
@@ -148,12 +156,25 @@ class Vms:
         _log.info("vm token renewed", machine=vm.id, user=principal.user_id)
         return made
 
+    async def revoke_tokens(self, principal: Principal, machine_id: str) -> None:
+        """Ends what a machine of any kind may connect with, and its line. The machine stays, with
+        its sessions: it comes back with credentials that are issued from now on."""
+        await self._records.owned(principal, machine_id)
+        await self._records.revoke_tokens(machine_id)
+        self._auth.revoke_machine(machine_id)
+        self._machines.close(machine_id, CloseCode.AUTH_FAILED, "the token was revoked")
+        _log.info("tokens revoked", machine=machine_id, user=principal.user_id)
+
     async def _credentials(
         self, machine_id: str, user_id: str, org_id: str, ws_url: str
     ) -> Scheduled:
-        token = self._auth.issue_vm_token(user_id, org_id, machine_id)
+        token = await self._token(machine_id, user_id, org_id)
         ticket, expires_at = await self._auth.issue_ticket(user_id, machine_id)
         return Scheduled(machine_id, token, ticket, ws_url, expires_at)
+
+    async def _token(self, machine_id: str, user_id: str, org_id: str) -> str:
+        tokens_from = await self._records.tokens_from(machine_id)
+        return self._auth.issue_vm_token(user_id, org_id, machine_id, tokens_from)
 
     async def terminate(self, principal: Principal, machine_id: str) -> None:
         """Gives a machine of any kind up: its line is closed, its process, if we started it,
@@ -211,11 +232,16 @@ class Vms:
             detail = None if reason is None else f"starting again, it {reason}"
             if not await self._records.set_state(machine_id, "pending", detail):
                 raise NotFound("machine", machine_id)
+            self._machines.revive(machine_id)
             return await self._launch(machine_id, user_id, org_id)
+
+        async def failed(reason: str) -> None:
+            await self._fail(machine_id, reason)
 
         keeper = Keeper(
             machine_id,
             launch,
+            failed,
             self._machines,
             connect_timeout_s=self._settings.vm_connect_timeout_s,
             away_s=self._settings.machine_away_s,
@@ -223,25 +249,28 @@ class Vms:
             sleep=self._sleep,
         )
         try:
-            reason = await keeper.run()
+            await keeper.run()
         except NotFound:
             _log.info("vm record is gone", machine=machine_id)
-            return
-        except TrunklineError as error:
-            reason = error.message
         except Exception as error:
             _log.exception("vm cannot be kept up", machine=machine_id)
-            reason = f"cannot be kept up: {type(error).__name__}"
-        await self._fail(machine_id, reason)
+            await self._fail(machine_id, f"cannot be kept up: {type(error).__name__}")
 
     async def _launch(self, machine_id: str, user_id: str, org_id: str) -> Child:
         command = self._command()
         folder = (self._settings.data_dir / "vms" / machine_id).absolute()
+        try:
+            if await asyncio.to_thread(make_folder, folder):
+                _log.warning("was open to other users, and is closed to them now", path=str(folder))
+        except NotPrivate as error:
+            raise Unavailable(str(error), code="NOT_PRIVATE") from error
+        except OSError as error:
+            raise Unavailable(f"{folder} cannot be made: {error.strerror}") from error
         ticket, _ = await self._auth.issue_ticket(user_id, machine_id)
         env = scrubbed(self._env) | {
             "USER_ID": user_id,
             "VM_USER_ID": user_id,
-            "VM_TOKEN": self._auth.issue_vm_token(user_id, org_id, machine_id),
+            "VM_TOKEN": await self._token(machine_id, user_id, org_id),
             "VM_TICKET": ticket,
             "CONTROL_PLANE_WS": _ws_url(self._local_url),
             "TRUNKLINE_NODE_HOME": str(folder),
@@ -267,7 +296,8 @@ class Vms:
                 "this installation has no execution plane daemon; set vm_command to a program"
                 " that is one, or use provider 'manual'"
             )
-        return [sys.executable, "-m", _DAEMON]
+        # -P: a module in the folder that it is started in is not taken for one of ours.
+        return [sys.executable, "-P", "-m", _DAEMON]
 
     async def _fail(self, machine_id: str, reason: str) -> None:
         if await self._records.set_state(machine_id, "failed", reason):

@@ -5,9 +5,12 @@ What a session takes from its agent is decided where sessions are made, not here
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from sqlalchemy import select
 
+from trunkline import names
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
+from trunkline.control.errors import InvalidRequest
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import (
     AgentApp,
@@ -23,8 +26,11 @@ from trunkline.control.records.fields import (
 )
 from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.people import Users
-from trunkline.control.store import schema
+from trunkline.control.services.config import runtime_type
+from trunkline.control.store import schema, service_schema
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT
+from trunkline.wire.commands import DEFAULT_RUNTIME
 
 
 class Agent(msgspec.Struct, kw_only=True):
@@ -96,22 +102,60 @@ class AgentPatch(msgspec.Struct, kw_only=True):
 class Agents(SeenRows[Agent]):
     """The records of agents."""
 
-    def __init__(self, store: Store, users: Users, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        users: Users,
+        clock: Clock,
+        per_user_max: int = DEFAULT.agents_per_user_max,
+    ) -> None:
         super().__init__(store, schema.agents, Agent, "agent")
         self._users = users
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def create(self, who: Principal, new: NewAgent) -> Agent:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
+        await self._check_count(self._per_user_max, schema.agents.c.user_id == owner.id)
+        await self._check_tools(new.tools, new.runtime_type, owner.id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
         return await self._add(Agent(id=new_id(), created_at=self._clock(), **values))
 
     async def change(self, who: Principal, agent_id: str, patch: AgentPatch) -> Agent:
-        await self.get(who, agent_id)
-        await self._change(agent_id, changes(patch))
+        agent = await self.get(who, agent_id)
+        changed = changes(patch)
+        if "tools" in changed:
+            runtime = changed.get("runtime_type", agent.runtime_type)
+            await self._check_tools(changed["tools"], runtime, agent.user_id)
+        await self._change(agent_id, changed)
         return await self.get(who, agent_id)
 
     async def remove(self, who: Principal, agent_id: str) -> None:
         """Sessions made with it keep the configuration that they started with."""
         await self.get(who, agent_id)
         await self._remove(agent_id)
+
+    async def _check_tools(self, tools: list[str] | None, runtime: str | None, owner: str) -> None:
+        """An agent of our own runtime that is allowed a tool which is none could do nothing. Tools
+        of other runtimes are not known here."""
+        asked = [one for one in tools or () if not one.startswith(names.MCP_TOOL_PREFIX)]
+        if set(asked) <= names.TOOLS:
+            return
+        users, orgs = schema.users, schema.orgs
+        query = (
+            select(users.c.org_id, users.c.default_runtime_type, orgs.c.default_runtime_type)
+            .join(orgs, orgs.c.id == users.c.org_id)
+            .where(users.c.id == owner)
+        )
+        row = await self._store.first(query)
+        if row is None or runtime_type(None, runtime, row[1], row[2]) != DEFAULT_RUNTIME:
+            return
+        known = set(names.TOOLS)
+        for table, column in (
+            (service_schema.skills, "skill_id"),
+            (service_schema.mcp_servers, "name"),
+        ):
+            rows = select(table.c[column]).where(table.c.org_id == row[0])
+            known.update(await self._store.scalars(rows))
+        if problem := names.unknown_of("tool", asked, known):
+            raise InvalidRequest(problem, code="UNKNOWN_TOOL")

@@ -17,7 +17,8 @@ _machines, _users = schema.machines, schema.users
 
 
 class MachineRecord(msgspec.Struct, kw_only=True):
-    """A stored machine. `state`: pending, online, offline, failed or terminated."""
+    """A stored machine. `state`: pending, online, offline, failed or terminated. `dialect`:
+    documented or deployed, where its wire has both and it is known."""
 
     id: str
     org_id: str
@@ -28,6 +29,7 @@ class MachineRecord(msgspec.Struct, kw_only=True):
     state: str
     detail: str | None
     capabilities: list[str]
+    dialect: str | None
     last_seen_at: int | None
     created_at: int
 

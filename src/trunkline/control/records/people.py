@@ -6,14 +6,17 @@ can give a role above their own, act on a person above them, or change their own
 is worth is for `Auth` to say; who may handle whose is decided here. A secret is shown once.
 """
 
+import contextlib
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from sqlalchemy import ColumnElement, select
 
 from trunkline import limits
 from trunkline.control.access.auth import Auth, Principal
+from trunkline.control.access.scopes import SCOPES, Scope, scopes_of
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, Forbidden, NotFound
 from trunkline.control.ids import new_id
@@ -39,16 +42,14 @@ class Org(msgspec.Struct, kw_only=True):
     id: str
     name: str
     default_runtime_type: str | None
-    auto_approve_evolutions: bool
     created_at: int
 
 
 class NewOrg(msgspec.Struct, kw_only=True):
-    """`auto_approve_evolutions`: skills that agents submit with a high score need no person."""
+    """`default_runtime_type`: of its sessions that name none."""
 
     name: Name
     default_runtime_type: RuntimeType | None = None
-    auto_approve_evolutions: bool = False
 
 
 class OrgPatch(msgspec.Struct, kw_only=True):
@@ -56,7 +57,6 @@ class OrgPatch(msgspec.Struct, kw_only=True):
 
     name: Name | UnsetType = UNSET
     default_runtime_type: RuntimeType | UnsetType | None = UNSET
-    auto_approve_evolutions: bool | UnsetType = UNSET
 
 
 class Orgs(SeenRows[Org]):
@@ -192,21 +192,27 @@ def _check_role(who: Principal, role: str) -> None:
 
 
 class Token(msgspec.Struct, kw_only=True):
-    """A token as it is listed: never its secret. `kind` is `bearer` or `cookie` (a browser)."""
+    """A token as it is listed: never its secret. `kind` is `bearer` or `cookie` (a browser),
+    `label` its name. Without `scopes` it may do all that its user may."""
 
     id: str
     user_id: str
     kind: str
     label: str | None
+    scopes: list[str] | None
     created_at: int
     expires_at: int | None
+    last_used_at: int | None
 
 
 class NewToken(msgspec.Struct, kw_only=True):
-    """Without `expires_in_s` the token lives until it is revoked."""
+    """`label` is its name. Without `expires_in_s` the token lives until it is revoked; one that is
+    asked for with an expiring token ends with that one. Without `scopes` it may do all that who
+    asks for it may."""
 
     label: Label = ""
     expires_in_s: LifeSeconds | None = None
+    scopes: Annotated[list[Scope], Meta(min_length=1, max_length=len(SCOPES))] | None = None
 
 
 class IssuedToken(msgspec.Struct, kw_only=True):
@@ -214,6 +220,8 @@ class IssuedToken(msgspec.Struct, kw_only=True):
 
     token: str
     id: str
+    expires_at: int | None
+    scopes: list[str] | None
 
 
 class Tokens(Rows[Token]):
@@ -224,20 +232,43 @@ class Tokens(Rows[Token]):
         self._auth = auth
         self._clock = clock
 
-    async def issue(self, user_id: str, new: NewToken) -> IssuedToken:
-        """For a user of whom the caller has checked that it may act in their name."""
-        secret, token_id = await self._auth.issue(user_id, label=new.label, life_s=new.expires_in_s)
-        return IssuedToken(token=secret, id=token_id)
+    async def issue(self, who: Principal, user_id: str, new: NewToken) -> IssuedToken:
+        """For a user of whom the caller has checked that this person may act in their name."""
+        if who.expires_at is not None and new.expires_in_s is not None:
+            left_s = (who.expires_at - self._clock()) / 1000
+            if new.expires_in_s > left_s:
+                raise Forbidden(
+                    f"a token cannot outlive the one that makes it, which has {left_s:.0f} s left",
+                    code="TOKEN_OUTLIVES",
+                )
+        secret, token_id = await self._auth.issue(
+            user_id,
+            label=new.label,
+            life_s=new.expires_in_s,
+            limited_to=scopes_of(new.scopes),
+            under=who,
+        )
+        made = await self._find(_tokens.c.id == token_id)
+        if made is None:
+            raise NotFound("token", token_id)  # the user was removed in the same moment
+        return IssuedToken(
+            token=secret, id=token_id, expires_at=made.expires_at, scopes=made.scopes
+        )
 
-    async def issue_login(self, user_id: str) -> tuple[str, int]:
+    async def issue_login(self, who: Principal, user_id: str) -> tuple[str, int]:
         """A login link's one-time code and its end (Unix ms), for a user as above."""
         expires_at = self._clock() + int(limits.LOGIN_LINK_LIFE_S * 1000)
-        code, _ = await self._auth.issue(user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
-        return code, expires_at
+        code, _ = await self._auth.issue(
+            user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S, under=who
+        )
+        return code, min(expires_at, who.expires_at or expires_at)
 
     async def page(self, user_id: str, paging: Paging) -> Page[Token]:
         """Of a user whom the caller may see."""
-        return await self._page(paging, _tokens.c.user_id == user_id, _tokens.c.kind != "login")
+        page = await self._page(paging, _tokens.c.user_id == user_id, _tokens.c.kind != "login")
+        for token in page.items:
+            token.last_used_at = self._auth.last_use(token.id) or token.last_used_at
+        return page
 
     async def revoke(self, who: Principal, token_id: str) -> None:
         """Ends a token and whatever is connected with it."""
@@ -253,6 +284,14 @@ class Tokens(Rows[Token]):
         login = await self._find(_tokens.c.id == who.token_id, _tokens.c.kind == "cookie")
         if login is not None:
             await self._auth.revoke(login.id)
+
+    async def end_logins(self, user_id: str) -> None:
+        """Ends every browser login of a user, as their password has changed."""
+        for login in await self._store.scalars(
+            select(_tokens.c.id).where(_tokens.c.user_id == user_id, _tokens.c.kind == "cookie")
+        ):
+            with contextlib.suppress(NotFound):  # ended in the meantime
+                await self._auth.revoke(login)
 
 
 async def _revoke_all(store: Store, auth: Auth, of_users: ColumnElement[bool]) -> None:

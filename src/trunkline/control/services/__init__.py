@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.services.audit import Audit
+from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.config import Config
 from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.evolutions import Evolutions
@@ -22,6 +23,7 @@ from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT, Tuning
 
 if TYPE_CHECKING:
     from trunkline.control.services.mcp_pool import McpPool
@@ -30,19 +32,27 @@ if TYPE_CHECKING:
 class Services:
     """All of them, over one store."""
 
-    def __init__(self, store: Store, keys: Keys, settings: Settings, clock: Clock = now_ms) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keys: Keys,
+        settings: Settings,
+        clock: Clock = now_ms,
+        tuning: Tuning = DEFAULT,
+        heads: AuditHeads | None = None,
+    ) -> None:
         self._allowed_hosts = settings.mcp_allowed_hosts
         self._mcp_pool: McpPool | None = None
         self._loading = asyncio.Lock()
-        self.audit = Audit(store, keys, clock)
+        self.audit = Audit(store, keys, clock, heads)
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
-        self.memories = Memories(store, clock, Embeddings())
+        self.memories = Memories(store, clock, Embeddings(), tuning.memories_per_user_max)
         self.reports = Reports(store, clock)
         self.results = Results(store, clock)
-        self.skills = Skills(store, clock)
+        self.skills = Skills(store, clock, tuning.skill_bytes_per_org_max)
         self.evolutions = Evolutions(store, clock, self.skills)
-        self.snapshots = Snapshots(store, clock)
+        self.snapshots = Snapshots(store, clock, tuning.snapshot_bytes_per_user_max)
         self.usage = Usage(store, clock)
         self.methods = Methods(self)
 

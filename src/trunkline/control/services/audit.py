@@ -2,15 +2,18 @@
 
 Entries are added and read, never changed. `verify` names the first place where the chain is broken:
 an edited, removed or moved entry and, by the sealed head, a cut-off end or a chain computed anew by
-someone who has the database but not the control plane's key.
+someone who has the database but not the control plane's key. By the heads that were noted outside
+(`audit_heads`) it also sees an old state that was put back, or an empty one.
 """
 
+import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal
 
 import msgspec
+import structlog
 from sqlalchemy import Row, insert, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,6 +24,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
 from trunkline.control.records.fields import checked_text
 from trunkline.control.records.page import Page, Paging, visible
+from trunkline.control.services.audit_heads import AuditHeads, Head
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import audit, audit_head
@@ -29,13 +33,21 @@ DETAILS_BYTES_MAX = 64 * 1024
 _GENESIS = "0" * 64
 _HEAD_CONTEXT = "audit:head"
 
+_log = structlog.get_logger(__name__)
+
+Source = Literal["control", "machine"]
+"""Whose word an entry is: the control plane's own, or what a machine has reported."""
+
 
 class AuditEntry(msgspec.Struct, frozen=True):
+    """`source` is null in entries that were written before it was kept."""
+
     seq: int
     at: int
     org_id: str | None
     user_id: str | None
     session_id: str | None
+    source: str | None
     event: str
     details: dict[str, Any]
     prev_hash: str
@@ -58,16 +70,29 @@ class Verification(msgspec.Struct, frozen=True):
     head: str
 
 
-class _Head(msgspec.Struct, frozen=True):
+class AuditHead(msgspec.Struct, frozen=True):
+    """The newest entry, to be noted elsewhere; `at` (Unix ms) is null while there is none."""
+
     seq: int
     hash: str
+    at: int | None
 
 
 class Audit:
-    """`chunk_rows`: how many entries are verified at a time."""
+    """`heads`: where heads are noted outside of the database. `chunk_rows`: how many entries are
+    verified at a time."""
 
-    def __init__(self, store: Store, keys: Keys, clock: Clock, *, chunk_rows: int = 1_000) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keys: Keys,
+        clock: Clock,
+        heads: AuditHeads | None = None,
+        *,
+        chunk_rows: int = 1_000,
+    ) -> None:
         self._store = store
+        self._heads = heads
         self._chunk_rows = chunk_rows
         self._keys = keys
         self._clock = clock
@@ -80,22 +105,43 @@ class Audit:
         org_id: str | None = None,
         user_id: str | None = None,
         session_id: str | None = None,
+        source: Source = "control",
         once: Once = always,
     ) -> int:
         """Adds an entry and returns its number."""
+        async with self._store.write() as connection:
+            await once(connection)
+            return await self.append_to(
+                connection,
+                event,
+                details,
+                org_id=org_id,
+                user_id=user_id,
+                session_id=session_id,
+                source=source,
+            )
+
+    async def append_to(
+        self,
+        connection: AsyncConnection,
+        event: str,
+        details: dict[str, Any] | None = None,
+        *,
+        org_id: str | None = None,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        source: Source = "control",
+    ) -> int:
+        """The same as part of a transaction: with what it speaks of, or not at all."""
         fields = {
             "at": self._clock(),
             "org_id": org_id,
             "user_id": user_id,
             "session_id": session_id,
+            "source": source,
             "event": checked_text(event, "event", limits.NAME_CHARS_MAX),
             "details": _canonical(details or {}, "details", DETAILS_BYTES_MAX),
         }
-        async with self._store.write() as connection:
-            await once(connection)
-            return await self._append(connection, fields)
-
-    async def _append(self, connection: AsyncConnection, fields: dict[str, Any]) -> int:
         # This row's lock is what puts appends, of any number of control planes, in one order.
         taken = update(audit_head).where(audit_head.c.id == 1).values(seq=audit_head.c.seq + 1)
         head = (
@@ -103,44 +149,84 @@ class Audit:
         ).first()
         last = self._open(head.sealed) if head is not None else None
         if last is None:
-            # A new sealed head would hide what was done to the log.
-            raise Unavailable("the audit log was tampered with; verify it", code="AUDIT_BROKEN")
+            raise _tampered_with()  # a new sealed head would hide what was done to the log
         entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
-        entry["hash"] = hash_of(entry)
-        await connection.execute(insert(audit).values(entry))
-        sealed = self._seal(_Head(last.seq + 1, entry["hash"]))
-        await connection.execute(update(audit_head).values(seq=last.seq + 1, sealed=sealed))
-        return last.seq + 1
+        newest = Head(last.seq + 1, hash_of(entry))
+        await connection.execute(insert(audit).values({**entry, "hash": newest.hash}))
+        sealed = self._seal(newest)
+        await connection.execute(update(audit_head).values(seq=newest.seq, sealed=sealed))
+        return newest.seq
 
-    def _seal(self, head: _Head) -> bytes:
+    def _seal(self, head: Head) -> bytes:
         return self._keys.seal(msgspec.json.encode(head).decode(), _HEAD_CONTEXT)
 
-    def _open(self, sealed: bytes | None) -> _Head | None:
-        """The head; an empty log's when nothing was sealed yet, None when it is not ours."""
+    def _open(self, sealed: bytes | None) -> Head | None:
+        """The head; an empty log's before the first start, None when it is not ours."""
         if sealed is None:
-            return _Head(0, _GENESIS)
+            has_started = self._heads is not None and self._heads.newest is not None
+            return None if has_started else Head(0, _GENESIS)
         try:
-            return msgspec.json.decode(self._keys.unseal(sealed, _HEAD_CONTEXT), type=_Head)
+            return msgspec.json.decode(self._keys.unseal(sealed, _HEAD_CONTEXT), type=Head)
         except Exception:  # whatever it is, it is not what this key sealed
             return None
 
-    async def verify(self) -> Verification:
-        """Walks the whole chain, a chunk at a time, and compares its end with the head."""
-        last = _Head(0, _GENESIS)
+    async def start(self) -> None:
+        """At each start. At the first, the empty log's head is sealed: from then on, a log without
+        a sealed head is one that was tampered with."""
+        async with self._store.write() as connection:
+            head = await self._head(connection)
+            if head is not None and head.seq == 0 and not await _has(connection, 1):
+                sealed = self._seal(Head(0, _GENESIS))
+                new = update(audit_head).where(audit_head.c.sealed.is_(None))
+                await connection.execute(new.values(seq=0, sealed=sealed))
+        if head is None:
+            _log.error("the audit log was tampered with; verify it")
+        await self.anchor(always=True)
+
+    async def anchor(self, *, always: bool = False) -> None:
+        """Notes the newest entry outside of the database, if that is due."""
+        if self._heads is None:
+            return
+        async with self._store.read() as connection:
+            head = await self._head(connection)
+        if head is not None:
+            try:
+                await asyncio.to_thread(self._heads.note, head, self._clock(), always=always)
+            except OSError as error:
+                _log.error("the audit log's head cannot be noted", error=repr(error))
+
+    async def head(self) -> AuditHead:
+        """The newest entry; Unavailable when the head is not ours."""
+        async with self._store.read() as connection:
+            head = await self._head(connection)
+            if head is None:
+                raise _tampered_with()
+            at = await connection.scalar(select(audit.c.at).where(audit.c.seq == head.seq))
+        return AuditHead(head.seq, head.hash, at)
+
+    async def _head(self, connection: AsyncConnection) -> Head | None:
+        row = (await connection.execute(select(audit_head))).first()
+        return None if row is None else self._open(row.sealed)
+
+    async def verify(self, noted: Mapping[int, str] | None = None) -> Verification:
+        """Walks the whole chain, a chunk at a time, and compares it with the sealed head, with the
+        heads that were noted outside, and with `noted`: more of these, the hash of each number."""
+        last = Head(0, _GENESIS)
+        anchors = {} if self._heads is None else await asyncio.to_thread(self._heads.read)
+        told = dict(noted or {})
         async with self._store.read() as connection:
             while True:
                 async for entry in _entries(connection, last.seq, self._chunk_rows):
-                    reason = _problem(last, entry)
+                    reason = _problem(last, entry) or _contradicts(entry, anchors, told)
                     if reason is not None:
                         broken = BrokenLink(last.seq + 1, reason)
                         return Verification(False, last.seq, broken, last.hash)
-                    last = _Head(entry.seq, entry.hash)
+                    last = Head(entry.seq, entry.hash)
                 # Read after the entries: it is committed with them, so it is never behind them.
-                row = (await connection.execute(select(audit_head))).first()
-                head = self._open(row.sealed) if row is not None else None
+                head = await self._head(connection)
                 if head is None or head.seq <= last.seq or not await _has(connection, last.seq + 1):
                     break
-        end = _end_problem(last, head)
+        end = _end_problem(last, head) or _cut_off(last, {**anchors, **told})
         return Verification(end is None, last.seq, end, last.hash)
 
     async def page(self, who: Principal, paging: Paging) -> Page[AuditEntry]:
@@ -176,7 +262,25 @@ async def _has(connection: AsyncConnection, seq: int) -> bool:
     return (await connection.execute(query)).first() is not None
 
 
-def _end_problem(last: _Head, head: _Head | None) -> BrokenLink | None:
+def _tampered_with() -> Unavailable:
+    return Unavailable("the audit log was tampered with; verify it", code="AUDIT_BROKEN")
+
+
+def _contradicts(entry: Row[Any], *noted: Mapping[int, str]) -> str | None:
+    if any(one.get(entry.seq, entry.hash) != entry.hash for one in noted):
+        return f"entry {entry.seq} is not the one that was noted as the head"
+    return None
+
+
+def _cut_off(last: Head, noted: Mapping[int, str]) -> BrokenLink | None:
+    newest = max(noted, default=0)
+    if newest <= last.seq:
+        return None
+    reason = f"entries {last.seq + 1} to {newest} are missing: one was noted as the head"
+    return BrokenLink(last.seq + 1, reason)
+
+
+def _end_problem(last: Head, head: Head | None) -> BrokenLink | None:
     if head == last:
         return None
     if head is None:
@@ -188,7 +292,7 @@ def _end_problem(last: _Head, head: _Head | None) -> BrokenLink | None:
     return BrokenLink(last.seq, "the chain was computed anew")
 
 
-def _problem(last: _Head, entry: Row[Any]) -> str | None:
+def _problem(last: Head, entry: Row[Any]) -> str | None:
     if entry.seq != last.seq + 1:
         return f"entry {last.seq + 1} is missing; the next one is {entry.seq}"
     if entry.prev_hash != last.hash:
@@ -202,7 +306,9 @@ _HASHED = ("seq", "at", "org_id", "user_id", "session_id", "event", "details")
 
 
 def hash_of(entry: dict[str, Any]) -> str:
-    fields = _canonical({name: entry[name] for name in _HASHED}, "entry", limits.FRAME_BYTES_MAX)
+    # Entries from before there were sources have none, and none in their hash.
+    names = _HASHED if entry["source"] is None else (*_HASHED, "source")
+    fields = _canonical({name: entry[name] for name in names}, "entry", limits.FRAME_BYTES_MAX)
     return hashlib.sha256((entry["prev_hash"] + fields).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
 """Skills that sessions propose: queued, decided once by an org admin, then skills like others.
 
-An org may let good ones in by themselves, but never over a skill that came from somewhere else.
+`quality_score` is what the machine says of its own work: it is shown, and decides nothing.
 """
 
 import asyncio
@@ -23,12 +23,10 @@ from trunkline.control.services.idempotency import Once, always
 from trunkline.control.services.skill_package import SkillPackage
 from trunkline.control.services.skills import Skill, Skills
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import orgs
-from trunkline.control.store.service_schema import evolutions, skills
+from trunkline.control.store.service_schema import evolutions
 
 _log = structlog.get_logger()
 _SOURCE = "evolution"
-_AUTO_SCORE_MIN = 0.8
 
 
 class EvolutionInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +73,7 @@ class Evolutions(SeenRows[Evolution]):
         given: EvolutionInput,
         once: Once = always,
     ) -> Evolution:
-        package = await asyncio.to_thread(_package, given)
+        await asyncio.to_thread(_package, given)
         evolution = Evolution(
             id=new_id(),
             org_id=org_id,
@@ -92,9 +90,7 @@ class Evolutions(SeenRows[Evolution]):
             await once(connection)
             await self._check_room(connection, org_id)
             await connection.execute(self._insert(evolution))
-            if not await self._may_enter(connection, org_id, given.quality_score, package):
-                return evolution
-        return await self._decide(evolution, package, by=None)
+        return evolution
 
     async def _check_room(self, connection: AsyncConnection, org_id: str) -> None:
         waiting = select(func.count()).where(
@@ -102,22 +98,6 @@ class Evolutions(SeenRows[Evolution]):
         )
         if ((await connection.execute(waiting)).scalar() or 0) >= self._pending_max:
             raise LimitReached("too many evolutions wait for a decision")
-
-    async def _may_enter(
-        self, connection: AsyncConnection, org_id: str, score: float, package: SkillPackage
-    ) -> bool:
-        """Whether the org lets this one in without a person."""
-        if score < _AUTO_SCORE_MIN:
-            return False
-        org = select(orgs.c.auto_approve_evolutions).where(orgs.c.id == org_id)
-        if not (await connection.execute(org)).scalar():
-            return False
-        foreign = select(skills.c.id).where(
-            skills.c.org_id == org_id,
-            skills.c.skill_id == package.skill_id,
-            skills.c.source != _SOURCE,
-        )
-        return (await connection.execute(foreign.limit(1))).first() is None
 
     async def approve(self, who: Principal, evolution_id: str) -> Evolution:
         """Makes it a skill. Whoever decides first decides."""
@@ -131,7 +111,7 @@ class Evolutions(SeenRows[Evolution]):
         return await self._decide(await self.get(who, evolution_id), None, by=who.user_id)
 
     async def _decide(
-        self, evolution: Evolution, package: SkillPackage | None, by: str | None
+        self, evolution: Evolution, package: SkillPackage | None, by: str
     ) -> Evolution:
         """Approves it as that package, or rejects it when there is none."""
         state = "approved" if package else "rejected"
@@ -153,7 +133,7 @@ class Evolutions(SeenRows[Evolution]):
                     update(evolutions).where(evolutions.c.id == evolution.id).values(skill=skill.id)
                 )
                 decided = msgspec.structs.replace(decided, skill=skill.id)
-        _log.info("evolution decided", evolution_id=evolution.id, state=state, by=by or "the org")
+        _log.info("evolution decided", evolution_id=evolution.id, state=state, by=by)
         return decided
 
     async def _add_skill(

@@ -120,7 +120,7 @@ class McpServers(SeenRows[McpServer]):
     async def index_for(
         self, org_id: str, user_id: str, names: Iterable[str] | None = None
     ) -> list[dict[str, Any]]:
-        """The `mcp_servers` of `start_session`; `names` chooses some."""
+        """The `mcp_servers` of a session's start; `names` chooses some."""
         query = (
             select(mcp_servers)
             .where(_reachable(org_id, user_id))
@@ -136,12 +136,14 @@ class McpServers(SeenRows[McpServer]):
         return list(index.values())[: limits.MCP_SERVERS_MAX]
 
     async def endpoint(self, org_id: str, user_id: str, name: str) -> Endpoint:
-        """The remote server of that name which this user reaches."""
+        """The remote server of that name which this user reaches, or of that id, by which some
+        machines call it."""
         checked_text(name, "server", limits.NAME_CHARS_MAX)
+        is_name = mcp_servers.c.name == name
         query = (
             select(mcp_servers)
-            .where(_reachable(org_id, user_id), mcp_servers.c.name == name)
-            .order_by(mcp_servers.c.user_id.is_(None))
+            .where(_reachable(org_id, user_id), or_(is_name, mcp_servers.c.id == name))
+            .order_by(is_name.desc(), mcp_servers.c.user_id.is_(None))
             .limit(1)
         )
         row = await self._store.first(query)
@@ -162,9 +164,10 @@ def _reachable(org_id: str, user_id: str) -> Any:
 
 
 def _index_entry(row: Row[Any]) -> dict[str, Any]:
+    entry = {"id": row.id, "name": row.name, "type": row.type}
     if row.type == "remote":
-        return {"name": row.name, "type": "remote"}
-    return {"name": row.name, "type": "local", "command": row.command, "args": row.args}
+        return entry
+    return {**entry, "command": row.command, "args": row.args}
 
 
 def _context(server_id: str) -> str:

@@ -33,6 +33,8 @@ class Caller(msgspec.Struct, frozen=True):
     org_id: str
     machine_id: str
     session_id: str
+    is_sessionless: bool = False
+    """It is about the user, and no session is meant: see MEMORY_METHODS."""
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -53,6 +55,9 @@ Method = Callable[[Caller, Json], Awaitable[Any]]
 
 _OWN_NAMES = frozenset({"caller", "once"})
 _ACCEPTED = {"accepted": True}
+
+MEMORY_METHODS = frozenset(("memory_search", "memory_write"))
+"""What a machine may call without a session."""
 
 
 class Methods:
@@ -155,7 +160,8 @@ class Methods:
         run = _typed(report)
 
         async def taken(caller: Caller, given: Json) -> Json:
-            once = self._services.reports.once(caller.session_id, _read(given, _Named).report_id)
+            name = _read(given, _Named).report_id if not caller.is_sessionless else None
+            once = self._services.reports.once(caller.session_id, name)
             said = {name: value for name, value in given.items() if name != "report_id"}
             try:
                 await run(caller, said, once=once)
@@ -183,6 +189,7 @@ class Methods:
             org_id=caller.org_id,
             user_id=caller.user_id,
             session_id=caller.session_id,
+            source="machine",
             once=once,
         )
 
@@ -201,7 +208,8 @@ class Methods:
         self, caller: Caller, content: str, once: Once, metadata: Json | None = None
     ) -> None:
         owner = caller.org_id, caller.user_id
-        metadata = {**(metadata or {}), "session_id": caller.session_id}
+        if not caller.is_sessionless:
+            metadata = {**(metadata or {}), "session_id": caller.session_id}
         await self._services.memories.add(*owner, content, metadata, once)
 
 

@@ -27,6 +27,11 @@ class Approval(msgspec.Struct, frozen=True):
     answered_at: int | None
     created_at: int
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether less arrived than is asked: nobody can say yes to what was not shown."""
+        return bool(self.request.get("truncated"))
+
 
 _COLUMNS = [schema.approvals.c[name] for name in Approval.__struct_fields__]
 

@@ -5,22 +5,24 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import and_, insert, or_, select, update
+from sqlalchemy import and_, func, insert, or_, select, update
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import NotFound, TooLarge
+from trunkline.control.errors import LimitReached, NotFound, TooLarge
 from trunkline.control.ids import is_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
+from trunkline.control.sessions import others
 from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT
 
 Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 
@@ -44,6 +46,8 @@ class NewMessage(msgspec.Struct, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True):
+    """`created_by`: who made it, where that was not its own user."""
+
     id: str
     org_id: str
     user_id: str
@@ -55,6 +59,7 @@ class Session(msgspec.Struct, kw_only=True):
     session_config: Json
     openclaw_config: Json | None
     status: str
+    created_by: str | None = None
     created_at: int
     updated_at: int
     last_event_id: int = 0
@@ -73,10 +78,17 @@ _COLUMNS = [
 class SessionRecords:
     """The table, seen with a person's rights."""
 
-    def __init__(self, store: Store, log: Log, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        log: Log,
+        clock: Clock,
+        per_user_max: int = DEFAULT.sessions_per_user_max,
+    ) -> None:
         self._store = store
         self._log = log
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def insert(
         self, who: Principal, machine: Machine, new: NewSession, session_id: str
@@ -88,8 +100,16 @@ class SessionRecords:
         return Session(**row)
 
     async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
-        now = self._clock()
+        now, table = self._clock(), schema.sessions
+        mine = select(func.count()).where(
+            table.c.user_id == machine.user_id, table.c.status == "active"
+        )
         async with self._store.read() as connection:
+            if (await connection.scalar(mine) or 0) >= self._per_user_max:
+                raise LimitReached(
+                    f"no room for another session: one user has at most {self._per_user_max:,} "
+                    "open ones; close some first"
+                )
             agent = None
             if new.agent_id is not None:
                 agents = schema.agents
@@ -112,8 +132,11 @@ class SessionRecords:
                     .where(users.c.id == machine.user_id)
                 )
             ).one()
+            is_others = who.user_id != machine.user_id
+            rule = await others.owners_rule(connection, machine.user_id) if is_others else None
         given = dict(agent) if agent else None
         check_choices(new.session_config or {}, "session_config")
+        config = agent_config(given, new.agent_config or {})
         return {
             "org_id": machine.org_id,
             "user_id": machine.user_id,
@@ -123,7 +146,7 @@ class SessionRecords:
             "runtime_type": resolve_runtime(
                 new.runtime_type, given["runtime_type"] if given else None, *defaults
             ),
-            "agent_config": agent_config(given, new.agent_config or {}),
+            "agent_config": config if rule is None else others.under(rule, config),
             "session_config": {
                 **DEFAULT_SESSION_CONFIG,
                 **((given or {}).get("session_config") or {}),
@@ -131,6 +154,7 @@ class SessionRecords:
             },
             "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
             "status": "active",
+            "created_by": who.user_id if is_others else None,
             "state": SessionState(machine.id).encode(),
             "created_at": now,
             "updated_at": now,
@@ -186,8 +210,14 @@ class SessionRecords:
                 .values(**values, updated_at=self._clock())
             )
 
-    async def reconfigure(self, session_id: str, patch: Json) -> None:
-        """Merges into the agent's configuration, in one transaction: no patch is lost."""
+    async def owners_rule(self, user_id: str) -> str:
+        """What has to be asked first on that user's machines when somebody else configures."""
+        async with self._store.read() as connection:
+            return await others.owners_rule(connection, user_id)
+
+    async def reconfigure(self, session_id: str, patch: Json) -> Json:
+        """Merges into the agent's configuration, in one transaction: no patch is lost. Returns
+        the whole."""
         table = schema.sessions
         async with self._store.write() as connection:
             query = select(table.c.agent_config).where(table.c.id == session_id)
@@ -200,6 +230,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(agent_config=merged, updated_at=self._clock())
             )
+        return merged
 
     async def ids_of(self, **owner: str) -> list[str]:
         table = schema.sessions

@@ -9,22 +9,27 @@ from sqlalchemy import and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
+from trunkline.control.services.audit import Audit
 from trunkline.control.sessions import state as states
+from trunkline.control.sessions.approval_entries import OF_QUESTIONS, ApprovalEntries
 from trunkline.control.sessions.projection import Position, Saved, Step
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import approvals, sessions, turns
 
 _SESSIONS_AT_ONCE = 500
+_TITLE_CHARS_MAX = 100  # of one that is made of a message
 
 
 class SqlRows:
-    """In the record database."""
+    """In the record database. `audit`: where questions and answers are entries too."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, audit: Audit | None = None) -> None:
         self._store = store
+        self._audit = audit
 
     async def write(self, steps: Sequence[Step]) -> None:
         """All or nothing, with the positions."""
+        entries = None if self._audit is None else ApprovalEntries(self._audit, steps)
         async with self._store.write() as connection:
             newest: dict[str, Step] = {}
             wanted = sessions.c.id.in_({step.session_id for step in steps})
@@ -41,6 +46,8 @@ class SqlRows:
                     continue  # tried before, and it was not known how that ended
                 for change in step.changes:
                     await _WRITERS[type(change)](connection, step, change)
+                    if entries is not None and isinstance(change, OF_QUESTIONS):
+                        await entries.note(connection, step, change)
                 newest[step.session_id] = step
             for step in newest.values():
                 await _set_session(
@@ -71,6 +78,7 @@ class SqlRows:
 
 
 async def _turn_opened(connection: AsyncConnection, step: Step, change: states.TurnOpened) -> None:
+    await _name(connection, step, change.message)
     await connection.execute(
         insert(turns).values(
             id=change.turn_id,
@@ -82,6 +90,15 @@ async def _turn_opened(connection: AsyncConnection, step: Step, change: states.T
             created_at=step.at,
         )
     )
+
+
+async def _name(connection: AsyncConnection, step: Step, message: str) -> None:
+    """A session that nobody has given a title is called after its first message."""
+    title = " ".join(message.split())[:_TITLE_CHARS_MAX].strip()
+    others = select(turns.c.id).where(turns.c.session_id == step.session_id)
+    untitled = and_(sessions.c.id == step.session_id, sessions.c.title.is_(None), ~others.exists())
+    if title:
+        await connection.execute(update(sessions).where(untitled).values(title=title))
 
 
 async def _turn_noted(connection: AsyncConnection, step: Step, change: states.TurnNoted) -> None:

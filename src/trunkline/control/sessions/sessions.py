@@ -15,11 +15,13 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound, Unavailable
 from trunkline.control.ids import new_id
+from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
+from trunkline.control.sessions.others import under
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import (
     LoggedEvent,
@@ -72,6 +74,7 @@ class Sessions:
 
     async def create(self, who: Principal, new: NewSession) -> Session:
         """Picks and pins the machine, and tells it to start the session."""
+        who.require("talk")
         machine = await self._choose_machine(who, new.machine_id)
         with machine.input() as core:
             core.check_room()
@@ -84,7 +87,23 @@ class Sessions:
             start = None
         self._machines.add(machine, log, start)
         _log.info("session created", session=session.id, machine=machine.id)
+        if session.created_by is not None:
+            await self._tell_owner(who, session, machine, log)
         return session
+
+    async def _tell_owner(
+        self, who: Principal, session: Session, machine: Machine, log: SessionLog
+    ) -> None:
+        """Somebody else has made a session on this machine: whoever reads along sees that."""
+        shown = {
+            "machine": "online" if machine.line is not None else "offline",
+            "machine_id": machine.id,
+            "created_by": who.user_id,
+            "message": f"This session was made by somebody else: {who.role} {who.user_id}.",
+        }
+        self._log.append(log, events.make("session_status", self._clock(), **shown))
+        await self._log.committed(log)
+        await self._audit_other(who, session, "session.created", machine_id=machine.id)
 
     async def _choose_machine(self, who: Principal, machine_id: str | None) -> Machine:
         if machine_id is not None:
@@ -119,6 +138,7 @@ class Sessions:
         return await self._records.get(who, session_id)
 
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
+        who.require("talk")
         await self.get(who, session_id)
         await self._records.update(session_id, title=title)
         return await self.get(who, session_id)
@@ -132,6 +152,7 @@ class Sessions:
 
     async def close(self, who: Principal, session_id: str) -> None:
         """Ends the session on its machine; its log stays readable."""
+        who.require("talk")
         session = await self.get(who, session_id)
         if session.status == "closed":
             return
@@ -149,6 +170,7 @@ class Sessions:
     async def move(self, who: Principal, session_id: str, machine_id: str) -> None:
         """What runs there ends, what was said stays; it goes on from its last saved state.
         Nothing happens if it is there already."""
+        who.require("talk")
         session = await self.get(who, session_id)
         source = await self._machine_of(session)
         target = await self._machines.get(machine_id)
@@ -171,6 +193,7 @@ class Sessions:
 
     async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
         """A user's message. Committed to the log first, then on its way to the machine."""
+        who.require("talk")
         session = await self.get(who, session_id)
         name = new.client_message_id
         if name is not None and (known := await self._turns.named(session_id, name)) is not None:
@@ -190,6 +213,7 @@ class Sessions:
                 core.say(say, {"content": new.message, "user_id": who.user_id, **shown_of(new)})
         await self._log.committed(log)
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn_id)
+        await self._audit_other(who, session, "session.message", turn_id=turn_id)
         return turn_id
 
     async def _running(self, session: Session) -> Machine:
@@ -212,6 +236,7 @@ class Sessions:
     async def cancel(self, who: Principal, session_id: str, reason: str) -> bool:
         """Stops the running turn. On a session that runs nothing, nothing happens, and this is
         False: no turn's end will follow."""
+        who.require("talk")
         session = await self.get(who, session_id)
         if session.status != "active":
             return False
@@ -227,16 +252,20 @@ class Sessions:
 
     async def configure(self, who: Principal, session_id: str, patch: Json) -> None:
         """New parameters, now and for every later start."""
+        who.require("talk")
         session = await self.get(who, session_id)
         await self._machine_of(session)
         if not patch:
             raise InvalidRequest("nothing to change")
         check_choices(patch)
-        await self._records.reconfigure(session.id, patch)
+        if "confirm" in patch and who.user_id != session.user_id:
+            patch = under(await self._records.owners_rule(session.user_id), patch)
+        agent_config = await self._records.reconfigure(session.id, patch)
+        await self._audit_other(who, session, "session.configured", names=sorted(patch)[:50])
         machine = await self._machine_of(session)
         if session_id in machine.logs:
             with machine.input() as core:
-                core.configure(session_id, patch)
+                core.configure(session_id, patch, agent_config)
 
     async def answer(
         self,
@@ -247,7 +276,14 @@ class Sessions:
         session_id: str | None = None,
     ) -> Approval:
         """A person's answer to a question; the first one wins."""
+        who.require("approve")
         approval = await self._approvals.find(who, name, session_id)
+        if confirmed and approval.is_cut:
+            raise Conflict(
+                "what is asked was shortened on its way and cannot be shown whole: "
+                "it can only be denied",
+                code="QUESTION_CUT",
+            )
         session = await self.get(who, approval.session_id)
         machine = await self._running(session)
         log = machine.logs[session.id]
@@ -270,6 +306,13 @@ class Sessions:
         await self._services.audit.append(
             event, details, org_id=session.org_id, user_id=who.user_id, session_id=session.id
         )
+
+    async def _audit_other(
+        self, who: Principal, session: Session, event: str, **details: Any
+    ) -> None:
+        """What people do in their own sessions stands in their log; what others do, here too."""
+        if who.user_id != session.user_id:
+            await self._audit(who, session, event, owner=session.user_id, **details)
 
     # Reading
 

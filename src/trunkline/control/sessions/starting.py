@@ -78,7 +78,8 @@ class Starting:
                 .mappings()
                 .first()
             )
-            wanted = (agent["sub_agents"] if agent else None) or []
+            named = (agent["sub_agents"] if agent else None) or []
+            wanted = [one for one in named if one != session["agent_id"]]  # nobody asks itself
             helpers = (
                 (
                     await connection.execute(

@@ -11,15 +11,24 @@ from typing import Any
 
 import aiosqlite
 import msgspec
+import structlog
 from sqlalchemy import Delete, Executable, Insert, Row, Select, Update, event, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from trunkline.control.errors import Unavailable
+from trunkline.control.redaction import redact
 from trunkline.control.store.migrate import upgrade
+from trunkline.log_form import one_line
+from trunkline.private_files import NotPrivate, make_file
+
+_log = structlog.get_logger(__name__)
 
 _REPORT_S = 2.0
+_FIRST_ANSWER_S = 15.0  # of a database at the start
+_REASON_CHARS = 200
 
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -58,7 +67,7 @@ async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
 
 def open_engine(url: str) -> AsyncEngine:
     """An engine with this project's settings for that database."""
-    parsed = make_url(url)
+    parsed = _parsed(url)
     backend = parsed.get_backend_name()
     if backend not in ("sqlite", "postgresql"):
         raise Unavailable(f"database {backend!r} is not supported: use sqlite or postgresql")
@@ -85,11 +94,66 @@ async def open_migrated(url: str, branch: str) -> AsyncEngine:
     """An engine on a database whose `branch` has the newest schema."""
     engine = open_engine(url)
     try:
+        await _answers(engine)
         await upgrade(engine, branch)
     except BaseException:
         await close_engine(engine)
         raise
     return engine
+
+
+def shown(url: str) -> str:
+    """A database's address as people may see it: no user, password or option."""
+    parsed = _parsed(url)
+    if parsed.get_backend_name() == "sqlite":
+        return f"SQLite at {parsed.database or 'memory'}"
+    host = parsed.host or "localhost"
+    port = "" if parsed.port is None else f":{parsed.port}"
+    return f"{parsed.get_backend_name()}://{host}{port}/{parsed.database or ''}"
+
+
+def reason(error: BaseException) -> str:
+    """Why a database does not answer, in one line."""
+    said = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
+    return one_line(redact(said or type(error).__name__))[:_REASON_CHARS]
+
+
+async def _answers(engine: AsyncEngine) -> None:
+    """Unavailable, with its address, for a database that does not."""
+    url = engine.url.render_as_string(hide_password=True)
+    try:
+        if (file := _sqlite_file(engine.url)) is not None and await asyncio.to_thread(
+            make_file, file
+        ):
+            _log.warning("was open to other users, and is closed to them now", path=str(file))
+        async with asyncio.timeout(_FIRST_ANSWER_S), engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+    except NotPrivate as error:
+        raise Unavailable(str(error), code="NOT_PRIVATE") from error
+    except Exception as error:  # each driver has errors of its own
+        late = isinstance(error, TimeoutError)
+        why = f"nothing came within {_FIRST_ANSWER_S:g} s" if late else reason(error)
+        raise Unavailable(
+            f"the database does not answer ({shown(url)}): {why}", code="DATABASE_UNREACHABLE"
+        ) from error
+
+
+def _sqlite_file(url: URL) -> Path | None:
+    """Made before SQLite makes it, which would leave it open to others; its other files get the
+    same permissions."""
+    name = url.database or ":memory:"
+    is_file = url.get_backend_name() == "sqlite" and not name.startswith((":memory:", "file:"))
+    return Path(name) if is_file else None
+
+
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError) as error:  # whose text may hold the password
+        raise Unavailable(
+            "database_url is no address of a database; it looks like"
+            " postgresql+asyncpg://user:password@host/name"
+        ) from error
 
 
 async def close_engine(engine: AsyncEngine) -> None:

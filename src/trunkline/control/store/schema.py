@@ -15,7 +15,6 @@ orgs = sa.Table(
     own_id(),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("default_runtime_type", sa.String(40)),
-    sa.Column("auto_approve_evolutions", sa.Boolean, nullable=False, default=False),
     created(),
 )
 
@@ -41,6 +40,8 @@ tokens = sa.Table(
     sa.Column("scopes", sa.JSON),  # of read, talk, approve, admin; null: all that its user may
     sa.Column("last_used_at", sa.BigInteger),
     sa.Column("expires_at", sa.BigInteger),
+    # of a login link: when the login that it opens ends at the latest; null: its usual life
+    sa.Column("login_until", sa.BigInteger),
     created(),
 )
 
@@ -125,6 +126,7 @@ sessions = sa.Table(
     sa.Column("session_config", sa.JSON, nullable=False),
     sa.Column("openclaw_config", sa.JSON),
     sa.Column("status", sa.String(20), nullable=False),  # active | closed
+    sa.Column("created_by", sa.String(36)),  # null: its own user
     sa.Column("shown", sa.JSON),  # how its owner's page lists it: pinned, hidden, order …
     sa.Column("remote", sa.JSON),  # what its machine calls it, where that is not its id
     sa.Column("left_machines", sa.JSON),  # ids of those that it was moved away from, oldest first

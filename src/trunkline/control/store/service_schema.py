@@ -83,6 +83,8 @@ audit = sa.Table(
     sa.Column("org_id", sa.String(36), index=True),
     sa.Column("user_id", sa.String(36), index=True),
     sa.Column("session_id", sa.String(36)),
+    # control | machine: whose word it is; null: written before there was this column
+    sa.Column("source", sa.String(20)),
     sa.Column("event", sa.String(200), nullable=False),
     sa.Column("details", sa.Text, nullable=False),  # canonical JSON: it is what is hashed
     sa.Column("prev_hash", sa.String(64), nullable=False),
@@ -96,7 +98,7 @@ audit_head = sa.Table(
     records,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("seq", sa.Integer, nullable=False),
-    sa.Column("sealed", sa.LargeBinary),  # null until the first entry
+    sa.Column("sealed", sa.LargeBinary),  # null before the first start
 )
 
 evolutions = sa.Table(
@@ -123,6 +125,7 @@ snapshots = sa.Table(
     own_id(),
     ref("session_id", "sessions"),
     sa.Column("data", sa.JSON, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False, server_default="0"),
     created(),
 )
 

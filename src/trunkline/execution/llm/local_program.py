@@ -1,34 +1,60 @@
 """The program that runs the local model: `python -m trunkline.execution.llm.local_program`.
 
 Its first line of input is JSON: the model file, a name for it, a key. It writes JSON lines:
-{"stage": "loading"}, {"stage": "ready", "base_url"} or {"stage": "failed", "message"}. When its
-input ends it ends, so it never outlives the daemon that started it, however that died.
+{"stage": "loading"}, {"stage": "ready", "base_url"} or {"stage": "failed", "message"}.
+
+It never outlives the daemon that started it, however that died and whatever this program is in the
+middle of: the kernel ends it with its parent, and a thread ends it with its input. It always leaves
+at once: the library's own end waits for threads that may never be done.
 """
 
 import contextlib
+import ctypes
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 from typing import IO, Any
 
 LOCAL_MODEL_CONTEXT_TOKENS = 4_096
 LOCAL_MODEL_PARALLEL = 2  # answers at once
 
+_PR_SET_PDEATHSIG = 1
+
 
 def main() -> None:
+    code = 1
+    try:
+        code = _run()
+    finally:
+        os._exit(code)
+
+
+def _run() -> int:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # A parent that died before the kernel was told has closed this input.
     wanted = json.loads(sys.stdin.readline())
+    watch = threading.Thread(target=_end_with_input, daemon=True)
+    watch.start()
     news = _news_only()
     _tell(news, stage="loading")
     try:
         server = _serve(wanted["path"], wanted["model"], wanted["api_key"])
     except Exception as error:
         _tell(news, stage="failed", message=f"{type(error).__name__}: {error}"[:500])
-        sys.exit(1)
+        return 1
     _tell(news, stage="ready", base_url=f"{server.listening_address}/v1")
-    with contextlib.suppress(OSError):
+    watch.join()
+    return 0
+
+
+def _end_with_input() -> None:
+    """The daemon holds the other end, and never writes to it again."""
+    with contextlib.suppress(OSError, ValueError):
         sys.stdin.read()
-    # The server's threads may be in the middle of an answer: nobody reads it any more.
     os._exit(0)
 
 

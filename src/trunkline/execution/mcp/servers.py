@@ -4,13 +4,14 @@ remote ones it reaches through the control plane, which knows their addresses an
 Checked here, because names and commands come from outside.
 """
 
+import shlex
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from trunkline import limits
-from trunkline.execution.errors import RequestFailed, ToolError
+from trunkline.execution.errors import NO_SUCH_METHOD, RequestFailed, ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.texts import shortened
@@ -36,7 +37,12 @@ class LocalServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemoteServer(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
+    """`called`: what the control plane knows it by, where that is not its name. `offered`: its
+    tools, as MCP describes them, where the control plane has named them beforehand."""
+
+    name: _Name
+    called: Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)] = ""
+    offered: list[Json] = []
 
 
 def parse_servers(given: list[Json], problems: list[str]) -> list[LocalServer | RemoteServer]:
@@ -60,6 +66,8 @@ def _parse(entry: Any) -> LocalServer | RemoteServer:
     if not isinstance(entry, dict):
         raise ValueError("it is no object")
     given = {name: value for name, value in entry.items() if value is not None}
+    if "type" not in given and "transport" in given:
+        return _of_deployed(given)
     kind = given.get("type") or ("local" if given.get("command") else "remote")
     if kind not in ("local", "stdio", "remote"):
         raise ValueError(f"its type {str(kind)[:40]!r} is unknown")
@@ -68,19 +76,46 @@ def _parse(entry: Any) -> LocalServer | RemoteServer:
     return msgspec.convert(given, LocalServer)
 
 
+def _of_deployed(given: Json) -> LocalServer | RemoteServer:
+    """As deployed control planes say it: a transport and an endpoint. A remote server is called by
+    its id; its address is the control plane's own business."""
+    if given["transport"] != "stdio":
+        server = {"name": given.get("name"), "called": given.get("id") or ""}
+        return msgspec.convert({**server, "offered": _offered(given)}, RemoteServer)
+    endpoint = given.get("endpoint")
+    words = shlex.split(endpoint) if isinstance(endpoint, str) else []
+    if not words:
+        raise ValueError("its endpoint is no command")
+    auth = given.get("auth_config")
+    env = auth.get("env") if isinstance(auth, dict) else None
+    server = {"name": given.get("name"), "command": words[0], "args": words[1:], "env": env or {}}
+    return msgspec.convert(server, LocalServer)
+
+
+def _offered(given: Json) -> list[Json]:
+    tools = given.get("available_tools")
+    named = [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+    return [
+        {**one, "inputSchema": one.get("inputSchema") or one.get("parameters")}
+        for one in named[: limits.MCP_TOOLS_OFFERED_MAX]
+    ]
+
+
 class RemoteMcp:
-    def __init__(self, name: str, control: ControlPlane) -> None:
-        self.name = name
+    def __init__(self, server: RemoteServer, control: ControlPlane) -> None:
+        self.name = server.name
+        self._called = server.called or server.name
+        self._offered = server.offered
         self._control = control
 
     async def tools(self) -> list[Json] | None:
         """What the server offers; None where the control plane cannot say, as documented ones
         cannot. Raises ToolError."""
         try:
-            answer = await self._request("mcp_tools", server=self.name)
+            answer = await self._request("mcp_tools", server=self._called)
         except RequestFailed as error:
-            if error.code == "METHOD_NOT_FOUND":
-                return None
+            if error.code in NO_SUCH_METHOD:
+                return self._offered or None
             raise self._failed(error.message) from error
         tools = answer.get("tools") if isinstance(answer, dict) else None
         if not isinstance(tools, list):
@@ -90,7 +125,7 @@ class RemoteMcp:
     async def call(self, tool: str, arguments: Json) -> Any:
         try:
             answer = await self._request(
-                "mcp_call", server=self.name, tool=tool, arguments=arguments
+                "mcp_call", server=self._called, tool=tool, arguments=arguments
             )
         except RequestFailed as error:
             raise self._failed(error.message) from error

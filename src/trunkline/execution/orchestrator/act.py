@@ -140,8 +140,11 @@ class _Config(msgspec.Struct):
 
 async def ask_agent(context: Context, call: ToolCall, agent_id: str, name: str, task: str) -> str:
     """The sub-agent's answer to the task of `call`. Raises ToolError when it cannot be asked."""
-    settings = msgspec.convert(await _settings(context, agent_id, name), Settings)
-    nested = context.sub_agent(name, settings, call)
+    found = await _settings(context, agent_id, name)
+    own = [one for one in found.get("sub_agents", ()) if one != agent_id]  # never itself
+    session = (context.root or context).delegate
+    delegate = None if session is None else session.among(own)
+    nested = context.sub_agent(name, msgspec.convert(found, Settings), call, delegate)
     asked = new_turn(context.turn.turn_id, [Message(role="user", content=task)])
     done = await context.run_nested(asked, nested)
     return done["messages"][-1]["content"]
@@ -168,4 +171,7 @@ async def _settings(context: Context, agent_id: str, name: str) -> Json:
     settings = Settings().changed(config)[0].changed(limits_of_session)[0]
     confirm = stricter(settings.confirm, context.confirm)
     model = settings.model or context.settings.model
-    return msgspec.structs.asdict(msgspec.structs.replace(settings, confirm=confirm, model=model))
+    chosen = msgspec.structs.replace(settings, confirm=confirm, model=model)
+    sub_agents = config.get("sub_agents")
+    names = [one for one in sub_agents if isinstance(one, str)] if sub_agents else []
+    return {**msgspec.structs.asdict(chosen), "sub_agents": names[: limits.NAMES_MAX]}

@@ -23,7 +23,7 @@ from trunkline.execution.tools.toolbox import Toolbox
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
 
-_ALWAYS_OFFERED = {AskUser.name, Delegate.name, "read_skill_file"}
+_ALWAYS_OFFERED = {AskUser.name, "read_skill_file"}
 
 
 class Outlet(Protocol):
@@ -92,6 +92,8 @@ class Context:
     depth: int = 0
     above: tuple[Above, ...] = ()
     """The tool calls that led to this agent."""
+    delegate: Delegate | None = None
+    """Hands tasks to this agent's own sub-agents, if it has any."""
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
     turn: LiveTurn = field(default_factory=LiveTurn)
@@ -116,7 +118,9 @@ class Context:
         self.partial.clear()
         self.partial_of = 0
 
-    def sub_agent(self, name: str, settings: Settings, call: ToolCall) -> "Context":
+    def sub_agent(
+        self, name: str, settings: Settings, call: ToolCall, delegate: Delegate | None
+    ) -> "Context":
         return replace(
             self,
             agent=name,
@@ -124,6 +128,7 @@ class Context:
             depth=self.depth + 1,
             above=(*self.above, Above(call=call, agent=self.agent)),
             root=self.root or self,
+            delegate=delegate,
             partial=[],
         )
 
@@ -144,13 +149,21 @@ class Context:
 
     def offers(self, name: str) -> bool:
         """Whether this agent may use the tool of that name."""
-        if name == Delegate.name and self.depth >= DELEGATION_DEPTH_MAX:
-            return False
+        if name == Delegate.name:
+            return self.delegate is not None and self.depth < DELEGATION_DEPTH_MAX
         chosen = self.settings.tools
         return not chosen or name in chosen or name in _ALWAYS_OFFERED or name.startswith("mcp__")
 
     def tool(self, name: str) -> Tool | None:
-        return self.toolbox.get(name) if self.offers(name) else None
+        if not self.offers(name):
+            return None
+        return self.delegate if name == Delegate.name else self.toolbox.get(name)
 
     def tool_specs(self) -> list[ToolSpec]:
-        return [spec for spec in self.toolbox.specs() if self.offers(spec.name)]
+        offered = [spec for spec in self.toolbox.specs() if self.offers(spec.name)]
+        return [self._own(spec) if spec.name == Delegate.name else spec for spec in offered]
+
+    def _own(self, spec: ToolSpec) -> ToolSpec:
+        """The toolbox has the session's sub-agents; an agent under it has others, or fewer."""
+        own = self.delegate
+        return spec if own is None else ToolSpec(own.name, own.description, own.parameters)

@@ -25,7 +25,6 @@ from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
-from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import open_toolbox
 
 _log = structlog.get_logger(__name__)
@@ -62,12 +61,13 @@ class OpenSession:
                 start.skill_index, home, link, env, secrets=start.api_keys.values()
             )
             problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
+            delegate = Delegate(start.sub_agents)
             toolbox = await open_toolbox(
                 start,
                 home,
                 link,
                 skills=skills,
-                extra=_own_tools(start),
+                extra=[AskUser(), delegate] if delegate.agents else [AskUser()],
                 problems=problems,
                 env=env,
             )
@@ -86,14 +86,13 @@ class OpenSession:
                 outlet=link,
                 clock=clock,
                 run_nested=run_nested,
+                delegate=delegate if delegate.agents else None,
                 problems=problems,
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message
             )
-            # A snapshot comes from outside: it may name no class that is to be made here.
-            plain = JsonPlusSerializer(allowed_msgpack_modules=None)
-            checkpointer = LocalCheckpointer(folder, serde=plain)
+            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
             await turns.recover(start.turn_id)
             link.ready(list(problems))
@@ -133,13 +132,13 @@ class OpenSession:
         await self._opened.aclose()
 
 
+def plain_serializer() -> JsonPlusSerializer:
+    """A snapshot comes from outside: it may name no class that is to be made here."""
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
 def _missing(skill: Json, needs: list[str]) -> str:
     return f"The skill {skill.get('name') or skill.get('id')} lacks {', '.join(needs)}."
-
-
-def _own_tools(start: ipc.Start) -> list[Tool]:
-    delegate = Delegate(start.sub_agents)
-    return [AskUser(), delegate] if delegate.agents else [AskUser()]
 
 
 async def _in_time(close: Callable[[], Awaitable[None]]) -> None:

@@ -167,7 +167,10 @@ class Session:
         self.rest()
 
     async def _end_process(self) -> None:
-        self.is_awake = bool(self.turns.open)
+        busy = {turn.turn_id for turn in self.turns.open}
+        if self._is_stale:
+            busy &= self._given  # a message that waits behind this is for the next process
+        self.is_awake = bool(busy)
         if self.is_awake:
             return
         _log.info("an idle session rests", session=self.id)

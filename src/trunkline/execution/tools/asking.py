@@ -4,7 +4,7 @@ A question is asked before the step's tools run, like an approval, so that it su
 answer is the result, and `AskUser.run` is never reached. A delegated task's answer is its result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from trunkline import limits
@@ -40,11 +40,12 @@ class AskUser(Tool):
 
 
 class Delegate(Tool):
-    """Offered where a session was given sub-agents; entries without an id are passed over."""
+    """Offered to an agent that has sub-agents; entries without an id are passed over."""
 
     name = "delegate"
 
     def __init__(self, sub_agents: Sequence[Any]) -> None:
+        self._sub_agents = sub_agents
         self._ids: dict[str, str] = {}
         described: list[str] = []
         for entry in sub_agents[: limits.NAMES_MAX]:
@@ -70,6 +71,12 @@ class Delegate(Tool):
     @property
     def agents(self) -> list[str]:
         return list(self._ids)
+
+    def among(self, agent_ids: Collection[str]) -> "Delegate | None":
+        """For an agent that may ask these alone; None when nobody is left."""
+        known = (one for one in self._sub_agents if isinstance(one, dict))
+        some = Delegate([one for one in known if one.get("id") in agent_ids])
+        return some if some.agents else None
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         name = arguments["agent"]

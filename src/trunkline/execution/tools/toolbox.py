@@ -3,6 +3,7 @@ adds. Which of them an agent is offered is the graph's choice."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from trunkline.execution.home import Home
 from trunkline.execution.line import ControlPlane
@@ -31,7 +32,7 @@ class Toolbox:
     def __init__(self, tools: Iterable[Tool], catalog: McpCatalog) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._catalog = catalog
-        self._checks: dict[str, ArgumentCheck] = {}
+        self._checks: WeakKeyDictionary[Tool, ArgumentCheck] = WeakKeyDictionary()
 
     def specs(self) -> list[ToolSpec]:
         """What a model is told. Grows while MCP servers come up."""
@@ -44,9 +45,9 @@ class Toolbox:
 
     def check(self, tool: Tool, arguments: Any) -> str | None:
         """Why a call cannot be made with these arguments; None when it can."""
-        check = self._checks.get(tool.name)
+        check = self._checks.get(tool)
         if check is None:
-            check = self._checks[tool.name] = ArgumentCheck(tool.parameters)
+            check = self._checks[tool] = ArgumentCheck(tool.parameters)
         return check.problem(arguments)
 
     async def settle(self) -> None:
@@ -110,7 +111,7 @@ def _sources(
     sources: list[McpSource] = []
     for server in parse_servers(start.mcp_servers, problems):
         if isinstance(server, RemoteServer):
-            sources.append(RemoteMcp(server.name, control))
+            sources.append(RemoteMcp(server, control))
         else:
             # The SDK takes a second to import, which a session without servers never pays.
             from trunkline.execution.mcp.client import LocalMcp

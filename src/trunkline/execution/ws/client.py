@@ -70,6 +70,8 @@ class ControlPlaneClient:
         self._login = Login(url, ticket, token, pace=pace, clock=clock, random=random)
         self._sleep = sleep
         self._init: InitData
+        self._known: Json = {}
+        """What the newest `init` said, with what was changed since."""
         self._opened_with = token
         """The token of this line: keys in its `init` are encrypted with it."""
         self._first_init: asyncio.Future[Json] | None = None
@@ -133,7 +135,7 @@ class ControlPlaneClient:
         if "seq" in capabilities or not is_first:
             # The first message after `init`: the rest may come right behind it.
             await socket.send(self._resume("seq" in capabilities))
-        self.on_init(init)
+        self._initialized(init)
         if is_first and self._first_init is not None:
             self._first_init.set_result(init)
         self.online = True
@@ -164,13 +166,23 @@ class ControlPlaneClient:
             try:
                 message = messages.read(text)
                 if isinstance(message, InitData):
-                    self.on_init(
-                        opened(message, self._opened_with)
-                    )  # keys or addresses have changed
+                    # Keys or addresses have changed.
+                    self._initialized(opened(message, self._opened_with))
                 else:
                     self._take(message)
             except Malformed as error:
                 _log.warning("malformed message from the control plane", problem=str(error))
+
+    def _initialized(self, init: Json) -> None:
+        self._known = init
+        self.on_init(init)
+
+    def _changed(self, access: InitData) -> None:
+        """Some keys or models are others now; those that are not named stay."""
+        given = opened(access, self._opened_with)
+        names = ("api_keys", "llm_config")
+        merged = {name: {**self._known.get(name, {}), **given[name]} for name in names}
+        self._initialized({**self._known, **merged})
 
     def _take(self, message: messages.Message) -> None:
         match message:
@@ -185,6 +197,8 @@ class ControlPlaneClient:
                 if message.kind == "start_session" and message.session_id is not None:
                     acked = message.data.get("acked")
                     self._open_session(message.session_id, acked or 0)
+                if message.access is not None:
+                    self._changed(message.access)
                 self.message_handlers.dispatch(message)
             case ResumeResults():
                 ids, self._resumed_ids = self._resumed_ids, []

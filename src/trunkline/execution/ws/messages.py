@@ -1,9 +1,10 @@
 """What travels on the line to a control plane, as this side reads and writes it.
 
 Down it is lenient about where fields stand: deployed control planes put those of `cancel` and
-`config_update` inside `data` or beside it, and leave out what has a default, or say null. What
-cannot be read is Malformed: warn and go on. Up, additions to the documented fields are there only
-where they were agreed on. The protocol: docs/protocols/semibot.md.
+`config_update` inside `data` or beside it, repeat the message at the end of its history, send keys
+with a `config_update`, and leave out what has a default, or say null. What cannot be read is
+Malformed: warn and go on. Up, additions to the documented fields are there only where they were
+agreed on. The protocol: docs/protocols/semibot.md.
 """
 
 from typing import Any, NamedTuple
@@ -31,6 +32,8 @@ class ForSession(NamedTuple):
     kind: str
     session_id: str | None
     data: Json
+    access: wire.InitData | None = None
+    """Keys and models that came with it: they are every session's, and are not its data."""
 
 
 class ResumeResults(msgspec.Struct):
@@ -95,8 +98,10 @@ def _typed(kind: str, raw: Json) -> Message:
             data = {"reason": "", **_data(raw)}
             return ForSession(kind, msgspec.convert(data, wire.StopSessionData).session_id, data)
         case "user_message":
-            return ForSession(kind, _session_id(raw, {}), _data(raw))  # the session looks closer
-        case "cancel" | "config_update" | "approval_response":
+            return ForSession(kind, _session_id(raw, {}), _said(_data(raw)))
+        case "config_update":
+            return _config_update(_loose(kind, raw))
+        case "cancel" | "approval_response":
             return _loose(kind, raw)
         case _:
             return Unknown(kind[:100])
@@ -118,6 +123,33 @@ def _response(raw: Json) -> wire.Response:
     if "error" in raw:
         raw = {**raw, "error": msgspec.to_builtins(error_of(raw["error"]))}
     return msgspec.convert(raw, wire.Response)
+
+
+def _said(data: Json) -> Json:
+    """What a person says is `message`; where it is the last of `history` too, it is once too many
+    there. The session looks closer."""
+    history, message = data.get("history"), data.get("message")
+    if isinstance(history, list) and history and isinstance(history[-1], dict):
+        last = history[-1]
+        if last.get("role") == "user" and last.get("content") == message:
+            return {**data, "history": history[:-1]}
+    return data
+
+
+def _config_update(update: ForSession) -> ForSession:
+    """Settings are flat, or those of a whole `agent_config`. Keys never come near what a session
+    keeps of its settings."""
+    data = dict(update.data)
+    config = data.pop("agent_config", None) or {}
+    if not isinstance(config, dict):
+        raise Malformed("config_update: agent_config is no object")
+    given = _present({name: data.pop(name, None) for name in ("api_keys", "llm_config")})
+    access = None
+    if given:
+        if isinstance(given.get("api_keys"), dict):
+            given["api_keys"] = _present(given["api_keys"])
+        access = msgspec.convert({**_INIT_DEFAULTS, **given}, wire.InitData)
+    return update._replace(data={**config, **data}, access=access)
 
 
 def _loose(kind: str, raw: Json) -> ForSession:

@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import NO_SUCH_METHOD
 from trunkline.execution.ws import messages
 from trunkline.execution.ws.disk_queue import SHRINK_TO, DiskQueue, Journal
 from trunkline.wire.semibot.messages import Response
@@ -173,7 +174,7 @@ class ReportSender:
             self._not_before = self._clock() + REPORT_RETRY_S
             return True
         self._asked = None
-        if error is not None and error.code == "METHOD_NOT_FOUND":
+        if error is not None and error.code in NO_SUCH_METHOD:
             self._is_answered = False
         else:
             if error is not None:

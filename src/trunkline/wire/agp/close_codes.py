@@ -1,7 +1,7 @@
 """Why a device's line is closed. Close codes are API: each says when it happens and what to do.
 
-docs/protocols/agp.md#close-codes. Apps stop for good at 1008 and come back after anything else
-(after 3 s, then longer, at most 25 s).
+docs/protocols/agp.md#close-codes. Known apps come back after any of them, and an accepted WebSocket
+makes them begin their waits anew; so what can be refused is refused in the handshake.
 
 | code | when                                                           | the app should          |
 | ---- | -------------------------------------------------------------- | ----------------------- |
@@ -10,10 +10,10 @@ docs/protocols/agp.md#close-codes. Apps stop for good at 1008 and come back afte
 | 1002 | the device broke RFC 6455                                      | be fixed                |
 | 1003 | a binary frame; the protocol is JSON text only                 | be fixed                |
 | 1007 | text that is not UTF-8                                         | be fixed                |
-| 1008 | the token is wrong or was renewed; a newer line took over      | stop                    |
+| 1008 | the token was renewed; a newer line took over                  | stop                    |
 | 1009 | a message over 10 MB                                           | send less, come back    |
 | 1011 | a fault of the control plane                                   | come back               |
-| 4003 | the device was removed; its next attempt ends with 1008        | stop                    |
+| 4003 | the device was removed; its next attempt gets HTTP 401         | stop                    |
 | 4008 | five minutes without a message or a ping, either way           | come back               |
 | 4029 | too many messages in a minute (updates do not count)           | slow down, come back    |
 """

@@ -34,6 +34,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that the device does not end when it is stopped, is ended here after so long."""
     silence_s: float
     """So is one of which the connected device says nothing for so long."""
+    returned_silence_s: float
+    """The same for one that the device had before its line broke and came back."""
     msg_ids_kept: int
     cancels_kept: int
     streamed_chars_max: int
@@ -77,6 +79,8 @@ class Device:
         """Until when it may take to end a turn that a person has stopped."""
         self._silent: dict[str, float] = {}
         """Active turns, and since when the device, while here, has said nothing of them."""
+        self._returned: set[str] = set()
+        """Those that it had before its line came back, and has not spoken of since."""
 
     @property
     def is_idle(self) -> bool:
@@ -127,14 +131,14 @@ class Device:
             self._forget(session_id, turn_id)
 
     def _active(self, message: Update | PromptResponse) -> Inward | None:
-        """The active turn that the message is of."""
+        """The active turn that the message is of. An empty `guid` or `user_id` is the line's."""
         payload = message.payload
         work = self._work.get(payload.session_id)
         if (
             work is None
             or work.turn_id != payload.prompt_id
-            or message.guid != self.guid
-            or message.user_id != self.user_id
+            or message.guid not in ("", self.guid)
+            or message.user_id not in ("", self.user_id)
             or self._turns.has_ended(payload.session_id, payload.prompt_id)
         ):
             return None
@@ -143,10 +147,10 @@ class Device:
     def _is_past(self, message: Update | PromptResponse) -> bool:
         """Of no active turn: it is of one that has ended, or not this device's at all."""
         session_id, turn_id = message.payload.session_id, message.payload.prompt_id
-        if message.guid != self.guid:
-            kind, name = "device", message.guid
-        elif message.user_id != self.user_id:
-            kind, name = "user", message.user_id
+        if message.guid not in ("", self.guid):
+            kind, name = "device", message.guid or ""
+        elif message.user_id not in ("", self.user_id):
+            kind, name = "user", message.user_id or ""
         elif (
             turn_id in self._cancels
             or session_id in self._stopped
@@ -164,9 +168,12 @@ class Device:
 
     def line_up(self) -> None:
         """What the device was told to end may not have reached it. What it has not spoken of goes
-        out again: it has the same id then."""
+        out again: it has the same id then. An app that has lost the answer speaks of neither."""
         self.is_up = True
         self._silent.clear()
+        self._returned = set(self._current.values())
+        for work in self._work.values():
+            work.has_news = False  # what it said before the break is no news of this line
         for cancel in self._cancels.values():
             self._send(cancel)
         self.out.append(actions.Resumed(self.at_work.heard()))
@@ -185,16 +192,24 @@ class Device:
             elif not self.is_up or is_stalled:
                 self._silent.pop(turn_id, None)  # how long it may be away is another question
             elif self._is_lost(session_id, turn_id, now_s):
-                why = f"the device said nothing of this turn for {self._bounds.silence_s:.0f} s"
+                why = f"the device said nothing of this turn for {self._patience_s(turn_id):.0f} s"
+                if turn_id in self._returned:
+                    why += " after its line came back: its answer is lost"
                 self._end(session_id, turn_id, "execution_error", error=why, code=DEVICE_SILENT)
 
     def _is_lost(self, session_id: str, turn_id: str, now_s: float) -> bool:
-        """An app that was restarted may never speak of its turn again, and others wait."""
+        """An app that was restarted, or whose answer went into a broken line, never speaks of its
+        turn again, and others wait."""
         work = self._work[session_id]
         if work.has_news:
             work.has_news = False
             self._silent[turn_id] = now_s
-        return now_s - self._silent.setdefault(turn_id, now_s) > self._bounds.silence_s
+            self._returned.discard(turn_id)
+        return now_s - self._silent.setdefault(turn_id, now_s) > self._patience_s(turn_id)
+
+    def _patience_s(self, turn_id: str) -> float:
+        bounds = self._bounds
+        return bounds.returned_silence_s if turn_id in self._returned else bounds.silence_s
 
     def _end(self, session_id: str, turn_id: str, kind: str, **fields: Any) -> None:
         """The device has it, and may yet say its end."""
@@ -287,6 +302,7 @@ class Device:
         self.at_work.drop(session_id)
         self._grace.pop(turn_id, None)
         self._silent.pop(turn_id, None)
+        self._returned.discard(turn_id)
 
     def _ended_late(self, session_id: str, turn_id: str) -> None:
         """The device has said the end of a turn that ended here: it does not run it any more."""

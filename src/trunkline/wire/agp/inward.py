@@ -12,7 +12,6 @@ from trunkline.wire import events
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.agp.messages import (
     MESSAGE_CHUNK,
-    TEXT,
     Location,
     PromptResponse,
     ToolCall,
@@ -143,7 +142,9 @@ def to_events(state: Inward, message: Update | PromptResponse, ts: int) -> list[
     payload = message.payload
     kind, block = payload.update_type, payload.content
     if kind == MESSAGE_CHUNK and block is not None:
-        text = block.text if block.type == TEXT else block.shown
+        if isinstance(block.text, int | float):
+            raise Malformed("a piece of text that is a number")
+        text = block.shown
         if not text:
             return []
         state.streamed.add(text)

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from trunkline.wire.events import text_of
+
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 TEXT: Final = "text"
@@ -30,17 +32,42 @@ COMPLETED: Final = "completed"
 FAILED: Final = "failed"
 
 
+_NESTED_MAX = 4
+
+
 class ContentBlock(msgspec.Struct, gc=False, omit_defaults=True):
     """Only `text` is defined; what else an app sends is named, not shown."""
 
     type: str
-    text: str | None = None
+    text: Any = None
+    """Text. Some apps put what a tool returned there as it is: any JSON."""
 
     @property
     def shown(self) -> str:
-        if self.type == TEXT:
-            return self.text or ""
-        return f"[{self.type[:40]}]"
+        return _flat(self.text, _NESTED_MAX) if self.type == TEXT else _named(self.type)
+
+
+def _flat(value: Any, depth: int) -> str:
+    """The texts of blocks, which may be wrapped as `{"content": […]}`; anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    inner = value.get("content") if isinstance(value, dict) else value
+    if depth and isinstance(inner, list) and all(map(_is_block, inner)):
+        return "\n".join(
+            _flat(one["text"], depth - 1) if "text" in one else _named(one["type"]) for one in inner
+        )
+    try:
+        return text_of(value)
+    except RecursionError:
+        return "[nested too deep]"
+
+
+def _is_block(one: Any) -> bool:
+    return isinstance(one, dict) and ("text" in one or isinstance(one.get("type"), str))
+
+
+def _named(kind: str) -> str:
+    return f"[{kind[:40]}]"
 
 
 class Location(msgspec.Struct, gc=False):
@@ -60,8 +87,9 @@ class ToolCall(msgspec.Struct, gc=False, omit_defaults=True):
 
 class _Envelope(msgspec.Struct, tag_field="method", kw_only=True, gc=False):
     msg_id: Id
-    guid: str = ""
-    user_id: str = ""
+    guid: str | None = None
+    user_id: str | None = None
+    """Both may be empty, which means the line's own. Without them it is nobody's message."""
 
 
 class PromptPayload(msgspec.Struct):

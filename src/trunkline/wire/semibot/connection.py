@@ -3,14 +3,14 @@
 Text comes in with the time at which it came; messages, `Malformed` or `CloseLine` come out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum, auto
 
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.rate import RateLimit
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink
-from trunkline.wire.semibot.messages import Auth, Uplink
+from trunkline.wire.semibot.messages import Auth, SseEvent, Uplink
 
 CAPABILITIES = ("seq", "batch")
 
@@ -25,25 +25,45 @@ class State(Enum):
 class Connection:
     """The control plane's side of one line."""
 
-    __slots__ = ("_early", "_early_max", "_rate", "auth", "capabilities", "state")
+    __slots__ = ("_early", "_early_max", "_rate", "auth", "capabilities", "is_free", "state")
 
     def __init__(self, *, per_minute: int, early_max: int) -> None:
         self.state = State.CONNECTED
         self.auth: Auth | None = None
         self.capabilities: frozenset[str] = frozenset()
+        self.is_free: Callable[[str], bool] | None = None
+        """Whether events of that session are not counted; None: everything is."""
         self._rate = RateLimit(per_minute) if per_minute else None
         self._early: list[Uplink | Unknown] = []
         self._early_max = early_max
 
     def receive(self, text: str | bytes, now: float) -> Uplink | Unknown | None:
         """The next message for the edge; None while it has to wait for the line to go live."""
-        if self._rate is not None and not self._rate.count(now):
-            raise CloseLine(CloseCode.RATE_LIMITED, "too many messages in a minute")
+        if self.is_free is not None and self.state is State.LIVE:
+            return self._receive_free(text, now, self.is_free)
+        self._count(now)
         if self.state is State.LIVE:
             return decode_uplink(text)
         if self.state is State.CLOSED:
             return None
         return self._receive_early(text)
+
+    def _receive_free(
+        self, text: str | bytes, now: float, is_free: Callable[[str], bool]
+    ) -> Uplink | Unknown:
+        """All but the events of some sessions is counted, also what cannot be read."""
+        try:
+            message = decode_uplink(text)
+        except Malformed:
+            self._count(now)
+            raise
+        if type(message) is not SseEvent or not is_free(message.session_id):
+            self._count(now)
+        return message
+
+    def _count(self, now: float) -> None:
+        if self._rate is not None and not self._rate.count(now):
+            raise CloseLine(CloseCode.RATE_LIMITED, "too many messages in a minute")
 
     def _receive_early(self, text: str | bytes) -> Auth | None:
         try:

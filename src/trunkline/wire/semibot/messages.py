@@ -120,6 +120,7 @@ class StartSessionData(msgspec.Struct, kw_only=True):
     session_id: str
     runtime_type: str
     agent_config: Json
+    agent_id: str | UnsetType = UNSET
     skill_index: list[Json] = []
     mcp_servers: list[Json] = []
     sub_agents: list[Json] = []
@@ -131,7 +132,8 @@ class StartSessionData(msgspec.Struct, kw_only=True):
 
 class StartSession(_Down, tag="start_session"):
     """Start a session's process. `snapshot` restores one that ran elsewhere before; a
-    machine with `seq` numbers the session's events from `acked` + 1."""
+    machine with `seq` numbers the session's events from `acked` + 1; one of the deployed kind is
+    told the agent's id once more."""
 
     data: StartSessionData
 

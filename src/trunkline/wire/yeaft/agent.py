@@ -12,28 +12,35 @@ from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.inward_state import DEPLOYED
-from trunkline.wire.yeaft.messages import Auth, AuthRequired, Execute, SendMessage, TransferFiles
+from trunkline.wire.yeaft.messages import (
+    Auth,
+    AuthRequired,
+    Execute,
+    SendMessage,
+    SlashCommandsUpdate,
+    TransferFiles,
+)
 
 Json = dict[str, Any]
 
 
 class Visitor(msgspec.Struct, frozen=True):
-    """What an agent's URL says of it; nothing of it is proven yet."""
+    """What an agent's URL says of it: free text, and nothing of it is proven."""
 
-    names: tuple[str, ...]
-    """What may be its id: older agents put their name there, newer ones an instance's."""
+    instance: str
+    """What it calls itself, by which its owner's agents are told apart; empty: nothing usable."""
     name: str
     work_dir: str
     platform: str
 
 
 def visitor_of(query: Mapping[str, str], *, chars_max: int, path_chars_max: int) -> Visitor:
-    given = [query.get(name, "") for name in ("id", "name", "instanceId")]
-    names = dict.fromkeys(one for one in given if 0 < len(one) <= chars_max)
+    instance = query.get("instanceId") or query.get("id") or ""
+    name = query.get("name", "")[:chars_max]
     work_dir = query.get("workDir", "")
     return Visitor(
-        tuple(names),
-        given[1][:chars_max],
+        instance if len(instance) <= chars_max and instance.isprintable() else "",
+        name if name.isprintable() else "",
         work_dir if len(work_dir) <= path_chars_max else "",
         query.get("platform", "")[:chars_max],
     )
@@ -73,6 +80,26 @@ def capabilities_of(given: Any, *, count_max: int, chars_max: int) -> frozenset[
         return frozenset()
     named = [one.strip() for one in given[:count_max] if isinstance(one, str)]
     return frozenset(one for one in named if 0 < len(one) <= chars_max)
+
+
+class SlashCommands(msgspec.Struct, frozen=True):
+    """What can be typed behind a slash on an agent, and what each is for."""
+
+    names: list[str]
+    descriptions: dict[str, str]
+
+
+def slash_commands_of(
+    message: SlashCommandsUpdate, *, count_max: int, chars_max: int
+) -> SlashCommands:
+    """Names and descriptions that are too long, and what else is odd, are left out."""
+    given = message.slash_commands if isinstance(message.slash_commands, list) else []
+    names = [one for one in given if isinstance(one, str) and 0 < len(one) <= chars_max]
+    names = names[:count_max]
+    about = message.slash_command_descriptions
+    about = about if isinstance(about, dict) else {}
+    described = {name: about[name] for name in names if isinstance(about.get(name), str)}
+    return SlashCommands(names, {name: text[:chars_max] for name, text in described.items()})
 
 
 class Talk(msgspec.Struct, kw_only=True):

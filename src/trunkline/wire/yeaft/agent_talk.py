@@ -156,7 +156,7 @@ class AgentTalk(Telling):
             self._stopped(session_id)
         if turn_id is not None and inward.turn_id != turn_id:
             self._turn_ended(session_id, turn_id)
-        if inward.remote_id != conversation.saved.get("session_id", ""):
+        if not conversation.is_saved:
             self._remember(conversation)
         return lines
 
@@ -278,8 +278,8 @@ class AgentTalk(Telling):
         due += [at_s for at_s in (self._resume_s, *deadlines) if at_s is not None]
         return min(due, default=None)
 
-    def tick(self, now_s: float, ts: int) -> None:
-        """Once a second, and when `Wake` says so."""
+    def tick(self, now_s: float, ts: int, *, is_stalled: bool = False) -> None:
+        """Once a second, and when `Wake` says so. `is_stalled`: it is we who do not listen."""
         self._now_s = now_s
         if self._resume_s is not None and now_s >= self._resume_s:
             self._resume()
@@ -300,8 +300,36 @@ class AgentTalk(Telling):
                 if self._has_ended(say):
                     self._deny_all(say.session_id)
                     self._turn_ended(say.session_id, say.turn_id)
+                elif is_stalled:
+                    self.conversation(say.session_id).unheard()
                 else:
                     self._settle(say, ts)
+                    if self._is_lost(say):
+                        self._give_up(say)
+
+    def _is_lost(self, say: Say) -> bool:
+        """Whether the agent has said nothing of the turn for too long since its line came back. It
+        need not while it waits for a person."""
+        conversation = self.conversation(say.session_id)
+        is_due = self._is_synced and conversation.inward.is_silent and self._is_sent(say)
+        if not is_due or self.questions.open_of(say.session_id):
+            conversation.silent_s = None
+            return False
+        if conversation.silent_s is None:
+            conversation.silent_s = self._now_s
+        return self._now_s - conversation.silent_s >= self._patience_s(say)
+
+    def _patience_s(self, say: Say) -> float:
+        is_busy = say.session_id in self._busy
+        return self._bounds.busy_silence_s if is_busy else self._bounds.silence_s
+
+    def _give_up(self, say: Say) -> None:
+        """The agent may be at it all the same: it is told to stop, and may yet end it."""
+        self.conversation(say.session_id).inward.expect_late(Doubt.WORDS)
+        self._send(encode(CancelExecution(conversation_id=say.session_id)))
+        waited = f"{self._patience_s(say):.0f} s"
+        why = f"the agent came back, and said nothing of this turn for {waited}"
+        self._finish(say, "execution_error", is_late=True, error=why, code="MACHINE_SILENT")
 
     def _cancel_overdue(self, say: Say) -> None:
         if not self._has_ended(say):
@@ -322,10 +350,15 @@ class AgentTalk(Telling):
     def _settle(self, say: Say, ts: int) -> None:
         """A turn that may have its end, if the agent says nothing more."""
         conversation, now_s = self.conversation(say.session_id), self._now_s
-        pending, is_busy = conversation.inward.doubtful_end, say.session_id in self._busy
+        pending = conversation.inward.doubtful_end
+        is_busy = say.session_id in self._busy
         if pending is None:
             conversation.doubt = None
-        elif is_busy or conversation.doubt is None or conversation.doubt[0] is not pending:
+        elif (
+            (is_busy and not pending.outweighs_list)
+            or conversation.doubt is None
+            or conversation.doubt[0] is not pending
+        ):
             conversation.doubt = pending, now_s
         elif now_s - conversation.doubt[1] >= self._bounds.quiet_s:
             lines = settle(conversation.inward, ts)

@@ -35,6 +35,11 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     cancel_grace_s: float
     quiet_s: float
     """An agent that says no more for so long has ended its turn, if it may have."""
+    silence_s: float
+    """An agent that came back, and says nothing for so long of a turn that it had begun, has lost
+    it."""
+    busy_silence_s: float
+    """The same, where it lists the turn as its work."""
 
 
 class Phase(Enum):
@@ -65,6 +70,8 @@ class Conversation:
         """What came while the agent is asked to create it or to take it up, in its order."""
         self.doubt: tuple[DoubtfulEnd, float] | None = None
         """What may be the turn's end, and since when the agent has said nothing more."""
+        self.silent_s: float | None = None
+        """Since when the agent, which came back, should have said something of its turn."""
         self.fetch = 0
         """The number of the `Fetch` whose `Start` it waits for; 0: of none."""
         self.deadline_s: float | None = None
@@ -93,6 +100,7 @@ class Conversation:
             "dialect": self.inward.dialect,
             "work_dir": self.work_dir,
             "provider": self.provider,
+            "spent_usd": self.inward.spent_usd,
         }
 
     def recall(self, remote: Any) -> None:
@@ -105,6 +113,14 @@ class Conversation:
         self.inward.dialect = str(remote.get("dialect") or "")
         self.work_dir = str(remote.get("work_dir") or "")
         self.provider = str(remote.get("provider") or "")
+        spent = remote.get("spent_usd")
+        self.inward.spent_usd = float(spent) if isinstance(spent, int | float) else 0.0
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether its record holds what its agent says of itself in passing."""
+        own = self.inward.remote_id, self.inward.spent_usd
+        return own == (self.saved.get("session_id", ""), self.saved.get("spent_usd", 0.0))
 
     def note_ready(self, message: Ready) -> None:
         """What the agent says of a conversation that it has created or taken up."""
@@ -122,10 +138,15 @@ class Conversation:
     def enter(self, phase: Phase) -> None:
         self.phase, self.deadline_s, self.fetch = phase, None, 0
 
+    def unheard(self) -> None:
+        """The agent may have spoken: it is we who did not listen."""
+        self.doubt = self.silent_s = None
+
     def line_down(self) -> None:
         """What the next line has to say again, before anything else. Messages that wait here are
         told again by the core."""
         self.held = [one for one in self.held if isinstance(one, Forward)]
+        self.silent_s = None
         if self.phase in (Phase.NEW, Phase.STARTING):
             self.enter(Phase.NEW)
         else:

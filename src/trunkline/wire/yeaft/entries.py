@@ -10,6 +10,9 @@ from typing import Any
 import msgspec
 
 from trunkline.wire.errors import UNREADABLE
+from trunkline.wire.events import text_of
+from trunkline.wire.yeaft.outward_frames import encode
+from trunkline.wire.yeaft.questions import ASKING, YES_NO
 
 Json = dict[str, Any]
 
@@ -29,11 +32,40 @@ class _Envelope(msgspec.Struct, rename="camel"):
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
+class Question(msgspec.Struct, rename="camel"):
+    """What a row's `metadata` says of the question that its tool call asks."""
+
+    ask_request_id: str
+    ask_questions: list[Any]
+    ask_answered: bool = False
+    selected_answers: Json | None = None
+
+    def answered(self, answer: Any, confirmed: bool) -> None:
+        self.ask_answered = True
+        if not isinstance(answer, dict):
+            first = self.ask_questions[0] if self.ask_questions else None
+            name = first.get("question") if isinstance(first, dict) else None
+            text = text_of(answer) or YES_NO[not confirmed]
+            answer = {text_of(name): text}
+        self.selected_answers = answer
+
+
 class Entry:
     """One message, with the id of the last event that is in it, and which of that event's rows its
     first one is."""
 
-    __slots__ = ("data", "event_id", "first_row", "pieces", "size", "ts", "vp_id", "vp_name")
+    __slots__ = (
+        "data",
+        "event_id",
+        "first_row",
+        "is_row_only",
+        "pieces",
+        "question",
+        "size",
+        "ts",
+        "vp_id",
+        "vp_name",
+    )
 
     def __init__(
         self,
@@ -46,6 +78,7 @@ class Entry:
         *,
         first_row: int = 0,
         is_piece: bool = True,
+        is_row_only: bool = False,
     ) -> None:
         self.event_id = event_id
         self.first_row = first_row
@@ -54,6 +87,10 @@ class Entry:
         self.vp_id = vp_id
         self.vp_name = vp_name
         self.size = size
+        self.is_row_only = is_row_only
+        """Deployed clients see it; to others a question is no message."""
+        self.question: Question | None = None
+        """That is asked by its tool call."""
         text = _only_text(data) if is_piece else None
         self.pieces = [] if text is None else [text]
 
@@ -78,6 +115,11 @@ class Entry:
         return (
             [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
         )
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is the tool call of a question."""
+        return any(_is_asking(block) for block in self.content)
 
     @property
     def is_said(self) -> bool:
@@ -139,9 +181,17 @@ def _row(entry: Entry, block: Json) -> Json:
         metadata = None if said is None else msgspec.json.encode({"clientMessageId": said}).decode()
         text = block.get("text")
         return {"role": kind, "content": text, "message_type": kind, "metadata": metadata}
-    given = msgspec.json.encode(block.get("input") or {}).decode()
-    row = {"role": "assistant", "content": given, "message_type": "tool_use", "metadata": None}
+    given = encode(block.get("input") or {}).decode()
+    metadata = None
+    if entry.question is not None and _is_asking(block):
+        metadata = encode(msgspec.to_builtins(entry.question)).decode()
+    row: Json = {"role": "assistant", "content": given, "message_type": "tool_use"}
+    row["metadata"] = metadata
     return {**row, "tool_name": block.get("name"), "tool_input": given}
+
+
+def _is_asking(block: Json) -> bool:
+    return block.get("type") == "tool_use" and block.get("name") == ASKING
 
 
 def _is_shown(data: Any) -> bool:

@@ -5,22 +5,39 @@ Made by the same translation as the live stream; pieces of text that follow each
 message. Pure, bounded by the newest messages that fit.
 """
 
+import contextlib
 import math
 from collections import deque
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from trunkline.wire.errors import UNREADABLE
-from trunkline.wire.yeaft.entries import Entry, entries_of, rows_of
-from trunkline.wire.yeaft.outward import from_events
-from trunkline.wire.yeaft.outward_state import Outward
+from trunkline.wire import events
+from trunkline.wire.errors import UNREADABLE, Malformed
+from trunkline.wire.events import SessionEvent, keep
+from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft.entries import Entry, Question, entries_of, rows_of
+from trunkline.wire.yeaft.outward import PROTOCOL, from_events
+from trunkline.wire.yeaft.outward_frames import encode
+from trunkline.wire.yeaft.outward_speech import questions_of
+from trunkline.wire.yeaft.outward_state import OPEN_MAX, Outward
+from trunkline.wire.yeaft.questions import ASKING
 
 Json = dict[str, Any]
+
+_ASKED = '"approval_re'
+"""In every event that asks a person, or answers."""
+_CALLS_MAX = 50
+"""Of the newest messages, in which the tool call of a question is looked for."""
 
 
 class _Stamp(msgspec.Struct):
     ts: Any = None
+
+
+class _Listed(msgspec.Struct):
+    questions: Any = None
 
 
 _stamp = msgspec.json.Decoder(_Stamp)
@@ -47,15 +64,43 @@ class History:
         self._before = math.inf if before is None else before
         self._size = 0
         self._entries: deque[Entry] = deque()
+        self._questions: dict[str, Question] = {}
         self.is_cut = False
         """There is more before the first one."""
 
-    def add(self, event_id: int, line: str) -> None:
-        row = 0
+    def add(self, event_id: int, line: str, at_ms: int = 0) -> None:
+        """`at_ms`: when it was committed, for events that do not say when they happened."""
+        row, ts = 0, _ts(line) or at_ms
         for out in from_events(self._outward, event_id, line):
-            for entry in entries_of(event_id, _ts(line), out.body, row):
+            for entry in entries_of(event_id, ts, out.body, row):
                 row = entry.next_row
                 self._add(entry)
+        if _ASKED in line and (event := events.read(line)) is not None:
+            self._note_question(event_id, event, ts, row)
+
+    def _note_question(self, event_id: int, event: SessionEvent, ts: int, row: int) -> None:
+        """A question stands at the tool call that asks it: the agent's own, or one made here."""
+        request_id = event.question_id
+        if event.type == "approval_resolved":
+            known = self._questions.get(request_id)
+            if known is not None:
+                known.answered(event.answer, event.confirmed is True)
+        elif event.type == "approval_request" and request_id not in self._questions:
+            question = Question(request_id, _questions_of(event))
+            keep(self._questions, request_id, question, OPEN_MAX)
+            self._asking(event_id, ts, row, question).question = question
+
+    def _asking(self, event_id: int, ts: int, row: int, question: Question) -> Entry:
+        newest = islice(reversed(self._entries), _CALLS_MAX)
+        for entry in newest:
+            if entry.question is None and entry.asks:
+                return entry
+        call: Json = {"type": "tool_use", "id": question.ask_request_id, "name": ASKING}
+        call["input"] = {"questions": question.ask_questions}
+        data = {"type": "assistant", "message": {"role": "assistant", "content": [call]}}
+        made = Entry(event_id, ts, data, len(encode(data)), first_row=row, is_row_only=True)
+        self._add(made)
+        return made
 
     def _add(self, entry: Entry) -> None:
         last = max(entry.first_row, entry.next_row - 1)
@@ -98,6 +143,8 @@ class History:
         """As `data` of `claude_output`, with the id of the last event in it, and the person."""
         found = []
         for entry in self._entries:
+            if entry.is_row_only:
+                continue
             message = {**entry.data, "eventId": entry.event_id}
             if entry.pieces:
                 message["message"] = {**entry.data["message"], "content": entry.content}
@@ -112,8 +159,20 @@ class History:
         return [row for row in rows if self._after < row["id"] < self._before]
 
 
-def _ts(line: str) -> Any:
+def _questions_of(event: SessionEvent) -> list[Any]:
+    """As its agent lists them, else as it is told to clients."""
+    original = events.original_of(event, PROTOCOL)
+    if original is not None and original.message:
+        with contextlib.suppress(Malformed):
+            listed = codec.read(original.message, _Listed).questions
+            if isinstance(listed, list) and listed:
+                return listed
+    return questions_of(event)
+
+
+def _ts(line: str) -> int:
     try:
-        return _stamp.decode(line).ts
+        ts = _stamp.decode(line).ts
     except UNREADABLE:
-        return None
+        return 0
+    return ts if isinstance(ts, int) else 0

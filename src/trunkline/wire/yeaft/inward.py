@@ -9,7 +9,7 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names, plain
-from trunkline.wire.yeaft.inward_state import READY, Doubt, Inward, Person
+from trunkline.wire.yeaft.inward_state import READY, USED, Doubt, Inward, Person
 from trunkline.wire.yeaft.inward_turns import (
     ENDINGS,
     ERROR_CHARS_MAX,
@@ -95,6 +95,8 @@ def _lines(state: Inward, envelope: Envelope, text: str, ts: int) -> list[str]:
             note_remote_id(state, codec.read(text, Ended))
         case "error":
             failed(state, codec.read(text, Ended))
+        case name if name == USED:
+            state.program_done()
     return []
 
 
@@ -212,6 +214,7 @@ def _progress(state: Inward, output: Output, person: Person | None, ts: int) -> 
 def _ready(state: Inward, message: Ready, ts: int) -> str:
     is_again = state.dialect != ""
     state.dialect = READY[message.type]
+    state.spent_usd = 0.0  # whatever runs there now has cost nothing yet
     if state.doubt is Doubt.WORDS:
         state.expect_late(Doubt.END)  # it was taken up anew: nothing of the earlier turn runs on
     note_remote_id(state, message)
@@ -241,6 +244,7 @@ def _question(state: Inward, message: Question, ts: int) -> str:
         questions=question.questions or None,
         tool_name=question.tool_name,
         tool_input=question.tool_input,
+        truncated=question.is_cut or None,
         timeout_seconds=state.question_timeout_s,
         turn_id=state.turn_id,
         ts=ts,

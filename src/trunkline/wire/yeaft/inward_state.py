@@ -25,6 +25,9 @@ READY: Final = {
 }
 """The answers to `create_conversation` and `resume_conversation`, and the dialect of each."""
 
+USED: Final = "context_usage"
+"""What a deployed agent says whenever its program is done with a turn."""
+
 _OF_TURNS = frozenset(
     ("text_chunk", "thinking", "tool_call_start", "tool_call_complete", "approval_request")
 )
@@ -57,6 +60,8 @@ class DoubtfulEnd(msgspec.Struct, frozen=True):
     """Ends that may be an earlier turn's, as they came. Without: the turn ends by itself."""
     error: str = ""
     """Why, where it failed."""
+    outweighs_list: bool = False
+    """Whether the agent's own list may still call the conversation busy."""
 
 
 class Inward:
@@ -78,6 +83,8 @@ class Inward:
         """Empty until the agent's first answer tells it."""
         self.remote_id = ""
         """The agent's own name of the session."""
+        self.spent_usd = 0.0
+        """What the agent's own session has cost so far, as it last said."""
         self.turn_id: str | None = None
         """The active turn: an agent's messages name none."""
         self.turn_field = ""
@@ -174,6 +181,13 @@ class Inward:
         self.doubtful_end = end
         self._watch()
 
+    def program_done(self) -> None:
+        """The agent says next that the turn has ended; but for a second turn that came with files:
+        there it says nothing more."""
+        is_at_work = self.turn_id is not None and self.has_spoken
+        if is_at_work and self.dialect == DEPLOYED and self.doubtful_end is None:
+            self.wait(DoubtfulEnd(outweighs_list=True))
+
     def settle(self) -> DoubtfulEnd | None:
         """Nothing more came: what was in doubt is this turn's."""
         end, self.doubtful_end = self.doubtful_end, None
@@ -190,6 +204,8 @@ class Inward:
             self.note_tool(event.tool_call_id, events.text_of(event.tool_name))
         if event.type in _OF_TURNS or event.echo is True:
             self.spoke()
+        elif event.type == "foreign" and event.name == USED:
+            self.program_done()
 
     def _watch(self) -> None:
         is_open = not self.has_spoken or self.is_silent or self.doubtful_end is not None

@@ -11,7 +11,7 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
-from trunkline.wire.yeaft.inward_state import DEPLOYED, Doubt, DoubtfulEnd, Inward, Person
+from trunkline.wire.yeaft.inward_state import DEPLOYED, USED, Doubt, DoubtfulEnd, Inward, Person
 from trunkline.wire.yeaft.messages import Ended, Envelope, OfSession
 from trunkline.wire.yeaft.output_data import TOO_MANY_TURNS, Output, usage_of
 
@@ -66,6 +66,8 @@ def is_doubtful(state: Inward, envelope: Envelope, text: str) -> bool:
     if state.has_spoken or state.is_cancelling or state.doubt is Doubt.NOTHING:
         return False
     name = names.canonical(envelope.type)
+    if name == USED:
+        return state.doubt is Doubt.WORDS
     if name in _DOUBTFUL:
         return state.doubt is not Doubt.FAILURE or state.has_held
     if name not in names.OUTPUT or '"vpId"' in text:
@@ -84,6 +86,8 @@ def result(state: Inward, output: Output, person: Person | None, ts: int) -> lis
     lines = []
     usage = usage_of(output)
     if usage is not None:
+        if person is None and state.dialect == DEPLOYED:
+            usage.cost_usd = _cost_of_turn(state, usage.cost_usd)
         found = msgspec.structs.asdict(usage)
         lines.append(events.line("usage", **found, person=person, turn_id=state.turn_id, ts=ts))
     if person is not None:
@@ -99,6 +103,15 @@ def result(state: Inward, output: Output, person: Person | None, ts: int) -> lis
     else:
         lines.append(_end(state, _end_of(state, output), ts))
     return lines
+
+
+def _cost_of_turn(state: Inward, total_usd: float | None) -> float | None:
+    """A deployed agent's total grows over the turns of its session. One that is less than before
+    is that of a program which was started anew."""
+    if total_usd is None:
+        return None
+    before, state.spent_usd = state.spent_usd, total_usd
+    return round(total_usd - before, 9) if total_usd >= before else total_usd
 
 
 def _person_done(state: Inward, output: Output, person: Person) -> Event:
@@ -172,7 +185,7 @@ def _late_end(state: Inward) -> None:
 def ended_by_itself(state: Inward, end: DoubtfulEnd, ts: int) -> str:
     """The agent has said nothing more: its persons are all done, or it has failed."""
     if not end.error:
-        return _end(state, _end_of(state, Output("result")), ts)
+        return _end(state, _end_of(state, state.result or Output("result")), ts)
     event = Event("execution_error", error=end.error, code=AGENT_ERROR)
     line = _end(state, event, ts)
     state.expect_late(Doubt.END)

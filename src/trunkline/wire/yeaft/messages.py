@@ -192,6 +192,14 @@ class AgentStatus(Message, kw_only=True):
     state: Any = None
 
 
+class SlashCommandsUpdate(Message, kw_only=True):
+    """Of a conversation, or under a name of the agent's own before there is any."""
+
+    type: str = "slash_commands_update"
+    slash_commands: Any = None
+    slash_command_descriptions: Any = None
+
+
 class Listed(Message, kw_only=True):
     """One conversation that an agent has."""
 

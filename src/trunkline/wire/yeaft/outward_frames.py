@@ -6,7 +6,7 @@ they say the same thing. Pure; called by the translation and by the web clients'
 """
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -15,6 +15,15 @@ Json = dict[str, Any]
 _encoder = msgspec.json.Encoder()
 _ASSISTANT = b'{"type":"assistant","message":{"role":"assistant","content":['
 _USER = b'{"type":"user","message":{"role":"user","content":['
+
+
+PROVIDERS: Final = ("claude-code", "copilot")
+
+
+def provider_of(name: Any) -> str:
+    """The name under which deployed pages know who runs a conversation. Any other breaks their
+    list for good, so no other is ever given to one."""
+    return name if name in PROVIDERS else PROVIDERS[0]
 
 
 def encode(value: Any) -> bytes:
@@ -117,7 +126,8 @@ def session_ready(
         is_resumed = "history" in more or "dbMessages" in more
         kind = "conversation_resumed" if is_resumed else "conversation_created"
         shown |= {"agentId": agent_id, "workDir": ready.get("work_dir") or ""}
-        shown |= {"provider": ready.get("provider"), "claudeSessionId": ready.get("session_id")}
+        provider = provider_of(ready.get("provider"))
+        shown |= {"provider": provider, "claudeSessionId": ready.get("session_id")}
         shown |= {"capabilities": ready.get("capabilities") or []}
         return encode({"type": kind, **shown, **more})
     shown |= {"sessionId": ready.get("session_id") or conversation_id}

@@ -8,7 +8,7 @@ from typing import Any
 from trunkline.wire.events import SessionEvent, keep, text_of
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.outward_state import OPEN_MAX, Outward, fields_of
-from trunkline.wire.yeaft.questions import YES_NO, prompt_of
+from trunkline.wire.yeaft.questions import ASKING, YES_NO, prompt_of
 
 
 def text(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -87,12 +87,7 @@ def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     request_id = event.question_id
     if not request_id:
         return []
-    message = text_of(event.message) or text_of(event.tool_name) or "?"
-    prompt = prompt_of(message, event.kind, event.options, event.given_input)
-    choices = [_label(one) for one in event.options] if isinstance(event.options, list) else []
-    if not choices and event.kind not in ("input", "select"):
-        choices = YES_NO
-    is_multi = event.multi_select is True
+    prompt, choices, is_multi = _question(event)
     fields: dict[str, Any] = {
         "conversationId": state.conversation_id,
         "requestId": request_id,
@@ -107,10 +102,28 @@ def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     }
     if not state.deployed:
         return [envelope("ask_user_question", **fields)]
+    questions = questions_of(event)
+    told = envelope("ask_user_question", **fields, questions=questions)
+    if state.is_repeating:  # the call stands in the history
+        return [told]
+    return [state.frame(event).tool_use(request_id, ASKING, {"questions": questions}), told]
+
+
+def _question(event: SessionEvent) -> tuple[str, list[str], bool]:
+    """Its text, what may be chosen, and whether several of that."""
+    message = text_of(event.message) or text_of(event.tool_name) or "?"
+    prompt = prompt_of(message, event.kind, event.options, event.given_input)
+    choices = [_label(one) for one in event.options] if isinstance(event.options, list) else []
+    if not choices and event.kind not in ("input", "select"):
+        choices = YES_NO
+    return prompt, choices, event.multi_select is True
+
+
+def questions_of(event: SessionEvent) -> list[dict[str, Any]]:
+    """A question as deployed software lists it."""
+    prompt, choices, is_multi = _question(event)
     options = [{"label": one, "description": ""} for one in choices]
-    question = {"question": prompt, "header": "", "options": options, "multiSelect": is_multi}
-    use = state.frame(event).tool_use(request_id, "AskUserQuestion", {"questions": [question]})
-    return [use, envelope("ask_user_question", **fields, questions=[question])]
+    return [{"question": prompt, "header": "", "options": options, "multiSelect": is_multi}]
 
 
 def answered(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:

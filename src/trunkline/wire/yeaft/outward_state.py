@@ -47,6 +47,7 @@ class Outward:
         is_group: bool = False,
         deployed: bool = False,
         relays: bool = False,
+        is_repeating: bool = False,
     ) -> None:
         self.conversation_id = conversation_id
         self.agent_id = agent_id
@@ -55,6 +56,8 @@ class Outward:
         self.relays = relays
         """Whether its machine is a Yeaft agent, whose own envelopes its events bring along. What
         any other machine calls one is not shown to anybody."""
+        self.is_repeating = is_repeating
+        """Whether it says again what its client has seen, such as a question that waits."""
         self.session_id = conversation_id
         """What its machine calls it."""
         self.own = Frame(conversation_id)

@@ -4,6 +4,8 @@ One turn at a time; nothing but `create_conversation` before the agent has answe
 was there before this line is taken up by `resume_conversation` first. `AgentTalk` has the inputs.
 """
 
+import msgspec
+
 from trunkline.wire import actions
 from trunkline.wire.actions import Action, Turns
 from trunkline.wire.commands import Forward, Say, Start
@@ -14,17 +16,23 @@ from trunkline.wire.yeaft.messages import CreateConversation
 from trunkline.wire.yeaft.questions import Pending
 
 
+class Owner(msgspec.Struct, frozen=True):
+    """Whose agent it is, as it is told."""
+
+    user_id: str
+    username: str
+
+
 class Telling:
     """The talk's state, and what follows from it."""
 
-    def __init__(self, machine_id: str, user_id: str, turns: Turns, bounds: Bounds) -> None:
+    def __init__(self, machine_id: str, owner: Owner, turns: Turns, bounds: Bounds) -> None:
         self.out: list[Action] = []
-        self.username = ""
         self.questions = Pending(bounds.questions_max, int(bounds.question_timeout_s * 1000))
         self.by_head: dict[str, Inward] = {}
         """The streams of its conversations, by how each one's plain pieces of text begin."""
         self._machine_id = machine_id
-        self._user_id = user_id
+        self._owner = owner
         self._turns = turns
         self._bounds = bounds
         self._conversations: dict[str, Conversation] = {}
@@ -152,8 +160,8 @@ class Telling:
     def _created(self, start: Start, conversation: Conversation) -> CreateConversation:
         return words.create(
             start,
-            user_id=self._user_id,
-            username=self.username,
+            user_id=self._owner.user_id,
+            username=self._owner.username,
             work_dir=conversation.work_dir or self._work_dir,
         )
 

@@ -21,9 +21,21 @@ DEPLOYED_FIRST: Final = frozenset(
         "get_conversations",
         "refresh_conversation",
         "sync_messages",
+        "pin_session",
+        "unpin_session",
+        "set_session_ui_metadata",
+        "reorder_session_catalog",
+        "restore_file_tabs",
+        "update_file_tabs",
     )
 )
 """A client that says one of these speaks the deployed dialect, and is answered in it."""
+
+
+def role_of(role: str) -> str:
+    """A role as deployed pages know it. They show the workbench to these two alone."""
+    return "admin" if role == "admin" else "pro"
+
 
 CORRELATION: Final = ("requestId", "clientMessageId")
 """What a client may give a message to know the answer by."""
@@ -128,6 +140,13 @@ class Request:
         if sum(len(one["base64"]) for one in found) > chars_max:
             raise Malformed(f"the attachments of a message may have {chars_max} bytes in base64")
         return found
+
+    def attach(self, files: list[Json]) -> None:
+        """Files that came ahead of the message: they count as attached to it."""
+        given = self.fields.get("attachments") or []
+        if not isinstance(given, list):
+            raise Malformed("attachments must be a list of objects")
+        self.fields["attachments"] = [*given, *files]
 
     def rest(self, *known: str) -> Json:
         """The fields that the control plane has no name for."""

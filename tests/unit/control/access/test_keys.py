@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from cryptography.exceptions import InvalidTag
 
-from trunkline.control.access.keys import Keys, write_private
+from trunkline.control.access.keys import Keys
 from trunkline.control.errors import Unavailable
+from trunkline.private_files import write_private
 
 
 def mode(path: Path) -> int:

@@ -114,7 +114,7 @@ async def core(
 
 @pytest.fixture
 async def app(core: Core) -> Application:
-    return build_app(core, Door(core.settings, {}, SseEdge(core)).take_back)
+    return build_app(core, Door(core.settings, {}, SseEdge(core), core.connections).take_back)
 
 
 @pytest.fixture

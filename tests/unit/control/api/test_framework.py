@@ -74,11 +74,7 @@ async def clash(core: Core) -> None:
     """Break a constraint."""
     async with core.store.write() as connection:
         for _ in range(2):
-            await connection.execute(
-                insert(schema.orgs).values(
-                    id="same", name="x", created_at=1, auto_approve_evolutions=False
-                )
-            )
+            await connection.execute(insert(schema.orgs).values(id="same", name="x", created_at=1))
 
 
 @routes.post("/body")

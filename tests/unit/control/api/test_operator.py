@@ -8,10 +8,13 @@ import pytest
 from aiohttp.web import Application
 
 from tests.unit.control.api.conftest import ADMIN_TOKEN, Api
-from trunkline.control.access.auth import COOKIE
 from trunkline.control.api import pages
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+
+
+def cookie_name(api: Api) -> str:
+    return f"trunkline_session_{api.client.port}"
 
 
 async def login_code(api: Api) -> str:
@@ -69,10 +72,10 @@ async def test_a_login_link_works_once_and_its_cookie_is_for_the_browser_alone(a
         assert answer.status == 405, "a program that looks ahead must not use the link up"
     async with await api.send(None, "GET", f"/login?code={code}") as answer:
         assert (answer.status, answer.headers["Location"]) == (303, "/")
-        morsel = SimpleCookie(answer.headers["Set-Cookie"])[COOKIE]
+        morsel = SimpleCookie(answer.headers["Set-Cookie"])[cookie_name(api)]
     assert morsel["httponly"]
     assert (morsel["samesite"], morsel["path"], morsel["secure"]) == ("Strict", "/", "")
-    cookie = {"Cookie": f"{COOKIE}={morsel.value}"}
+    cookie = {"Cookie": f"{cookie_name(api)}={morsel.value}"}
     status, me = await api.call(None, "GET", "/me", headers=cookie)
     assert (status, me["user"]["name"], me["org"]["name"]) == (200, "ann", "here")
     async with await api.send(None, "GET", f"/login?code={code}") as answer:
@@ -90,8 +93,8 @@ async def test_a_login_link_can_be_made_at_any_time(api: Api) -> None:
     path = link["url"].removeprefix(str(api.client.make_url("")).rstrip("/"))
     async with await api.send(None, "GET", path) as answer:
         assert answer.status == 303
-        cookie = SimpleCookie(answer.headers["Set-Cookie"])[COOKIE].value
-    _, me = await api.call(None, "GET", "/me", headers={"Cookie": f"{COOKIE}={cookie}"})
+        cookie = SimpleCookie(answer.headers["Set-Cookie"])[cookie_name(api)].value
+    _, me = await api.call(None, "GET", "/me", headers={"Cookie": f"{cookie_name(api)}={cookie}"})
     assert me["user"]["id"] == ann.user_id
     async with await api.send(None, "GET", path) as answer:
         assert answer.status == 401
@@ -103,15 +106,16 @@ async def test_a_login_link_can_be_made_at_any_time(api: Api) -> None:
 async def test_behind_https_the_cookie_is_secure(api: Api) -> None:
     api.core.settings = Settings(public_url="https://trunk.example.org")
     async with await api.send(None, "GET", f"/login?code={await login_code(api)}") as answer:
-        assert SimpleCookie(answer.headers["Set-Cookie"])[COOKIE]["secure"]
+        morsel = SimpleCookie(answer.headers["Set-Cookie"])["__Host-trunkline_session"]
+    assert (morsel["secure"], morsel["path"], morsel["domain"]) == (True, "/", "")
 
 
 async def test_logging_out_ends_the_login_and_clears_the_cookie(api: Api) -> None:
     cookie, _ = await api.core.auth.issue(api.people.ann.user_id, "cookie")
-    headers = {"Cookie": f"{COOKIE}={cookie}"}
+    headers = {"Cookie": f"{cookie_name(api)}={cookie}"}
     async with await api.send(None, "POST", "/api/v1/logout", headers=headers) as answer:
         assert answer.status == 204
-        assert SimpleCookie(answer.headers["Set-Cookie"])[COOKIE].value == ""
+        assert SimpleCookie(answer.headers["Set-Cookie"])[cookie_name(api)].value == ""
     assert (await api.call(None, "GET", "/me", headers=headers))[0] == 401
 
 
@@ -212,9 +216,13 @@ async def test_a_page_of_an_allowed_origin_may_call_and_read_even_errors(api: Ap
             assert answer.headers["Access-Control-Allow-Origin"] == "https://friend.example"
 
 
-async def test_nothing_under_the_api_is_open(api: Api, app: Application) -> None:
+LOGIN = ("/api/auth/mode", "/api/auth/login", "/api/auth/logout", "/api/version")
+"""What Yeaft's page asks before it has a token."""
+
+
+async def test_nothing_under_the_api_is_open_but_the_way_in(api: Api, app: Application) -> None:
     for resource in app.router.resources():
-        if not resource.canonical.startswith("/api/"):
+        if not resource.canonical.startswith("/api/") or resource.canonical in LOGIN:
             continue
         for route in resource:
             path = re.sub(r"{\w+}", "x", resource.canonical)

@@ -14,7 +14,7 @@ from trunkline.control.ids import new_id
 async def test_a_user_with_a_token_can_work_at_once(api: Api) -> None:
     user_id = await api.make(api.people.orla, "/users", {"name": "new"})
     status, issued = await api.call(api.people.orla, "POST", f"/users/{user_id}/token")
-    assert (status, set(issued)) == (201, {"token", "id"})
+    assert (status, set(issued)) == (201, {"token", "id", "expires_at", "scopes"})
     headers = {"Authorization": f"Bearer {issued['token']}"}
     status, me = await api.call(None, "GET", "/me", headers=headers)
     assert (status, me["user"]["id"], me["user"]["role"]) == (200, user_id, "member")

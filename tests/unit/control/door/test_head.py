@@ -4,9 +4,11 @@
 import pytest
 from multidict import CIMultiDict
 
-from trunkline.control.access.auth import COOKIE
 from trunkline.control.door.head import credentials_of, wire_of
 from trunkline.control.errors import InvalidRequest
+from trunkline.control.settings import Settings
+
+COOKIE = "trunkline_session_8080"
 
 
 @pytest.mark.parametrize(
@@ -57,9 +59,9 @@ def test_a_yeaft_connection_says_what_it_is(query: dict[str, str]) -> None:
     ],
 )
 def test_the_secret_is_found(headers: dict[str, str], secret: str | None) -> None:
-    assert credentials_of(CIMultiDict(headers)) == secret
+    assert credentials_of(CIMultiDict(headers), Settings()) == secret
 
 
 def test_another_kind_of_authorization_is_not_served_as_the_cookies_person() -> None:
     headers = CIMultiDict({"Authorization": "Basic dXNlcjpwYXNz", "Cookie": f"{COOKIE}=tl_abc"})
-    assert credentials_of(headers) is None
+    assert credentials_of(headers, Settings()) is None

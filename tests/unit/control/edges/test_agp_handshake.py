@@ -8,10 +8,27 @@ from trunkline.control.errors import InvalidRequest
 ALL = {"guid": "device_001", "user_id": "user_123", "token": "dev_x"}
 
 
-def test_what_is_complete_is_taken_as_it_is() -> None:
-    assert read_query(ALL, is_open=False) == Asked("device_001", "user_123", "dev_x")
-    assert read_query({"token": "dev_x"}, is_open=False) == Asked("", "", "dev_x")
-    assert read_query(ALL | {"token": ""}, is_open=True) == Asked("device_001", "user_123", "")
+@pytest.mark.parametrize(
+    ("missing", "asked"),
+    [
+        ({}, Asked("device_001", "user_123", "dev_x")),
+        ({"user_id": ""}, Asked("device_001", "", "dev_x")),
+        ({"user_id": "", "guid": ""}, Asked("", "", "dev_x")),
+    ],
+)
+@pytest.mark.proves("notes-4-token-and-guid")
+def test_a_token_may_stand_for_what_is_missing(missing: dict[str, str], asked: Asked) -> None:
+    assert read_query(ALL | missing, is_open=False) == asked
+    left_out = {name: value for name, value in ALL.items() if name not in missing}
+    assert read_query(left_out, is_open=False) == asked
+
+
+@pytest.mark.parametrize("token", ["", "dev_x", "any", "t" * 5000, "two words \x00 é"])
+@pytest.mark.proves("notes-4-any-token-where-open")
+def test_where_it_is_open_the_name_has_to_be_whole_and_the_token_says_nothing(token: str) -> None:
+    whole = ALL | {"token": token}
+    assert read_query(whole, is_open=True) == Asked("device_001", "user_123", "")
+    assert read_query({"token": "dev_x"}, is_open=True) == Asked("", "", "dev_x")
 
 
 @pytest.mark.parametrize(
@@ -19,11 +36,14 @@ def test_what_is_complete_is_taken_as_it_is() -> None:
     [
         ({}, True, "guid and user_id, or a device's token, are missing"),
         ({"guid": "d"}, True, "user_id is missing"),
+        ({"guid": "d"}, False, "user_id is missing"),
+        ({"guid": "d", "token": "dev_x"}, True, "user_id is missing"),
+        ({"user_id": "u", "token": "dev_x"}, False, "guid is missing"),
         ({"user_id": "u", "token": "dev_x"}, True, "guid is missing"),
         ({"guid": "d", "user_id": "u"}, False, "token is missing"),
         (ALL | {"guid": "d" * 129}, True, "guid has more than 128 characters"),
         (ALL | {"user_id": "u" * 101}, True, "user_id has more than 100 characters"),
-        (ALL | {"token": "t" * 201}, True, "token has more than 200 characters"),
+        (ALL | {"token": "t" * 201}, False, "token has more than 200 characters"),
         (ALL | {"guid": "a b"}, True, "guid may have visible ASCII characters only"),
         (ALL | {"guid": "a\x7f"}, True, "guid may have visible ASCII characters only"),
         (ALL | {"user_id": "é"}, True, "user_id may have visible ASCII characters only"),

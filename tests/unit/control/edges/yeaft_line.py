@@ -23,8 +23,8 @@ Json = dict[str, Any]
 class MemoryLine(YeaftAgentLine):
     """Keeps what it would send."""
 
-    def __init__(self, host: YeaftAgentHost, agent_id: str) -> None:
-        query = {"id": agent_id, "name": "builder", "workDir": "/srv/project"}
+    def __init__(self, host: YeaftAgentHost, agent_id: str, **more: str) -> None:
+        query = {"id": agent_id, "name": "builder", "workDir": "/srv/project", **more}
         super().__init__(host, visitor_of(query, chars_max=200, path_chars_max=4000))
         self.texts: list[str] = []
         self.close_code: int | None = None
@@ -47,9 +47,20 @@ class MemoryLine(YeaftAgentLine):
         except Exception as error:
             self.failed(error)
 
-    async def register(self, secret: str) -> None:
+    def auth(self, secret: str) -> None:
         self.hear({"type": "auth", "tempId": self.sent[0]["tempId"], "secret": secret})
+
+    async def register(self, secret: str) -> None:
+        self.auth(secret)
         await self.until("registered")
+
+    async def until_closed(self) -> int:
+        async def look() -> int | None:
+            return self.close_code
+
+        code = await eventually(look)
+        assert code is not None
+        return code
 
     @property
     def sent(self) -> list[Json]:

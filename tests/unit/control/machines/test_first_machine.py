@@ -64,3 +64,31 @@ async def test_one_that_was_given_up_is_not_revived(bench: Bench) -> None:
     [second] = set(await ids(bench)) - {first}
     await bench.until_online(second)
     assert (await bench.row(first)).state == "terminated"
+
+
+async def test_a_server_that_keeps_none_leaves_it_alone(bench: Bench) -> None:
+    """`trunkline control` on a folder that `up` has used; local VMs that were scheduled run."""
+    before = await bench.vms()
+    await before.keep_one_for(ADMIN)
+    [vm_id] = await ids(bench)
+    await bench.until_online(vm_id)
+    scheduled = await bench.local(before)
+    await bench.until_online(scheduled)
+    await before.stop()
+    await bench.until_offline(vm_id)
+    await bench.until_offline(scheduled)
+    after = await bench.vms()
+    await bench.until_online(scheduled, 2)
+    assert bench.lines.connections[vm_id] == 1
+    row = await bench.row(vm_id)
+    assert (row.state, row.detail) == ("offline", "runs under `trunkline up` alone")
+    await after.keep_one_for(ADMIN)  # as the next `up` does
+    await bench.until_online(vm_id, 2)
+
+
+async def test_one_of_an_earlier_version_is_known_by_its_name(bench: Bench) -> None:
+    vm_id = await VmRecords(bench.store, now_ms).add("admin", "local", "this computer")
+    vms = await bench.vms()
+    await vms.keep_one_for(ADMIN)
+    await bench.until_online(vm_id)
+    assert bench.lines.connections == {vm_id: 1}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, select, update
 
+from tests.support import scripted_daemon
 from tests.support.lines import MemoryLines
 from tests.support.vm_bench import ADMIN, AWAY_S, BOUND_S, CONNECT_S, URL, Bench, vm_bench
 from trunkline import limits
@@ -24,6 +25,7 @@ from trunkline.control.errors import (
     Unavailable,
 )
 from trunkline.control.ids import new_id
+from trunkline.control.machines.local_vm import VM_SLOW_RESTART_S
 from trunkline.control.machines.vms import Scheduled
 from trunkline.control.store import schema
 from trunkline.wire.semibot.close_codes import CloseCode
@@ -239,9 +241,30 @@ async def test_a_local_vm_that_dies_is_started_again_with_back_off_until_it_has_
     vms = await bench.vms("--crash")
     vm_id = await bench.local(vms)
     reason = await bench.until_failed(vm_id)
-    assert reason.endswith("exited with 3: nothing works here")
-    assert (await bench.row(vm_id)).state == "failed"
+    assert reason.startswith("died 9 times in a row; the last time it exited with 3: nothing works")
+    row = await bench.row(vm_id)
+    assert (row.state, row.detail) == ("failed", reason)
     assert bench.time.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+
+async def test_a_local_vm_that_has_failed_is_tried_again_slowly_and_says_so(bench: Bench) -> None:
+    """For good, that was: a machine whose disk was full for three minutes never came back."""
+    lives = bench.data.with_name("lives")
+    lives.touch()
+    daemon = f"{sys.executable} {scripted_daemon.__file__}"
+    works = limits.VM_QUICK_FAILURES_MAX + 3
+    vms = await bench.vms(
+        command=f"sh -c 'echo x >> {lives}; [ $(wc -l < {lives}) -ge {works} ] || exit 3;"
+        f" exec {daemon}'"
+    )
+    vm_id = await bench.local(vms)
+    reason = await bench.until_failed(vm_id)
+    assert reason.endswith("(it is started again every 5 minutes)")
+    assert (await bench.row(vm_id)).detail == reason
+    before = bench.lines.revived[vm_id]
+    bench.time.pass_limit(VM_SLOW_RESTART_S)
+    await bench.until_online(vm_id)
+    assert bench.lines.revived[vm_id] - before == 2, "whoever is let in has been revived first"
 
 
 async def test_each_start_has_a_fresh_token_and_ticket(bench: Bench) -> None:
@@ -277,7 +300,8 @@ async def test_a_local_vm_that_never_connects_is_stopped_and_has_failed(bench: B
     vms = await bench.vms("--never-connect")
     vm_id = await bench.local(vms)
     bench.time.pass_limit(CONNECT_S)
-    assert await bench.until_failed(vm_id) == "did not connect within 777 s"
+    reason = await bench.until_failed(vm_id)
+    assert reason == "did not connect within 777 s (it is started again every 5 minutes)"
     assert bench.time.slept == []
 
 

@@ -139,7 +139,7 @@ async def test_pages_hold_everyone_once_newest_first(records: Records, people: P
 async def test_tokens_are_listed_without_secrets_and_revoked_only_by_who_may(
     records: Records, people: People, auth: Auth
 ) -> None:
-    issued = await records.tokens.issue(people.ada.user_id, NewToken(label="laptop"))
+    issued = await records.tokens.issue(people.ada, people.ada.user_id, NewToken(label="laptop"))
     await auth.issue(people.ada.user_id, "login", life_s=60)
     page = await records.tokens.page(people.ada.user_id, Paging())
     assert [(token.id, token.label) for token in page.items] == [(issued.id, "laptop")]

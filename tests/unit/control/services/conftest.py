@@ -38,7 +38,7 @@ class World(msgspec.Struct, frozen=True):
 
 
 async def add_org(store: Store, name: str) -> str:
-    row = {"id": new_id(), "name": name, "auto_approve_evolutions": False, "created_at": 1}
+    row = {"id": new_id(), "name": name, "created_at": 1}
     return await _insert(store, schema.orgs, row)
 
 

@@ -1,6 +1,9 @@
 """The audit chain: what is done to it behind our back is named, on both databases."""
 
 import asyncio
+import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, hash_of
+from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import audit, audit_head
 
@@ -60,6 +64,8 @@ async def test_an_untouched_log_is_sound(world: World, services: Services) -> No
         {"at": 1},
         {"user_id": None},
         {"session_id": "other"},
+        {"source": "machine"},
+        {"source": None},
         {"org_id": "other"},
         {"hash": "0" * 64},
     ],
@@ -242,3 +248,25 @@ async def test_odd_but_legal_details_survive(world: World, services: Services) -
     assert (await services.audit.verify()).ok
     (entry,) = (await services.audit.page(world.ann, Paging())).items
     assert entry.details == odd
+
+
+async def test_a_log_from_before_there_were_sources_stays_sound_and_goes_on(
+    sqlite_store: Store, keys: Keys, clock: FakeClock, tmp_path: Path
+) -> None:
+    """Its entries were hashed by these seven fields."""
+    prev, names = "0" * 64, ("seq", "at", "org_id", "user_id", "session_id", "event", "details")
+    async with sqlite_store.write() as connection:
+        for seq in (1, 2):
+            entry = dict(zip(names, (seq, 5, "o", "u", None, "tool.run", '{"n":1}'), strict=True))
+            plain = json.dumps(entry, sort_keys=True, separators=(",", ":"))
+            digest = hashlib.sha256((prev + plain).encode()).hexdigest()
+            await connection.execute(insert(audit).values(**entry, prev_hash=prev, hash=digest))
+            prev = digest
+        sealed = keys.seal(json.dumps({"seq": 2, "hash": prev}), "audit:head")
+        await connection.execute(update(audit_head).values(seq=2, sealed=sealed))
+    log = Audit(sqlite_store, keys, clock, AuditHeads(tmp_path / "audit-heads"))
+    await log.start()
+    assert (await log.verify()).ok
+    await log.append("token.issued")
+    found = await log.verify()
+    assert (found.ok, found.entries) == (True, 3)

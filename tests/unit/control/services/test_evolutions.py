@@ -4,17 +4,14 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
 from tests.unit.control.conftest import FakeClock
 from tests.unit.control.services.conftest import World
-from tests.unit.control.services.test_skills import skill_zip
 from trunkline import limits
 from trunkline.control.errors import Conflict, Forbidden, LimitReached, NotFound, TrunklineError
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.evolutions import Evolution, EvolutionInput, Evolutions
-from trunkline.control.store import schema
 
 SKILL_MD = "---\nname: whatever\ndescription: x\nrequires: {bins: [jq]}\n---\nUse jq.\n"
 
@@ -33,11 +30,6 @@ async def submit(services: Services, world: World, **more: Any) -> Evolution:
     return await services.evolutions.submit(
         world.org, world.ann.user_id, world.session, proposal(**more)
     )
-
-
-async def allow_automatic(world: World) -> None:
-    async with world.store.write() as connection:
-        await connection.execute(update(schema.orgs).values(auto_approve_evolutions=True))
 
 
 async def test_an_approved_evolution_becomes_a_skill(world: World, services: Services) -> None:
@@ -103,33 +95,12 @@ async def test_only_admins_of_the_org_decide(world: World, services: Services) -
     assert (await services.evolutions.get(world.ann, evolution.id)).state == "pending"
 
 
-async def test_a_good_one_enters_by_itself_where_the_org_allows_it(
-    world: World, services: Services
+@pytest.mark.parametrize("score", [0.8, 1.0])
+async def test_the_machines_own_score_decides_nothing(
+    world: World, services: Services, score: float
 ) -> None:
-    await allow_automatic(world)
-    good = await submit(services, world, quality_score=0.8)
-    assert (good.state, good.decided_by) == ("approved", None)
-    assert good.skill is not None
-    poor = await submit(services, world, name="poor", quality_score=0.79)
-    assert poor.state == "pending"
-
-
-async def test_none_enters_by_itself_where_the_org_does_not_say_so(
-    world: World, services: Services
-) -> None:
-    assert (await submit(services, world, quality_score=1.0)).state == "pending"
-
-
-async def test_none_replaces_a_skill_from_elsewhere_by_itself(
-    world: World, services: Services
-) -> None:
-    await allow_automatic(world)
-    await services.skills.import_zip(world.org, skill_zip("pdf"))
-    replacing = await submit(services, world, name="pdf", quality_score=1.0)
-    assert replacing.state == "pending"
-    first = await submit(services, world, name="own")
-    second = await submit(services, world, name="own")
-    assert (first.state, second.state) == ("approved", "approved")
+    assert (await submit(services, world, quality_score=score)).state == "pending"
+    assert await services.skills.index_for(world.org) == []
 
 
 @pytest.mark.parametrize(

@@ -44,18 +44,32 @@ async def test_url_and_headers_are_sealed_and_come_back_only_for_a_call(
 async def test_a_session_is_told_names_of_remote_and_commands_of_local_servers(
     world: World, services: Services
 ) -> None:
-    await services.mcp_servers.add(world.org, world.ann.user_id, remote())
-    await services.mcp_servers.add(world.org, None, local(args=["/", "--ro"]))
+    hub = await services.mcp_servers.add(world.org, world.ann.user_id, remote())
+    fs = await services.mcp_servers.add(world.org, None, local(args=["/", "--ro"]))
     await services.mcp_servers.add(world.org, world.olga.user_id, local(name="olgas"))
     await services.mcp_servers.add(world.other_org, None, local(name="others"))
     user = world.ann.user_id
     both = [
-        {"name": "fs", "type": "local", "command": "mcp-fs", "args": ["/", "--ro"]},
-        {"name": "github", "type": "remote"},
+        {"id": fs.id, "name": "fs", "type": "local", "command": "mcp-fs", "args": ["/", "--ro"]},
+        {"id": hub.id, "name": "github", "type": "remote"},
     ]
     assert await services.mcp_servers.index_for(world.org, user) == both
     assert await services.mcp_servers.index_for(world.org, user, ["github", "x"]) == both[1:]
     assert await services.mcp_servers.index_for(world.org, user, []) == []
+
+
+async def test_a_remote_server_is_called_by_its_name_or_its_id(
+    world: World, services: Services
+) -> None:
+    servers = services.mcp_servers
+    hub = await servers.add(world.org, world.ann.user_id, remote())
+    by_name = await servers.endpoint(world.org, world.ann.user_id, "github")
+    assert await servers.endpoint(world.org, world.ann.user_id, hub.id) == by_name
+    with pytest.raises(NotFound):
+        await servers.endpoint(world.org, world.olga.user_id, hub.id)
+    misleading = await servers.add(world.org, world.ann.user_id, remote(name=hub.id))
+    found = await servers.endpoint(world.org, world.ann.user_id, hub.id)
+    assert found.server_id == misleading.id
 
 
 async def test_a_users_own_server_hides_the_orgs_of_the_same_name(

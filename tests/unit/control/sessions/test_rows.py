@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from tests.unit.control.services.conftest import add_org, add_session, add_user
 from tests.unit.control.sessions.recorded import OPENED, Records
@@ -33,6 +33,34 @@ async def test_a_turn_from_its_message_to_its_end(records: Records) -> None:
     assert await records.of("turns", *columns, "created_at", "finished_at") == [
         (*base, "completed", "hello", "c", {"a": 1}, "done", 5, 9)
     ]
+
+
+@pytest.mark.proves("notes-3-title-from-the-first-prompt")
+async def test_a_session_without_a_title_is_called_after_its_first_message(
+    records: Records,
+) -> None:
+    await records.write(states.TurnOpened("t1", "  Mend the\n\tbuild, " + "please " * 50, None))
+    await records.write(states.TurnOpened("t2", "And now?", None))
+    [(title,)] = await records.of("sessions", "title")
+    assert title.startswith("Mend the build, please please")
+    assert len(title) <= 100
+
+
+@pytest.mark.parametrize("name", ["mine", None])
+async def test_a_title_that_somebody_gave_stays_and_one_that_was_taken_away_stays_away(
+    records: Records, name: str | None
+) -> None:
+    if name is None:
+        await records.write(states.TurnOpened("t0", "first", None))
+    async with records.store.write() as connection:
+        await connection.execute(update(schema.sessions).values(title=name))
+    await records.write(states.TurnOpened("t1", "hello", None))
+    assert await records.of("sessions", "title") == [(name,)]
+
+
+async def test_a_message_without_words_gives_no_title(records: Records) -> None:
+    await records.write(states.TurnOpened("t1", " \n", None))
+    assert await records.of("sessions", "title") == [(None,)]
 
 
 async def test_a_question_from_its_asking_to_its_answer(records: Records) -> None:

@@ -8,7 +8,7 @@ from tests.unit.execution.tools.support import Call, Control
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.mcp.servers import RemoteMcp
+from trunkline.execution.mcp.servers import LocalServer, RemoteMcp, RemoteServer, parse_servers
 from trunkline.execution.mcp.tools import (
     MCP_SCHEMAS_BYTES_MAX,
     MCP_TOOL_DESCRIPTION_CHARS_MAX,
@@ -31,7 +31,7 @@ LIST = {
 
 
 async def listed(control: Control) -> list[Tool]:
-    return await tools_of(RemoteMcp("wiki", control))
+    return await tools_of(RemoteMcp(RemoteServer(name="wiki"), control))
 
 
 @pytest.mark.proves("004-7.2-remote-mcp", "004-3.1-call-remote-mcp")
@@ -128,3 +128,64 @@ async def test_odd_tools_are_skipped_and_there_are_not_too_many() -> None:
 async def test_a_huge_description_is_cut() -> None:
     (tool,) = await listed(Control(mcp_tools={"tools": [odd_tool(description="d" * 100_000)]}))
     assert len(tool.description) == MCP_TOOL_DESCRIPTION_CHARS_MAX
+
+
+def deployed(**fields: Any) -> dict[str, Any]:
+    """An entry as deployed control planes write it: no type."""
+    return {"id": "srv-1", "name": "wiki", **fields}
+
+
+@pytest.mark.proves("notes-1-server-mcp-entries", "notes-1-server-unsupported-method")
+async def test_a_remote_server_of_a_deployed_control_plane_is_called_by_its_id(home: Home) -> None:
+    tools = [{"name": "find", "description": "Finds.", "parameters": {"type": "object"}}, "odd"]
+    entry = deployed(transport="http", endpoint="https://x.example.com", available_tools=tools)
+    problems: list[str] = []
+    (server,) = parse_servers([entry], problems)
+    assert isinstance(server, RemoteServer)
+    assert problems == []
+    unsupported = RequestFailed("UNSUPPORTED_METHOD", "no such method")
+    control = Control(mcp_tools=unsupported, mcp_call={"result": "plain"})
+    (find,) = await tools_of(RemoteMcp(server, control))
+    assert find.name == "mcp__wiki__find"
+    assert (await Call(home).run(find, q="tea")).content == "plain"
+    wanted = {"server": "srv-1", "tool": "find", "arguments": {"q": "tea"}}
+    assert control.asked[-1] == ("mcp_call", wanted)
+
+
+async def test_a_server_whose_tools_nobody_names_is_one_tool() -> None:
+    (server,) = parse_servers([deployed(transport="http")], [])
+    assert isinstance(server, RemoteServer)
+    control = Control(mcp_tools=RequestFailed("UNSUPPORTED_METHOD", "no such method"))
+    assert [tool.name for tool in await tools_of(RemoteMcp(server, control))] == ["mcp__wiki"]
+
+
+@pytest.mark.proves("notes-1-server-mcp-entries")
+def test_a_local_server_of_a_deployed_control_plane_is_its_endpoint() -> None:
+    auth = {"env": {"TOKEN": "t"}}
+    entry = deployed(transport="stdio", endpoint="mcp-fs '/a b' --ro", auth_config=auth)
+    problems: list[str] = []
+    (server,) = parse_servers([entry], problems)
+    assert isinstance(server, LocalServer)
+    assert problems == []
+    assert (server.command, server.args) == ("mcp-fs", ["/a b", "--ro"])
+    assert server.env == {"TOKEN": "t"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"transport": "stdio"},
+        {"transport": "stdio", "endpoint": ""},
+        {"transport": "stdio", "endpoint": "'unclosed"},
+        {"transport": "stdio", "endpoint": 7},
+        {"transport": "stdio", "endpoint": "x", "auth_config": {"env": {"A": 7}}},
+        {"transport": "stdio", "endpoint": "x" * 100_000},
+        {"transport": "http", "name": ""},
+        {"transport": "http", "id": 7},
+        {"transport": "http", "id": "x" * 1_000},
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_said_and_passed_over(fields: dict[str, Any]) -> None:
+    problems: list[str] = []
+    assert parse_servers([deployed(**fields)], problems) == []
+    assert len(problems) == 1

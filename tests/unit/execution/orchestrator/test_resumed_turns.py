@@ -92,7 +92,9 @@ async def test_what_a_person_approved_for_a_sub_agent_is_done_while_the_line_is_
     }
     config["mcp_servers"] = config["openclaw_config"] = {"env": {"KEY": SECRET}}
     last = {"agent_id": {"researcher": "a-1", "helper": "a-2"}[agents[-1]]}
-    daemon.answers["get_config"] = lambda asked: {"config": config if asked == last else {}}
+    daemon.answers["get_config"] = lambda asked: {
+        "config": config if asked == last else {"sub_agents": ["a-2"]}
+    }
     model.script(*(Turn(tool_calls=[task(name)]) for name in agents))
     model.script(Turn(tool_calls=[bash("touch made")]))
     model.otherwise(lambda _: Turn(text="done"))

@@ -9,7 +9,9 @@ from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.session import ipc
 
 AGENTS = [{"id": "a-1", "name": "researcher", "description": "finds things out"}]
+DEEP = [*AGENTS, {"id": "a-2", "name": "reader", "description": "reads"}]
 TASK = ToolUse(name="delegate", arguments={"agent": "researcher", "task": "find the answer"})
+DEEPER = ToolUse(name="delegate", arguments={"agent": "reader", "task": "read"})
 ASK = ToolUse(name="ask_user", arguments={"question": "May I?"})
 MAKE = ToolUse(name="bash", arguments={"command": "touch made; echo did it"})
 
@@ -72,15 +74,16 @@ async def test_the_sub_agents_text_is_no_part_of_the_conversation(
 async def test_delegation_ends_at_the_second_level(
     daemon: Daemon, model: ModelServer, config: dict[str, Any]
 ) -> None:
+    config["sub_agents"] = ["a-1", "a-2"]
     model.script(
         Turn(tool_calls=[TASK]),
-        Turn(tool_calls=[TASK]),
+        Turn(tool_calls=[DEEPER]),
         Turn(tool_calls=[TASK]),
         Turn(text="no one left to ask"),
         Turn(text="level 1"),
         Turn(text="level 0"),
     )
-    await daemon.start(sub_agents=AGENTS)
+    await daemon.start(sub_agents=DEEP)
     assert (await daemon.ask("go"))["content"] == "level 0"
     offered = ["delegate" in one.tool_names for one in model.requests[:3]]
     assert offered == [True, True, False]
@@ -115,16 +118,17 @@ async def test_a_question_of_a_sub_agent_survives_a_restart(
 async def test_tasks_that_wait_for_a_person_start_once_and_end_once(
     daemon: Daemon, model: ModelServer, config: dict[str, Any], restarted: bool, ended: str
 ) -> None:
-    model.script(Turn(tool_calls=[TASK]), Turn(tool_calls=[TASK]))
+    config["sub_agents"] = ["a-2"]
+    model.script(Turn(tool_calls=[TASK]), Turn(tool_calls=[DEEPER]))
     model.script(Turn(tool_calls=[ASK]))
     model.otherwise(lambda _: Turn(text="done"))
-    await daemon.start(sub_agents=AGENTS)
+    await daemon.start(sub_agents=DEEP)
     turn = daemon.say("go")
     asked = await daemon.event("approval_request")
     assert "above" not in asked
     if restarted:
         await daemon.drop()
-        await daemon.start(sub_agents=AGENTS, turn_id=turn)
+        await daemon.start(sub_agents=DEEP, turn_id=turn)
         await daemon.event("approval_request", 1)
     if ended == "answered":
         daemon.answer(asked["request_id"], True)
@@ -254,3 +258,32 @@ async def test_an_agent_without_sub_agents_has_nobody_to_delegate_to(
     await daemon.start()
     await daemon.ask("go")
     assert "delegate" not in model.requests[0].tool_names
+
+
+@pytest.mark.parametrize(
+    ("own", "offered"),
+    [
+        ([], None),
+        (["a-1"], None),  # itself
+        (["a-1", "a-2", "unknown"], ["reader"]),
+    ],
+)
+async def test_a_sub_agent_hands_tasks_to_its_own_sub_agents_and_never_to_itself(
+    daemon: Daemon,
+    model: ModelServer,
+    config: dict[str, Any],
+    own: list[str],
+    offered: list[str] | None,
+) -> None:
+    config["sub_agents"] = own
+    model.script(
+        Turn(tool_calls=[TASK]), Turn(tool_calls=[TASK]), Turn(text="alone"), Turn(text="ok")
+    )
+    await daemon.start(sub_agents=DEEP)
+    await daemon.ask("go")
+    nested = model.requests[1]
+    tools = {one["function"]["name"]: one["function"] for one in nested.body["tools"]}
+    assert ("delegate" in tools) is (offered is not None)
+    if offered is not None:
+        assert tools["delegate"]["parameters"]["properties"]["agent"]["enum"] == offered
+    assert daemon.of_type("tool_call_complete")[0]["is_error"] is True

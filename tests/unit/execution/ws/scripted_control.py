@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-WAIT_S = 15.0
+from tests.support.eventually import WAIT_S
 
 Json = dict[str, Any]
 
@@ -65,6 +65,8 @@ class ScriptedControl:
         self.connections: list[Connection] = []
         self.capabilities: list[str] | None = None
         self.init: Json = {"user_id": "u-1", "org_id": "o-1", "api_keys": {}}
+        self.answers: dict[str, Any] | None = None
+        """The results of requests, by method; any other is unsupported. None: the test answers."""
         self.refuse: list[int] = []
         self.url = ""
         self._news = asyncio.Condition()
@@ -117,6 +119,15 @@ class ScriptedControl:
                 if self.capabilities is not None:
                     data["capabilities"] = self.capabilities
                 await connection.send({"type": "init", "data": data})
+            elif message["type"] == "request" and self.answers is not None:
+                await connection.send(self._answer(message, self.answers))
+
+    def _answer(self, message: Json, answers: Json) -> Json:
+        head = {"type": "response", "id": message["id"]}
+        if message["method"] in answers:
+            return {**head, "result": answers[message["method"]], "error": None}
+        error = {"code": "UNSUPPORTED_METHOD", "message": "no such method"}
+        return {**head, "result": None, "error": error}
 
 
 @contextlib.asynccontextmanager

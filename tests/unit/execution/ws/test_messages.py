@@ -110,6 +110,79 @@ def test_a_config_update_is_for_one_session_or_for_all(
     assert of(type="config_update", **message) == expected
 
 
+CONFIG = {"model": "m", "temperature": 0.1}
+
+
+@pytest.mark.proves("notes-1-server-config-update")
+@pytest.mark.parametrize(
+    ("data", "settings"),
+    [
+        ({"agent_config": CONFIG}, CONFIG),
+        ({"agent_config": CONFIG, "temperature": 0.5}, {"model": "m", "temperature": 0.5}),
+        ({"agent_config": None, "temperature": None}, {"temperature": None}),
+        ({"agent_config": CONFIG, "api_keys": None, "llm_config": None}, CONFIG),
+        ({"api_keys": {"openai": "sk-1"}}, {}),
+    ],
+)
+def test_a_config_update_may_have_a_whole_configuration(
+    data: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    message = of(type="config_update", data={"session_id": "s", **data})
+    assert (message.session_id, message.data) == ("s", settings)
+
+
+@pytest.mark.proves("notes-1-server-config-update")
+def test_keys_and_models_of_a_config_update_are_no_settings_of_a_session() -> None:
+    data = {"llm_config": {"default_model": "m"}, "api_keys": {"openai": "sk-1", "other": None}}
+    message = of(type="config_update", session_id="s", data={"temperature": 1, **data})
+    assert message.data == {"temperature": 1}
+    assert message.access.api_keys == {"openai": "sk-1"}
+    assert message.access.llm_config == {"default_model": "m"}
+    assert "sk-1" not in str(message.data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"agent_config": [1]},
+        {"agent_config": "x"},
+        {"api_keys": "sk-1"},
+        {"api_keys": {"openai": 7}},
+        {"llm_config": "gpt"},
+    ],
+)
+def test_a_config_update_that_cannot_be_read_is_malformed(data: dict[str, Any]) -> None:
+    with pytest.raises(Malformed):
+        of(type="config_update", session_id="s", data=data)
+
+
+@pytest.mark.proves("notes-1-own-daemon-drops-the-repeated-message")
+@pytest.mark.parametrize(
+    ("history", "kept"),
+    [
+        ([("user", "hi")], 0),
+        ([("user", "a"), ("assistant", "b"), ("user", "hi")], 2),
+        ([("user", "hi"), ("assistant", "hi")], 2),
+        ([("user", "hi"), ("user", "ho")], 2),
+        ([("user", "hi"), ("user", "hi")], 1),
+        ([], 0),
+    ],
+)
+def test_a_message_at_the_end_of_its_own_history_is_dropped_there(
+    history: list[tuple[str, str]], kept: int
+) -> None:
+    entries = [{"role": role, "content": content} for role, content in history]
+    data = {"message": "hi", "history": entries}
+    message = of(type="user_message", session_id="s", data=data)
+    assert message.data == {"message": "hi", "history": entries[:kept]}
+
+
+@pytest.mark.parametrize("history", ["hi", {"role": "user"}, ["hi"], [None], [["user", "hi"]], 7])
+def test_a_history_that_is_none_is_left_to_the_session(history: Any) -> None:
+    message = of(type="user_message", session_id="s", data={"message": "hi", "history": history})
+    assert message.data == {"message": "hi", "history": history}
+
+
 def test_an_init_with_nulls_is_one_that_leaves_them_out() -> None:
     nulls = dict.fromkeys(("org_id", "api_keys", "llm_config", "capabilities", "acked"))
     assert of(type="init", data={"user_id": "u", **nulls}) == of(type="init", data={"user_id": "u"})

@@ -165,14 +165,16 @@ def test_a_busy_control_plane_gets_the_report_again_a_little_later(tmp_path: Pat
     assert frame_of(sender) == first
 
 
+@pytest.mark.proves("notes-1-server-unsupported-method")
+@pytest.mark.parametrize("code", ["METHOD_NOT_FOUND", "UNSUPPORTED_METHOD"])
 def test_a_control_plane_that_does_not_answer_reports_gets_them_as_documented(
-    tmp_path: Path,
+    tmp_path: Path, code: str
 ) -> None:
     reports = open_reports(tmp_path)
     add(reports, 1, 2)
     sender = ReportSender(reports, Clock())
     sender.line_up(is_answered=True)
-    sender.answered(error(frame_of(sender)["id"], "METHOD_NOT_FOUND"))
+    sender.answered(error(frame_of(sender)["id"], code))
     expected = {"type": "fire_and_forget", "session_id": "s-1", "method": "usage_report"}
     assert frame_of(sender) == {**expected, "params": {"n": 1}}
     assert frame_of(sender) == {**expected, "params": {"n": 2}}

@@ -1,7 +1,16 @@
-"""Every route under `/api/v1`, a module a subject, in the order in which they are documented."""
+"""Every route under `/api`, a module a subject, in the order in which they are documented."""
 
 from trunkline.control.api.framework import Route
-from trunkline.control.api.routes import agents, audit, groups, machines, people, sessions
+from trunkline.control.api.routes import (
+    agents,
+    audit,
+    groups,
+    machines,
+    people,
+    server,
+    sessions,
+    yeaft,
+)
 
 _SUBJECTS = (
     people.me,
@@ -22,6 +31,8 @@ _SUBJECTS = (
     agents.mcp_servers,
     audit.usage,
     audit.audit,
+    server.server,
+    yeaft.routes,
 )
 
 ALL: list[Route] = [route for routes in _SUBJECTS for route in routes.items]

@@ -24,7 +24,7 @@ memories = Routes("memories")
 mcp_servers = Routes("mcp-servers")
 
 
-@agents.post("/agents", status=201)
+@agents.post("/agents", status=201, audit="agent.made")
 async def create_agent(core: Core, who: Principal, body: NewAgent) -> Agent:
     """Make an agent."""
     return await core.records.agents.create(who, body)
@@ -42,7 +42,7 @@ async def get_agent(core: Core, who: Principal, agent_id: str) -> Agent:
     return await core.records.agents.get(who, agent_id)
 
 
-@agents.patch("/agents/{agent_id}")
+@agents.patch("/agents/{agent_id}", audit="agent.changed")
 async def change_agent(core: Core, who: Principal, agent_id: str, body: AgentPatch) -> Agent:
     """Change an agent.
 
@@ -51,7 +51,7 @@ async def change_agent(core: Core, who: Principal, agent_id: str, body: AgentPat
     return await core.records.agents.change(who, agent_id, body)
 
 
-@agents.delete("/agents/{agent_id}")
+@agents.delete("/agents/{agent_id}", audit="agent.removed")
 async def remove_agent(core: Core, who: Principal, agent_id: str) -> None:
     """Remove an agent. Its sessions stay."""
     await core.records.agents.remove(who, agent_id)
@@ -76,7 +76,7 @@ class SkillQuery(msgspec.Struct, kw_only=True):
     ) = None
 
 
-@skills.post("/skills", status=201)
+@skills.post("/skills", status=201, audit="skill.imported")
 async def import_skill(core: Core, who: Principal, upload: bytes) -> Skill:
     """Import a skill package (zip).
 
@@ -101,7 +101,7 @@ async def get_skill(core: Core, who: Principal, skill_id: str, query: SkillQuery
     return SkillDetail(**msgspec.structs.asdict(skill), files=files)
 
 
-@skills.delete("/skills/{skill_id}")
+@skills.delete("/skills/{skill_id}", audit="skill.removed")
 async def remove_skill(core: Core, who: Principal, skill_id: str) -> None:
     """Remove one version of a skill (by record id) or all (by skill id)."""
     await core.services.skills.remove(who, skill_id)
@@ -123,7 +123,7 @@ async def get_evolution(core: Core, who: Principal, evolution_id: str) -> Evolut
     return await core.services.evolutions.get(who, evolution_id)
 
 
-@evolutions.post("/evolutions/{evolution_id}/approve")
+@evolutions.post("/evolutions/{evolution_id}/approve", audit="evolution.approved")
 async def approve_evolution(core: Core, who: Principal, evolution_id: str) -> Evolution:
     """Make a proposed skill a skill of the organisation.
 
@@ -132,7 +132,7 @@ async def approve_evolution(core: Core, who: Principal, evolution_id: str) -> Ev
     return await core.services.evolutions.approve(who, evolution_id)
 
 
-@evolutions.post("/evolutions/{evolution_id}/reject")
+@evolutions.post("/evolutions/{evolution_id}/reject", audit="evolution.rejected")
 async def reject_evolution(core: Core, who: Principal, evolution_id: str) -> Evolution:
     """Turn a proposed skill down."""
     return await core.services.evolutions.reject(who, evolution_id)
@@ -157,7 +157,7 @@ class MemoryHits(msgspec.Struct, kw_only=True):
     results: list[MemoryHit]
 
 
-@memories.post("/memories", status=201)
+@memories.post("/memories", status=201, scope="talk")
 async def add_memory(core: Core, who: Principal, body: NewMemory) -> Memory:
     """Remember something."""
     if body.shared:
@@ -180,7 +180,7 @@ async def search_memories(core: Core, who: Principal, query: MemoryQuery) -> Mem
     )
 
 
-@memories.delete("/memories/{memory_id}")
+@memories.delete("/memories/{memory_id}", scope="talk")
 async def forget_memory(core: Core, who: Principal, memory_id: str) -> None:
     """Forget something."""
     await core.services.memories.remove(who, memory_id)
@@ -192,7 +192,7 @@ class NewMcpServer(McpServerInput, frozen=True, kw_only=True):
     shared: bool = False
 
 
-@mcp_servers.post("/mcp-servers", status=201)
+@mcp_servers.post("/mcp-servers", status=201, audit="mcp_server.added")
 async def add_mcp_server(core: Core, who: Principal, body: NewMcpServer) -> McpServer:
     """Add an MCP server.
 
@@ -211,7 +211,7 @@ async def list_mcp_servers(core: Core, who: Principal, query: Paging) -> Page[Mc
     return await core.services.mcp_servers.page(who, query)
 
 
-@mcp_servers.delete("/mcp-servers/{server_id}")
+@mcp_servers.delete("/mcp-servers/{server_id}", audit="mcp_server.removed")
 async def remove_mcp_server(core: Core, who: Principal, server_id: str) -> None:
     """Remove an MCP server."""
     await core.services.mcp_servers.remove(who, server_id)

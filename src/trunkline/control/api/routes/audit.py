@@ -9,8 +9,9 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.core import Core
+from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.page import Page, Paging
-from trunkline.control.services.audit import AuditEntry, Verification
+from trunkline.control.services.audit import AuditEntry, AuditHead, Verification
 from trunkline.control.services.usage import GroupBy, UsageSum
 
 usage = Routes("usage")
@@ -46,11 +47,29 @@ async def list_audit(core: Core, who: Principal, query: Paging) -> Page[AuditEnt
     return await core.services.audit.page(who, query)
 
 
+class VerifyQuery(msgspec.Struct, kw_only=True):
+    """A head that was noted elsewhere, to be compared with the chain."""
+
+    seq: Annotated[int, Meta(ge=1, le=limits.JSON_INT_MAX)] | None = None
+    hash: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
+
+
 @audit.get("/audit/verify")
-async def verify_audit(core: Core, who: Principal) -> Verification:
+async def verify_audit(core: Core, who: Principal, query: VerifyQuery) -> Verification:
     """Check the whole chain and name the first broken link.
 
-    It reads every entry, so it is for administrators.
+    With `seq` and `hash`, also against a head that was noted elsewhere. It reads every entry, so it
+    is for administrators.
     """
     who.require_org_admin()
-    return await core.services.audit.verify()
+    if (query.seq is None) is not (query.hash is None):
+        raise InvalidRequest("seq and hash come together")
+    noted = {query.seq: query.hash} if query.seq is not None and query.hash is not None else None
+    return await core.services.audit.verify(noted)
+
+
+@audit.get("/audit/head")
+async def get_audit_head(core: Core, who: Principal) -> AuditHead:
+    """Show number, hash and time of the newest entry, to be noted elsewhere."""
+    who.require_org_admin()
+    return await core.services.audit.head()

@@ -11,7 +11,7 @@ persons = Routes("groups")
 groups = Routes("groups")
 
 
-@persons.post("/persons", status=201)
+@persons.post("/persons", status=201, audit="person.made")
 async def create_person(core: Core, who: Principal, body: NewPerson) -> Person:
     """Make a person.
 
@@ -33,7 +33,7 @@ async def get_person(core: Core, who: Principal, person_id: str) -> Person:
     return await core.groups.persons.get(who, person_id)
 
 
-@persons.patch("/persons/{person_id}")
+@persons.patch("/persons/{person_id}", audit="person.changed")
 async def change_person(core: Core, who: Principal, person_id: str, body: PersonPatch) -> Person:
     """Change a person.
 
@@ -43,13 +43,13 @@ async def change_person(core: Core, who: Principal, person_id: str, body: Person
     return await core.groups.persons.change(who, person_id, body)
 
 
-@persons.delete("/persons/{person_id}")
+@persons.delete("/persons/{person_id}", audit="person.removed")
 async def remove_person(core: Core, who: Principal, person_id: str) -> None:
     """Remove a person, from every group too. Its sessions are closed."""
     await core.groups.remove_person(who, person_id)
 
 
-@groups.post("/groups", status=201)
+@groups.post("/groups", status=201, audit="group.made")
 async def create_group(core: Core, who: Principal, body: NewGroup) -> Group:
     """Make a group.
 
@@ -70,7 +70,7 @@ async def get_group(core: Core, who: Principal, group_id: str) -> Group:
     return await core.groups.records.get(who, group_id)
 
 
-@groups.patch("/groups/{group_id}")
+@groups.patch("/groups/{group_id}", audit="group.changed")
 async def change_group(core: Core, who: Principal, group_id: str, body: GroupPatch) -> Group:
     """Rename a group, or say anew who is in it.
 
@@ -79,7 +79,7 @@ async def change_group(core: Core, who: Principal, group_id: str, body: GroupPat
     return await core.groups.change(who, group_id, body)
 
 
-@groups.delete("/groups/{group_id}")
+@groups.delete("/groups/{group_id}", audit="group.removed")
 async def remove_group(core: Core, who: Principal, group_id: str) -> None:
     """Remove a group.
 

@@ -12,10 +12,11 @@ from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.core import Core
 from trunkline.control.errors import Conflict, NotFound
 from trunkline.control.machines.vms import Scheduled
-from trunkline.control.records.fields import AgentApp, Json, Name
+from trunkline.control.records.fields import AgentApp, Id, Json, Name
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Page, Paging
 from trunkline.wire.agp.close_codes import CloseCode
+from trunkline.wire.yeaft.close_codes import CloseCode as YeaftCloseCode
 
 devices = Routes("machines")
 machines = Routes("machines")
@@ -41,7 +42,10 @@ class Device(msgspec.Struct, kw_only=True):
 
 
 class NewYeaftAgent(msgspec.Struct, kw_only=True):
+    """`id`: of one that is there already; it gets a new secret, and the old one ends."""
+
     name: Name | None = None
+    id: Id | None = None
 
 
 class YeaftAgent(msgspec.Struct, kw_only=True):
@@ -51,7 +55,7 @@ class YeaftAgent(msgspec.Struct, kw_only=True):
     secret: str
 
 
-@devices.post("/users/{user_id}/devices", status=201)
+@devices.post("/users/{user_id}/devices", status=201, audit="machine.registered")
 async def add_device(
     core: Core, who: Principal, user_id: str, body: NewDevice = NewDevice()
 ) -> Device:
@@ -69,13 +73,17 @@ async def add_device(
     return Device(guid=known.guid, token=token, machine_id=known.machine_id, user_id=known.user_id)
 
 
-@devices.post("/users/{user_id}/yeaft-agents", status=201)
+@devices.post("/users/{user_id}/yeaft-agents", status=201, audit="machine.registered")
 async def add_yeaft_agent(
     core: Core, who: Principal, user_id: str, body: NewYeaftAgent = NewYeaftAgent()
 ) -> YeaftAgent:
     """Let a Yeaft agent in."""
     user = await core.records.users.get_managed(who, user_id)
-    known, secret = await core.machine_secrets.issue_agent(user.id, body.name or "yeaft agent")
+    if body.id is not None:
+        known, secret = await core.machine_secrets.renew_agent(user.id, body.id)
+        core.machines.close(known.machine_id, YeaftCloseCode.REFUSED, "the agent has a new secret")
+    else:
+        known, secret = await core.machine_secrets.issue_agent(user.id, body.name or "yeaft agent")
     return YeaftAgent(id=known.machine_id, secret=secret)
 
 
@@ -103,13 +111,15 @@ class MachineQuery(Paging, kw_only=True):
 
 
 class NewVm(msgspec.Struct, kw_only=True):
-    """`manual`: you start the daemon. `local`: this server starts it as a child process."""
+    """`manual`: you start the daemon. `local`: this server starts it as a child process.
+    `dialect`: how the daemon speaks the wire; without it, the daemon's habits tell."""
 
     provider: Literal["manual", "local"] = "manual"
     name: Name | None = None
+    dialect: Literal["documented", "deployed"] | None = None
 
 
-@machines.post("/users/{user_id}/vm", status=201)
+@machines.post("/users/{user_id}/vm", status=201, audit="machine.scheduled")
 async def schedule_vm(
     core: Core, who: Principal, request: web.Request, user_id: str, body: NewVm = NewVm()
 ) -> Scheduled:
@@ -120,7 +130,12 @@ async def schedule_vm(
     """
     user = await core.records.users.get_managed(who, user_id)
     return await core.vms.schedule(
-        who, user.id, body.provider, body.name, base_url=base_url(core, request)
+        who,
+        user.id,
+        body.provider,
+        body.name,
+        base_url=base_url(core, request),
+        dialect=body.dialect,
     )
 
 
@@ -138,7 +153,7 @@ async def get_machine(core: Core, who: Principal, machine_id: str) -> Machine:
     return (await _live(core, [record]))[0]
 
 
-@machines.post("/machines/{machine_id}/token", status=201)
+@machines.post("/machines/{machine_id}/token", status=201, audit="machine.token_issued")
 async def renew_token(
     core: Core, who: Principal, request: web.Request, machine_id: str
 ) -> Scheduled:
@@ -146,20 +161,36 @@ async def renew_token(
 
     What it has stays good until its end; its next connection may use either.
     """
-    record = await core.records.machines.get(who, machine_id)
-    await core.records.users.get_managed(who, record.user_id)
+    await _check_managed(core, who, machine_id)
     return await core.vms.renew(who, machine_id, base_url=base_url(core, request))
 
 
-@machines.delete("/machines/{machine_id}")
+@machines.delete("/machines/{machine_id}", audit="machine.terminated")
 async def terminate_machine(core: Core, who: Principal, machine_id: str) -> None:
     """Give a machine up.
 
     Its line is closed, its process, if it is a local one, stopped. Twice is like once.
     """
+    await _check_managed(core, who, machine_id)
+    await core.vms.terminate(who, machine_id)
+
+
+@machines.post("/machines/{machine_id}/revoke-token", status=204, audit="machine.token_revoked")
+async def revoke_machine_token(core: Core, who: Principal, machine_id: str) -> None:
+    """End what a machine may connect with, and its line. The machine and its sessions stay.
+
+    It comes back with new credentials: `POST /machines/{id}/token` for an execution plane, `POST
+    /users/{id}/devices` with the same `guid` for a device, `POST /users/{id}/yeaft-agents` with its
+    `id` for a Yeaft agent.
+    """
+    await _check_managed(core, who, machine_id)
+    await core.machine_secrets.revoke(machine_id)
+    await core.vms.revoke_tokens(who, machine_id)
+
+
+async def _check_managed(core: Core, who: Principal, machine_id: str) -> None:
     record = await core.records.machines.get(who, machine_id)
     await core.records.users.get_managed(who, record.user_id)
-    await core.vms.terminate(who, machine_id)
 
 
 async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:

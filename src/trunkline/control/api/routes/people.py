@@ -3,10 +3,15 @@
 No answer ever holds a key; a secret is shown when it is made.
 """
 
+from typing import Annotated
+
 import msgspec
 from aiohttp import web
+from msgspec import Meta
 
-from trunkline.control.access.auth import COOKIE, Principal
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.cookies import drop_old_cookie, set_cookie
+from trunkline.control.access.passwords import CHARS_MAX, CHARS_MIN
 from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
@@ -49,19 +54,21 @@ async def get_me(core: Core, who: Principal) -> Me:
     )
 
 
-@me.post("/logout", status=204)
-async def log_out(core: Core, who: Principal) -> web.Response:
+@me.post("/logout", status=204, scope="read", audit="logout.done", old_cookie=True)
+async def log_out(core: Core, who: Principal, request: web.Request) -> web.Response:
     """End this browser's login.
 
     A bearer token is not ended by this; revoke it instead.
     """
     await core.records.tokens.log_out(who)
     response = json_response(None, 204)
-    response.del_cookie(COOKIE, path="/", httponly=True, samesite="Strict")
+    gone = set_cookie(core.settings, request.headers.get("Host"), "", 0)
+    for header in (gone, drop_old_cookie()):
+        response.headers.add("Set-Cookie", header)
     return response
 
 
-@orgs.post("/orgs", status=201)
+@orgs.post("/orgs", status=201, audit="org.made")
 async def create_org(core: Core, who: Principal, body: NewOrg) -> Org:
     """Make an organisation.
 
@@ -82,7 +89,7 @@ async def get_org(core: Core, who: Principal, org_id: str) -> Org:
     return await core.records.orgs.get(who, org_id)
 
 
-@orgs.patch("/orgs/{org_id}")
+@orgs.patch("/orgs/{org_id}", audit="org.changed")
 async def change_org(core: Core, who: Principal, org_id: str, body: OrgPatch) -> Org:
     """Change an organisation.
 
@@ -91,7 +98,7 @@ async def change_org(core: Core, who: Principal, org_id: str, body: OrgPatch) ->
     return await core.records.orgs.change(who, org_id, body)
 
 
-@orgs.delete("/orgs/{org_id}")
+@orgs.delete("/orgs/{org_id}", audit="org.removed")
 async def remove_org(core: Core, who: Principal, org_id: str) -> None:
     """Remove an organisation with all that belongs to it.
 
@@ -112,7 +119,7 @@ class LoginLink(msgspec.Struct, kw_only=True):
     expires_at: int
 
 
-@users.post("/users", status=201)
+@users.post("/users", status=201, audit="user.made")
 async def create_user(core: Core, who: Principal, body: NewUser) -> User:
     """Make a user.
 
@@ -133,7 +140,7 @@ async def get_user(core: Core, who: Principal, user_id: str) -> User:
     return await core.records.users.get(who, user_id)
 
 
-@users.patch("/users/{user_id}")
+@users.patch("/users/{user_id}", audit="user.changed")
 async def change_user(core: Core, who: Principal, user_id: str, body: UserPatch) -> User:
     """Change a user.
 
@@ -142,7 +149,7 @@ async def change_user(core: Core, who: Principal, user_id: str, body: UserPatch)
     return await core.records.users.change(who, user_id, body)
 
 
-@users.post("/users/{user_id}/login-link", status=201)
+@users.post("/users/{user_id}/login-link", status=201, audit="login_link.made")
 async def make_login_link(
     core: Core, who: Principal, request: web.Request, user_id: str
 ) -> LoginLink:
@@ -151,12 +158,30 @@ async def make_login_link(
     It works once, for 15 minutes.
     """
     user = await core.records.users.get_managed(who, user_id)
-    code, expires_at = await core.records.tokens.issue_login(user.id)
+    code, expires_at = await core.records.tokens.issue_login(who, user.id)
     url = f"{base_url(core, request)}/login?code={code}"
     return LoginLink(url=url, expires_at=expires_at)
 
 
-@users.delete("/users/{user_id}")
+class NewPassword(msgspec.Struct, kw_only=True):
+    password: Annotated[str, Meta(min_length=CHARS_MIN, max_length=CHARS_MAX)]
+
+    def __repr__(self) -> str:
+        return "NewPassword(password=…)"
+
+
+@users.put("/users/{user_id}/password", audit="user.password_set")
+async def set_password(core: Core, who: Principal, user_id: str, body: NewPassword) -> None:
+    """Set a user's password: your own, or of someone not above you.
+
+    It is for pages that log in by name. All browser logins of that user end.
+    """
+    user = await core.records.users.get_managed(who, user_id)
+    await core.passwords.set(user.id, body.password)
+    await core.records.tokens.end_logins(user.id)
+
+
+@users.delete("/users/{user_id}", audit="user.removed")
 async def remove_user(core: Core, who: Principal, user_id: str) -> None:
     """Remove a user with all records.
 
@@ -170,7 +195,7 @@ async def remove_user(core: Core, who: Principal, user_id: str) -> None:
     await core.sessions.erase(session_ids)
 
 
-@tokens.post("/users/{user_id}/token", status=201)
+@tokens.post("/users/{user_id}/token", status=201, audit="token.issued")
 async def issue_token(
     core: Core, who: Principal, user_id: str, body: NewToken = NewToken()
 ) -> IssuedToken:
@@ -180,7 +205,7 @@ async def issue_token(
     shown this once.
     """
     user = await core.records.users.get_managed(who, user_id)
-    return await core.records.tokens.issue(user.id, body)
+    return await core.records.tokens.issue(who, user.id, body)
 
 
 @tokens.get("/users/{user_id}/tokens")
@@ -190,7 +215,7 @@ async def list_tokens(core: Core, who: Principal, user_id: str, query: Paging) -
     return await core.records.tokens.page(user.id, query)
 
 
-@tokens.delete("/tokens/{token_id}")
+@tokens.delete("/tokens/{token_id}", audit="token.revoked")
 async def revoke_token(core: Core, who: Principal, token_id: str) -> None:
     """Revoke a token.
 
@@ -199,7 +224,7 @@ async def revoke_token(core: Core, who: Principal, token_id: str) -> None:
     await core.records.tokens.revoke(who, token_id)
 
 
-@credentials.put("/users/{user_id}/credentials/{provider}")
+@credentials.put("/users/{user_id}/credentials/{provider}", audit="credential.stored")
 async def put_credential(
     core: Core, who: Principal, user_id: str, provider: str, body: NewCredential
 ) -> Credential:
@@ -227,7 +252,7 @@ async def get_credential(core: Core, who: Principal, user_id: str, provider: str
     return await core.records.credentials.get(user.id, provider)
 
 
-@credentials.delete("/users/{user_id}/credentials/{provider}")
+@credentials.delete("/users/{user_id}/credentials/{provider}", audit="credential.removed")
 async def remove_credential(core: Core, who: Principal, user_id: str, provider: str) -> None:
     """Remove a provider's key."""
     user = await core.records.users.get_managed(who, user_id)

@@ -16,6 +16,7 @@ from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import Id, Json, Label
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.sessions.approvals import Approval
+from trunkline.control.sessions.configuring import known_choices
 from trunkline.control.sessions.records import LoggedEvent, NewMessage, NewSession, Session
 from trunkline.control.sessions.turns import Turn
 
@@ -88,7 +89,7 @@ class Snapshot(msgspec.Struct, kw_only=True):
     machine: Json
 
 
-@sessions.post("/sessions", status=201)
+@sessions.post("/sessions", status=201, scope="talk")
 async def create_session(core: Core, who: Principal, body: NewSession = NewSession()) -> Session:
     """Make a session and pin it to a machine.
 
@@ -109,7 +110,7 @@ async def get_session(core: Core, who: Principal, session_id: str) -> Session:
     return await core.sessions.get(who, session_id)
 
 
-@sessions.patch("/sessions/{session_id}")
+@sessions.patch("/sessions/{session_id}", scope="talk")
 async def change_session(
     core: Core, who: Principal, session_id: str, body: SessionPatch
 ) -> Session:
@@ -127,7 +128,7 @@ async def change_session(
     return await core.sessions.get(who, session_id)
 
 
-@sessions.delete("/sessions/{session_id}")
+@sessions.delete("/sessions/{session_id}", scope="talk")
 async def close_session(core: Core, who: Principal, session_id: str) -> None:
     """Stop a session on its machine.
 
@@ -136,7 +137,7 @@ async def close_session(core: Core, who: Principal, session_id: str) -> None:
     await core.sessions.close(who, session_id)
 
 
-@sessions.post("/sessions/{session_id}/messages", status=202)
+@sessions.post("/sessions/{session_id}/messages", status=202, scope="talk")
 async def send_message(
     core: Core, who: Principal, session_id: str, body: NewMessage
 ) -> AcceptedMessage:
@@ -147,7 +148,7 @@ async def send_message(
     return AcceptedMessage(turn_id=await core.sessions.send(who, session_id, body))
 
 
-@sessions.post("/sessions/{session_id}/cancel", status=202)
+@sessions.post("/sessions/{session_id}/cancel", status=202, scope="talk")
 async def cancel_turn(
     core: Core, who: Principal, session_id: str, body: CancelRequest = CancelRequest()
 ) -> None:
@@ -155,12 +156,15 @@ async def cancel_turn(
     await core.sessions.cancel(who, session_id, body.reason)
 
 
-@sessions.patch("/sessions/{session_id}/config", status=202)
+@sessions.patch("/sessions/{session_id}/config", status=202, scope="talk")
 async def configure_session(
     core: Core, who: Principal, session_id: str, body: dict[str, Any]
 ) -> None:
-    """Change parameters of a running session, such as `temperature`."""
-    await core.sessions.configure(who, session_id, body)
+    """Change parameters of a running session, such as `temperature`.
+
+    What only its machine understands goes into `agent_config`.
+    """
+    await core.sessions.configure(who, session_id, known_choices(body))
 
 
 @sessions.get("/sessions/{session_id}/events")
@@ -201,10 +205,13 @@ class ApprovalQuery(Paging, kw_only=True):
 
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
     """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
-    whose question it is, where it is named by its machine's id, which another may use as well."""
+    whose question it is, where it is named by its machine's id, which another may use as well.
+    `scope` and `reason` are taken, and an answer is for this question once whatever they say."""
 
     confirmed: bool
     answer: Any = None
+    scope: Literal["once", "session", "always"] = "once"
+    reason: Label | None = None
     session_id: Id | None = None
 
 
@@ -228,7 +235,7 @@ async def list_approvals(core: Core, who: Principal, query: ApprovalQuery) -> Pa
     return Page(items, items[-1].id if len(found) > query.limit else None)
 
 
-@approvals.post("/approvals/{approval_id}")
+@approvals.post("/approvals/{approval_id}", scope="approve")
 async def answer_approval(
     core: Core, who: Principal, approval_id: str, body: ApprovalAnswer
 ) -> Approval:

@@ -4,20 +4,25 @@ Frames come in as callbacks, and updates go straight to the log: no coroutine, o
 What outlives the line is the `AgpDevice`'s; what has to wait is the `AgpHost`'s.
 """
 
-import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import structlog
-from picows import WSCloseCode
 
 from trunkline import limits
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
 from trunkline.control.machines.traits import KINDS
-from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
-from trunkline.wire.agp.messages import Downlink, Ping, Pong, PromptResponse, Update, Uplink
+from trunkline.wire.agp.messages import (
+    UPDATE_TYPES,
+    Downlink,
+    Ping,
+    Pong,
+    PromptResponse,
+    Update,
+    Uplink,
+)
 from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
 
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
     from trunkline.control.edges.agp.host import AgpHost
 
 _log = structlog.get_logger(__name__)
+
+WIRE = "agp"
 
 _PING_ID_CHARS_MAX = 200
 
@@ -35,7 +42,8 @@ class AgpLine(Socket):
     capabilities: frozenset[str] = frozenset()
     traits = KINDS["agp"]
 
-    def __init__(self, host: "AgpHost", device: AgpDevice) -> None:
+    def __init__(self, host: "AgpHost", device: AgpDevice, proven_at: int) -> None:
+        """`proven_at`: how many tokens had been renewed when this one was looked at."""
         super().__init__(
             bytes_max=limits.FRAME_BYTES_MAX,
             per_minute=host.rate_limit,
@@ -43,6 +51,7 @@ class AgpLine(Socket):
             now=host.now,
         )
         self.device = device
+        self.proven_at = proven_at
         self.last_told = self.last_seen
         """When something was last sent: that is activity too."""
         self._host = host
@@ -65,6 +74,7 @@ class AgpLine(Socket):
                 if at < len(texts):
                     at += 1
                     message = decode_uplink(texts[at - 1])
+                    self._look(message)
                     if type(message) is Update and self.device.update(message, ts):
                         updates += 1
                     else:
@@ -91,6 +101,13 @@ class AgpLine(Socket):
                 return
         super().failed(error)
 
+    def _look(self, message: Uplink | Unknown) -> None:
+        """What an app says and no document knows, so that an operator sees it."""
+        if type(message) is Update and message.payload.update_type not in UPDATE_TYPES:
+            self._host.surprises.saw(WIRE, f"update_type {message.payload.update_type}")
+        elif type(message) is Unknown:
+            self._host.surprises.saw(WIRE, f"message {message.method}")
+
     def _other(self, message: Uplink | Unknown) -> None:
         """Everything but a piece of a turn at work."""
         self.count()
@@ -107,8 +124,6 @@ class AgpLine(Socket):
                 msg_id=str(uuid4()), guid=device.guid, user_id=device.user_id, payload=payload
             )
             self.tell(pong)
-        elif isinstance(message, Unknown):
-            _log.debug("unknown method", machine=self.device.machine.id)
 
     def tell(self, message: Downlink) -> None:
         sent, kind = self._metrics.sent, type(message)
@@ -116,26 +131,13 @@ class AgpLine(Socket):
         self.last_told = self._now()
         self.send(encode(message))
 
+    def probe(self) -> None:
+        """Asks for a sign of life: whatever comes back counts as one."""
+        if self.is_open:
+            self._transport.send_ping()
+
     def deliver(self, command: Command) -> None:
         self.device.deliver(command)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         """AGP has no numbers to acknowledge."""
-
-
-class RefusedLine(Socket):
-    """A connection whose token is no good: accepted, so that the app can read the close code."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(bytes_max=0, per_minute=0, unsent_max=limits.LINE_UNSENT_BYTES_MAX)
-        self._reason = reason
-
-    def opened(self) -> None:
-        # Our half stays open until the peer has answered: an app that is still busy with the
-        # handshake would otherwise see a broken connection, and come again and again.
-        self._transport.send_close(cast(WSCloseCode, CloseCode.REFUSED), self._reason.encode())
-        loop = asyncio.get_running_loop()
-        loop.call_later(limits.CLOSE_GRACE_S, self._transport.disconnect)
-
-    def take(self, text: str) -> None:
-        """Nothing is taken."""

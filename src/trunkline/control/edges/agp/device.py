@@ -8,6 +8,7 @@ from typing import Protocol
 
 from trunkline import limits
 from trunkline.control.core import Core
+from trunkline.control.edges.agp.handover import Handover
 from trunkline.control.edges.runner import Runner
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
@@ -36,6 +37,7 @@ class AgpDevice:
         self.state = state = Device(known.guid, known.user_id, machine.core, _bounds(core.tuning))
         state.default_app = _default_app(known)
         self.line: Teller | None = None
+        self.handover = Handover()
         self.now = core.now
         """What grace and silence are measured with."""
         self._core = core
@@ -127,6 +129,7 @@ def _bounds(tuning: Tuning) -> Bounds:
     return Bounds(
         cancel_grace_s=tuning.cancel_grace_s,
         silence_s=limits.AGP_TURN_SILENCE_S,
+        returned_silence_s=tuning.agp_returned_silence_s,
         msg_ids_kept=limits.AGP_MSG_IDS_KEPT,
         cancels_kept=100,  # of a device, for when it returns
         streamed_chars_max=limits.MESSAGE_CHARS_MAX,  # for an answer that repeats no text

@@ -11,6 +11,8 @@ import msgspec
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
 
+FIELDS = ("guid", "user_id", "token")
+
 _DEVICE_TOKEN_CHARS_MAX = 200
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
@@ -31,19 +33,23 @@ def check_url(request: bytes) -> None:
 
 
 def read_query(query: Mapping[str, str], *, is_open: bool) -> Asked:
-    """`is_open`: a device without a token is let in by its name."""
-    asked = Asked(query.get("guid", ""), query.get("user_id", ""), query.get("token", ""))
-    _check(asked.guid, "guid", limits.GUID_CHARS_MAX)
-    _check(asked.user_id, "user_id", limits.ID_CHARS_MAX)
-    _check(asked.token, "token", _DEVICE_TOKEN_CHARS_MAX)
-    if bool(asked.guid) != bool(asked.user_id):
-        missing = "user_id" if asked.guid else "guid"
-        raise InvalidRequest(f"{missing} is missing in the URL")
-    if not asked.token and not asked.guid:
+    """`is_open`: a device is let in by its name, whatever its token is. Then the name has to be
+    whole; elsewhere a token, which names its device, may stand for what is missing."""
+    guid, user_id, token = (query.get(name, "") for name in FIELDS)
+    _check(guid, "guid", limits.GUID_CHARS_MAX)
+    _check(user_id, "user_id", limits.ID_CHARS_MAX)
+    if is_open and guid and user_id:
+        return Asked(guid, user_id, "")  # apps refuse to run without some token: it says nothing
+    _check(token, "token", _DEVICE_TOKEN_CHARS_MAX)
+    if user_id and not guid:
+        raise InvalidRequest("guid is missing in the URL")
+    if not token and not guid:
         raise InvalidRequest("guid and user_id, or a device's token, are missing in the URL")
-    if not asked.token and not is_open:
+    if guid and not user_id and (is_open or not token):
+        raise InvalidRequest("user_id is missing in the URL")
+    if not token:
         raise InvalidRequest("token is missing in the URL")
-    return asked
+    return Asked(guid, user_id, token)
 
 
 def _check(value: str, name: str, chars_max: int) -> None:

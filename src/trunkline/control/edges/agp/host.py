@@ -13,18 +13,24 @@ from trunkline.control.core import Core
 from trunkline.control.door.door import refuse
 from trunkline.control.door.head import AGP, Head
 from trunkline.control.door.websocket import adopt
-from trunkline.control.edges.agp.connection import AgpLine, RefusedLine
+from trunkline.control.edges.agp.connection import WIRE, AgpLine
 from trunkline.control.edges.agp.device import AgpDevice
-from trunkline.control.edges.agp.handshake import Asked, check_url, read_query
+from trunkline.control.edges.agp.handshake import FIELDS, Asked, check_url, read_query
 from trunkline.control.edges.agp.records import AgpRecords
 from trunkline.control.edges.agp.refusals import AgpRefusals
-from trunkline.control.errors import LimitReached, Unauthorized
+from trunkline.control.errors import TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.wire.agp.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
+
+_REPLACED = "replaced by a newer line of the same machine"
+_RIVALS = (
+    "two programs connect as this device (one guid) and replace each other: stop one of them, or"
+    " make it known as a device of its own"
+)
 
 
 class AgpHost:
@@ -38,39 +44,43 @@ class AgpHost:
         self.clock = core.clock
         self.now = core.now
         self.line_unsent_max = core.tuning.line_unsent_bytes_max
-        self.lines: set[AgpLine] = set()
+        self.surprises = core.surprises
+        self._lines: dict[str, AgpLine] = {}
+        """Of the machines that are here."""
+        self._waiting: dict[str, AgpLine] = {}
+        """Newer ones, which take over when the older one's time is up."""
         self._devices: dict[str, AgpDevice] = {}
         """Those that are here, or were lately."""
         self._records = AgpRecords(core)
         self._refusals = AgpRefusals(core)
-        self._unknown = 0
-        """Connections that are being looked up."""
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        check_url(head.raw)
-        asked = read_query(head.query, is_open=self._core.settings.open_agp)
-        if self._unknown >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many connections have not shown who they are yet")
-        self._unknown += 1
+        try:
+            check_url(head.raw)
+            asked = read_query(head.query, is_open=self._core.settings.open_agp)
+        except TrunklineError as error:
+            _log_refusal(head.query.get("guid", ""), error)
+            raise
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
         self._core.tasks.spawn(self._admit(transport, head, asked), "agp handshake")
 
     async def _admit(self, transport: asyncio.Transport, head: Head, asked: Asked) -> None:
-        listener: AgpLine | RefusedLine
+        """A refusal is the answer to the handshake: a WebSocket that is accepted and closed would
+        make an app begin its waits anew."""
         try:
-            listener = AgpLine(self, await self._device(asked))
-        except Unauthorized as error:
-            _log.warning("device refused", guid=asked.guid, reason=error.message)
-            listener = RefusedLine("the token is not this device's")
+            line = AgpLine(self, await self._device(asked), self._core.machine_secrets.renewed)
+            self._core.connections.known(transport)
         except Exception as error:
+            if isinstance(error, TrunklineError):
+                _log_refusal(asked.guid, error)
             refuse(transport, error)
             return
-        finally:
-            self._unknown -= 1
+        for name in head.query.keys() - FIELDS:
+            self.surprises.saw(WIRE, f"query field {name}")
         if not transport.is_closing():
             transport.resume_reading()
-            adopt(transport, head, listener, limits.FRAME_BYTES_MAX)
+            adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 
     async def _device(self, asked: Asked) -> AgpDevice:
         secrets, renewed = self._core.machine_secrets, -1
@@ -95,7 +105,8 @@ class AgpHost:
             known = await secrets.unproven(asked.user_id, asked.guid)
         else:
             known = await secrets.by_token(asked.token)
-        if asked.guid and (known.guid, known.user_id) != (asked.guid, asked.user_id):
+        named = asked.guid or known.guid, asked.user_id or known.user_id
+        if named != (known.guid, known.user_id):
             # With a token: whose it is asks for what is another's. Without: so does who it says.
             who = known.user_id if asked.token else asked.user_id
             kind = "user" if known.guid == asked.guid and asked.token else "device"
@@ -110,34 +121,79 @@ class AgpHost:
         return device
 
     def attach(self, line: AgpLine) -> None:
-        """A device is here. An older line of the same one is closed."""
+        """A line is open. An older one of the same device is closed, though not always at once."""
+        machine_id = line.device.machine.id
+        older = self._lines.get(machine_id)
+        if older is None or line.device.handover.comes(self.now()):
+            self._take_over(line)
+            return
+        replaced = self._waiting.get(machine_id)
+        self._waiting[machine_id] = line
+        if replaced is not None:
+            replaced.close(CloseCode.REFUSED, _REPLACED)
+        older.probe()
+        self._tell_owner(line.device)
+
+    def _tell_owner(self, device: AgpDevice) -> None:
+        machine = device.machine
+        if machine.detail is None:
+            _log.warning("two programs use one guid", machine=machine.id, guid=device.state.guid)
+            self._core.machines.look_at(machine, _RIVALS)
+
+    def _hand_over(self, line: AgpLine) -> None:
+        """To one that waited. What it had shown may not be good any more."""
+        is_proven = line.proven_at == self._core.machine_secrets.renewed
+        if is_proven and line.device.machine.core.state not in ENDED:
+            self._take_over(line)
+        else:
+            line.close(CloseCode.REFUSED, "show your token again")
+
+    def _take_over(self, line: AgpLine) -> None:
+        """A device is here, and this is its line."""
         device, machines = line.device, self._core.machines
         machine = device.machine
         is_back = machine.core.state != "pending"
-        self.lines.add(line)
-        device.line = line
+        waiting = self._waiting.pop(machine.id, line)
+        if waiting is not line:
+            waiting.close(CloseCode.REFUSED, _REPLACED)
+        self._lines[machine.id] = device.line = line
+        device.handover.took_over(self.now())
         machines.attach(machine, line, fresh=False)
         device.line_up()
         self.metrics.reconnections += is_back
         _log.info("device is here", machine=machine.id, guid=device.state.guid)
 
     def detach(self, line: AgpLine) -> None:
-        self.lines.discard(line)
+        machine = line.device.machine
+        if self._waiting.get(machine.id) is line:
+            del self._waiting[machine.id]
+        if self._lines.get(machine.id) is line:
+            del self._lines[machine.id]
         line.device.line_down(line)
-        self._core.machines.detach(line.device.machine, line)
+        self._core.machines.detach(machine, line)
+        newer = self._waiting.get(machine.id)
+        if newer is not None and machine.id not in self._lines:
+            self._hand_over(newer)
 
     def say_goodbye(self) -> None:
-        for line in list(self.lines):
+        for line in [*self._waiting.values(), *self._lines.values()]:
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     def sweep(self) -> None:
         now = self._core.now()
-        for line in list(self.lines):
+        for line in list(self._lines.values()):
             if self._core.log.is_stalled:
                 line.last_seen = now  # it is we who do not listen
             if now - max(line.last_seen, line.last_told) > limits.AGP_IDLE_S:
                 line.close(CloseCode.IDLE, "nothing was said for too long")
+        for newer in list(self._waiting.values()):
+            newer.pause(self._core.log.is_stalled)
+            older = self._lines[newer.device.machine.id]
+            if newer.device.handover.is_due(now, older.last_seen):
+                self._hand_over(newer)
         for device in list(self._devices.values()):
+            if device.handover.calms(now):
+                self._core.machines.look_at(device.machine, None)
             try:
                 device.sweep()
             except Exception:  # the others are not to suffer from it
@@ -150,3 +206,9 @@ class AgpHost:
         away_ms = self.clock() - device.machine.core.last_seen_ms
         is_away = device.line is None and away_ms > limits.AGP_FORGOTTEN_S * 1000
         return is_away and device.state.is_idle
+
+
+def _log_refusal(guid: str, error: TrunklineError) -> None:
+    _log.warning(
+        "device refused", guid=guid[: limits.GUID_CHARS_MAX], code=error.code, reason=error.message
+    )

@@ -16,7 +16,7 @@ from trunkline.control.edges.myagent.connection import MyAgentConnection
 from trunkline.control.edges.myagent.departures import Departures
 from trunkline.control.edges.myagent.positions import Positions
 from trunkline.control.edges.myagent.translation import Translation
-from trunkline.control.errors import LimitReached, TrunklineError, Unauthorized
+from trunkline.control.errors import TrunklineError, Unauthorized
 from trunkline.control.ids import new_id
 from trunkline.control.log.feeds import Feeds
 from trunkline.control.store import schema
@@ -52,24 +52,19 @@ class MyAgentHost:
         }
         """By shape: whether an answer is an object."""
         self._started_ms = core.clock()
-        self._waiting = 0
-        """Connections whose token is being looked up."""
         self._sweeps = 0
         core.auth.on_revoke(self._revoked)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        if self._waiting >= limits.UNKNOWN_SOCKETS_MAX:
-            _log.warning("a client was not let in", wire="myagent", reason="too many wait")
-            raise LimitReached("too many connections have not shown a token yet")
         # Nothing is read before the upgrade is answered: what the client sends meanwhile waits.
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
-        self._waiting += 1
         self.core.tasks.spawn(self._admit(transport, head), "myagent connection")
 
     async def _admit(self, transport: asyncio.Transport, head: Head) -> None:
         try:
             who = await self._identify(head)
+            who.require("read")
             active = await self._active_sessions(who)
             if await self._identify(head) != who:
                 raise Unauthorized("the token's rights have just changed")
@@ -78,8 +73,7 @@ class MyAgentHost:
                 _log.warning("a client was not let in", wire="myagent", reason=error.message)
             refuse(transport, error)
             return
-        finally:
-            self._waiting -= 1
+        self.core.connections.known(transport)
         if transport.is_closing():
             return
         typed = head.query.get("shape") == "typed"
@@ -91,7 +85,8 @@ class MyAgentHost:
 
     async def _identify(self, head: Head) -> Principal:
         bearers = (one for one in _offered(head) if one.startswith(_BEARER))
-        secret = secret_of(head, next(bearers, "").removeprefix(_BEARER))
+        offered = next(bearers, "").removeprefix(_BEARER)
+        secret = secret_of(head, self.core.settings, offered)
         if secret is not None:
             return await self.core.auth.identify(secret)
         if self.core.settings.open_myagent and "Authorization" not in head.headers:
@@ -123,18 +118,16 @@ class MyAgentHost:
         return max(0, self.core.clock() - self._started_ms) // 1000
 
     def sweep(self) -> None:
-        """Once a second: heartbeats that are due, ends of tokens; once a minute, old positions."""
+        """Once a second: heartbeats that are due; once a minute, old positions."""
         now, uptime_s = self.core.now(), self._uptime_s()
-        now_ms = self.core.clock()
         for connection in list(self.connections.values()):
-            if connection.who.has_expired(now_ms):
-                connection.close(CloseCode.REFUSED, "the token has expired")
             connection.beat(now, uptime_s)
         self._sweeps += 1
         if self._sweeps % _PURGE_EVERY_SWEEPS == 0:
             self.core.tasks.spawn(self.positions.purge(), "myagent positions")
 
     def _revoked(self, token_id: str) -> None:
+        """It was revoked, or has expired."""
         for connection in list(self.connections.values()):
             if connection.who.token_id == token_id:
                 connection.close(CloseCode.REFUSED, "the token does not count any more")

@@ -13,23 +13,25 @@ from trunkline.wire.commands import (
     Start,
     Stop,
 )
+from trunkline.wire.semibot import deployed
 from trunkline.wire.semibot import messages as wire
 
 
-def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink | None:
-    """`named_turns`: the machine speaks our additions and gets the turn's id. None for what this
-    wire has no words for."""
+def to_wire(
+    command: Command, *, named_turns: bool, is_deployed: bool = False
+) -> wire.Downlink | None:
+    """`named_turns`: the machine speaks our additions and gets the turn's id. `is_deployed`: it is
+    of the deployed kind. None for what this wire has no words for."""
     match command:
         case Start():
-            fields = msgspec.structs.asdict(command)
-            known = {name: value for name, value in fields.items() if value is not None}
-            return wire.StartSession(data=wire.StartSessionData(**known))
+            return _start(command, is_deployed=is_deployed)
         case Say():
+            earlier, message = command.history, command.message
             return wire.UserMessage(
                 session_id=command.session_id,
                 data=wire.UserMessageData(
-                    message=command.message,
-                    history=command.history,
+                    message=message,
+                    history=deployed.history(earlier, message) if is_deployed else earlier,
                     metadata=command.metadata,
                     turn_id=command.turn_id if named_turns else UNSET,
                 ),
@@ -37,7 +39,10 @@ def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink | None:
         case Cancel():
             return wire.Cancel(session_id=command.session_id, reason=command.reason)
         case Configure():
-            return wire.ConfigUpdate(session_id=command.session_id, data=command.patch)
+            session_id, data = command.session_id, command.patch
+            if is_deployed:
+                data = deployed.config_update(session_id, data, command.agent_config)
+            return wire.ConfigUpdate(session_id=session_id, data=data)
         case Answer():
             data = {
                 "request_id": command.request_id,
@@ -51,3 +56,19 @@ def to_wire(command: Command, *, named_turns: bool) -> wire.Downlink | None:
             )
         case Forward():
             return None
+
+
+def _start(command: Start, *, is_deployed: bool) -> wire.StartSession:
+    fields = msgspec.structs.asdict(command)
+    known = {name: value for name, value in fields.items() if value is not None}
+    if is_deployed:
+        known.pop("snapshot", None)  # it never reads it, and mostly cannot
+        known["agent_id"] = deployed.agent_id(command.agent_config, command.session_id)
+        known["mcp_servers"] = [deployed.mcp_entry(one) for one in command.mcp_servers]
+    else:
+        known["mcp_servers"] = [_documented(one) for one in command.mcp_servers]
+    return wire.StartSession(data=wire.StartSessionData(**known))
+
+
+def _documented(server: wire.Json) -> wire.Json:
+    return {name: value for name, value in server.items() if name != "id"}

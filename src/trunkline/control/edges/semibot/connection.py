@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
-from msgspec import UNSET
 
 from trunkline import limits
 from trunkline.control.access.auth import VmClaims
 from trunkline.control.edges.semibot.commands import to_wire
-from trunkline.control.edges.socket import Socket
+from trunkline.control.edges.semibot.paced import PacedSocket
 from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import Traits
-from trunkline.wire.commands import Command
+from trunkline.wire.commands import Command, Say, Start
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.close_codes import CloseCode
-from trunkline.wire.semibot.codec import Unknown, decode_uplink, encode
+from trunkline.wire.semibot.codec import Unknown, decode_uplink
 from trunkline.wire.semibot.connection import Connection
+from trunkline.wire.semibot.deployed import DEPLOYED, MEMORY
+from trunkline.wire.semibot.deployed import FRAME_BYTES_MAX as DEPLOYED_FRAME_BYTES_MAX
+from trunkline.wire.semibot.fitting import frame_of
 from trunkline.wire.semibot.messages import (
     Ack,
     Auth,
@@ -49,15 +51,18 @@ _log = structlog.get_logger(__name__)
 
 _PLAIN = Traits()
 _NUMBERS = Traits(numbers=True)
+_PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
 
 
-class VmLine(Socket):
+class VmLine(PacedSocket):
     """One WebSocket of one execution plane."""
 
     internal_error = CloseCode.INTERNAL_ERROR
 
     def __init__(self, host: "VmHost", user_id: str, ticket: str | None) -> None:
+        """`ticket`: empty for one that was named and left empty."""
         super().__init__(
+            ahead_max=host.tuning.line_ahead_bytes_max,
             bytes_max=limits.FRAME_BYTES_MAX,
             early_bytes_max=limits.AUTH_FRAME_BYTES_MAX,
             per_minute=0,  # the connection counts
@@ -65,11 +70,16 @@ class VmLine(Socket):
             now=host.now,
         )
         self.user_id = user_id
-        self.ticket = ticket
+        self.ticket = ticket or None
         self.machine: Machine | None = None
         self.claims: VmClaims | None = None
         """What the newest token says that this line was opened with, or given since."""
         self.capabilities: frozenset[str] = frozenset()
+        self.dialect: str | None = None
+        """Of its machine's record: `documented`, `deployed`, or not known."""
+        self.has_empty_ticket = ticket == ""
+        self.refusal: str | None = None
+        """Why it is not let in, for the operator: the machine is told less."""
         self._host = host
         self._connection = Connection(per_minute=host.rate_limit, early_max=limits.AUTH_QUEUE_MAX)
         self._logs: dict[str, SessionLog] = {}
@@ -88,6 +98,11 @@ class VmLine(Socket):
         message = self._connection.receive(text, self._now())
         if message is not None:
             self._dispatch(message)
+        if self._connection.is_free is not None:
+            self.ahead_by(len(text))
+
+    def wait_for_log(self) -> None:
+        self._host.catch_up(self)
 
     def take_all(self, texts: list[str]) -> None:
         """The messages that one read of the socket brought, in one tight loop.
@@ -143,9 +158,31 @@ class VmLine(Socket):
             self.tell(Response(id=error.request_id, error=body))
 
     def close(self, code: int, reason: str) -> None:
-        if self.is_open:
+        if self.is_open and (self.machine is not None or code in _PEACEFUL):
             _log.info("line closed", machine=self._machine_id, code=int(code), reason=reason)
+        elif self.is_open:
+            why = self.refusal or reason
+            _log.warning("line refused", user=self.user_id[:64], code=int(code), reason=why)
         super().close(code, reason)
+
+    def ended_by_peer(self, code: int) -> None:
+        if code == CloseCode.MESSAGE_TOO_BIG:
+            self.shows("a close with 1009")
+
+    def shows(self, habit: str) -> None:
+        """The machine does what only those of the deployed kind do."""
+        if self.machine is not None and self.dialect is None and not self.capabilities:
+            self.speaks(DEPLOYED)
+            self._host.recognised(self.machine.id, habit)
+
+    def speaks(self, dialect: str | None) -> None:
+        self.dialect = dialect
+        if dialect == DEPLOYED:
+            # One frame a token is its way, and the rate of the document is not made for that.
+            self._connection.is_free = self._is_busy
+
+    def _is_busy(self, session_id: str) -> bool:
+        return self.machine is not None and self.machine.core.is_busy(session_id)
 
     def ended(self) -> None:
         self._connection.closed()
@@ -171,17 +208,25 @@ class VmLine(Socket):
             else:
                 self.complain("ALREADY_AUTHENTICATED", "auth is the first frame, and only that")
         elif isinstance(message, Request):
+            self._watch_habits(message)
             self._host.requests.request(self, message)
         elif isinstance(message, FireAndForget):
+            self._watch_habits(message)
             self._host.requests.report(self, message)
         elif isinstance(message, Resume):
             self._host.resume(self, message)
             return
         else:
-            _log.debug("unknown message type", machine=self._machine_id)
+            self._host.surprises.saw("semibot", f"message {message.type}")
         if self.machine is not None and self.machine.core.is_held:
             with self.machine.input() as core:
                 core.resumed()
+
+    def _watch_habits(self, message: Request | FireAndForget) -> None:
+        if message.session_id == MEMORY:
+            self.shows(f"a request for {MEMORY}")
+        if message.method not in self._host.requests.methods:
+            self._host.surprises.saw("semibot", f"method {message.method}")
 
     def _event(self, event: SseEvent | BatchedEvent) -> None:
         """From the wire to the log, for an event of any kind."""
@@ -256,14 +301,28 @@ class VmLine(Socket):
         return self._connection.auth.token if self._connection.auth is not None else ""
 
     def deliver(self, command: Command) -> None:
-        message = to_wire(command, named_turns=bool(self.capabilities))
+        message = to_wire(
+            command, named_turns=bool(self.capabilities), is_deployed=self.dialect == DEPLOYED
+        )
         if message is None:
             return
         if isinstance(message, StartSession) and self.traits.numbers:
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)
             message.data.acked = (log and log.machine_seq) or 0
-        self.tell(message)
+        if not self.tell(message) and self.is_open:
+            self._undeliverable(command)
+
+    def _undeliverable(self, command: Command) -> None:
+        """It fits no frame that the machine takes: whoever waits for it is told."""
+        assert self.machine is not None
+        why = "this is too large for the machine's line"
+        if isinstance(command, Start):
+            self._host.refused_start(self.machine, command.session_id, why)
+        elif isinstance(command, Say):
+            turn, code = command.turn_id, "MESSAGE_TOO_LARGE"
+            with self.machine.input() as core:
+                core.finish(command.session_id, turn, "execution_error", error=why, code=code)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         self.tell(Ack(acked=acked))
@@ -275,27 +334,25 @@ class VmLine(Socket):
             error.session_id = session_id[:200]
         self.tell(error)
 
-    def tell(self, message: Downlink) -> None:
+    @property
+    def frame_bytes_max(self) -> int:
+        """What the machine takes in one frame."""
+        is_deployed = self.dialect == DEPLOYED
+        return DEPLOYED_FRAME_BYTES_MAX if is_deployed else limits.FRAME_BYTES_MAX
+
+    def tell(self, message: Downlink) -> bool:
+        """False: it was not sent."""
         if not self.is_open:
-            return
-        frame = encode(message)
-        if len(frame) > limits.FRAME_BYTES_MAX:
-            self._too_large(message)
-            return
+            return False
+        frame = frame_of(message, self.frame_bytes_max)
+        if frame is None:
+            kind = type(message).__name__
+            _log.error("a message fits no frame", machine=self._machine_id, message=kind)
+            return False
         sent = self._metrics.sent
         sent[type(message)] = sent.get(type(message), 0) + 1
         self.send(frame)
-
-    def _too_large(self, message: Downlink) -> None:
-        """A frame that the wire does not allow: sent without what can be done without."""
-        kind = type(message).__name__
-        _log.error("a message is too large for one frame", machine=self._machine_id, message=kind)
-        if isinstance(message, StartSession) and message.data.snapshot is not UNSET:
-            message.data.snapshot = UNSET
-            self.tell(message)
-        elif isinstance(message, Response) and message.error is None:
-            body = ErrorBody(code="RESULT_TOO_LARGE", message="the result does not fit a frame")
-            self.tell(Response(id=message.id, error=body))
+        return True
 
     def _stop_deadline(self) -> None:
         if self._auth_deadline is not None:

@@ -9,7 +9,7 @@ from itertools import islice
 
 import structlog
 from msgspec import UNSET
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from trunkline import limits
 from trunkline.control.access.auth import VmClaims
@@ -18,7 +18,7 @@ from trunkline.control.door.head import VM, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.semibot.connection import VmLine
 from trunkline.control.edges.semibot.requests import VmRequests
-from trunkline.control.errors import InvalidRequest, LimitReached, Unauthorized
+from trunkline.control.errors import InvalidRequest, Unauthorized
 from trunkline.control.ids import is_id
 from trunkline.control.log import events
 from trunkline.control.log.log import SessionLog
@@ -27,6 +27,7 @@ from trunkline.control.machines.telling import ENDED
 from trunkline.control.store import schema
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.semibot.close_codes import CloseCode
+from trunkline.wire.semibot.deployed import DEPLOYED, DOCUMENTED, default_model
 from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
 from trunkline.wire.semibot.messages import (
     Init,
@@ -52,6 +53,7 @@ class VmHost:
         self.log = core.log
         self.machines = core.machines
         self.metrics = core.metrics
+        self.surprises = core.surprises
         self.requests = VmRequests(core)
         self.rate_limit = core.settings.rate_limit_per_minute
         self.lines: set[VmLine] = set()
@@ -59,14 +61,15 @@ class VmHost:
         self.tuning = core.tuning
         self._core = core
         core.records.credentials.watch(self._keys_changed)
+        core.auth.on_revoke(self._revoked)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         """An upgrade request for `/ws/vm`."""
         user_id = head.query.get("user_id", "")
         if not user_id:
-            raise InvalidRequest("user_id is missing in the URL")
-        if sum(line.machine is None for line in self.lines) >= self.tuning.unknown_lines_max:
-            raise LimitReached("too many lines have not shown a token yet")
+            refusal = InvalidRequest("user_id is missing in the URL")
+            _log.warning("line refused", reason=refusal.message)
+            raise refusal
         line = VmLine(self, user_id, head.query.get("ticket"))
         adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 
@@ -77,6 +80,9 @@ class VmHost:
         try:
             machine = await self._admitted(line, token)
             init = await self._init(line, machine, token)
+            if line.has_empty_ticket and line.dialect is None and not line.capabilities:
+                line.speaks(DEPLOYED)
+                await self._remember(machine.id, "an empty ticket")
             is_fresh = line.ticket is not None
             returning = machine.core.state != "pending"
             if is_fresh:
@@ -88,6 +94,7 @@ class VmHost:
                 raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
+                self._core.connections.known(line.transport)
                 self.machines.attach(machine, line, fresh=is_fresh)
                 line.go_live(machine, init)
         except CloseLine as error:
@@ -114,10 +121,10 @@ class VmHost:
             if line.ticket is not None:
                 await self._core.auth.redeem_ticket(line.ticket, line.user_id, claims.vm_id)
         except Unauthorized as error:
-            _log.warning("line refused", user=line.user_id[:64], reason=error.message)
+            line.refusal = error.message
             raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed") from error
         line.claims = claims
-        return await self._active_vm(claims)
+        return await self._active_vm(line, claims)
 
     async def _user_exists(self, user_id: str) -> bool:
         if not is_id(user_id):
@@ -126,15 +133,29 @@ class VmHost:
         query = select(table.c.id).where(table.c.id == user_id)
         return await self._core.store.scalar(query) is not None
 
-    async def _active_vm(self, claims: VmClaims) -> Machine:
+    async def _active_vm(self, line: VmLine, claims: VmClaims) -> Machine:
         table = schema.machines
-        query = select(table.c.state).where(
+        query = select(table.c.state, table.c.tokens_from, table.c.dialect).where(
             table.c.id == claims.vm_id, table.c.user_id == claims.user_id, table.c.kind == "vm"
         )
-        state = await self._core.store.scalar(query)
-        if state not in _ACTIVE:
+        row = await self._core.store.first(query)
+        if row is None or row.state not in _ACTIVE:
             raise CloseLine(CloseCode.NO_ACTIVE_VM, "no active VM for this user")
+        if claims.generation != (row.tokens_from or 0):
+            _log.warning("line refused", machine=claims.vm_id, reason="the token was revoked")
+            raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed")
+        line.speaks(row.dialect)
         return await self.machines.get(claims.vm_id)
+
+    def recognised(self, machine_id: str, habit: str) -> None:
+        self._core.tasks.spawn(self._remember(machine_id, habit), "machine's dialect")
+
+    async def _remember(self, machine_id: str, habit: str) -> None:
+        """A machine of the deployed kind has shown itself; what its owner said of it stands."""
+        _log.info("a machine of the deployed kind", machine=machine_id, shown_by=habit)
+        table = schema.machines
+        change = update(table).where(table.c.id == machine_id, table.c.dialect.is_(None))
+        await self._core.store.run(change.values(dialect=DEPLOYED))
 
     async def _init(self, line: VmLine, machine: Machine, token: str) -> Init:
         """A machine that named capabilities also learns which are in force."""
@@ -143,6 +164,10 @@ class VmHost:
             raise CloseLine(CloseCode.OK, "")
         if line.accepted():
             data.capabilities = sorted(line.capabilities)
+        elif line.dialect != DOCUMENTED:
+            chosen = data.llm_config or {}
+            model = chosen.get("default_model") or default_model(list(data.api_keys))
+            data.llm_config = {**chosen, "default_model": model}
         if line.traits.numbers:
             data.acked = {
                 session_id: log.safe_seq
@@ -180,6 +205,12 @@ class VmHost:
     async def _tell_keys(self, line: VmLine, machine: Machine) -> None:
         line.tell(Init(data=await self._access(machine, line.token)))
 
+    def _revoked(self, machine_id: str) -> None:
+        """Also a line that is just being let in."""
+        for line in list(self.lines):
+            if line.claims is not None and line.claims.vm_id == machine_id:
+                line.close(CloseCode.AUTH_FAILED, "the token was revoked")
+
     def resume(self, line: VmLine, message: Resume) -> None:
         self._core.tasks.spawn(self._resume(line, message), "vm resume")
 
@@ -192,6 +223,22 @@ class VmHost:
         if line.machine.line is line:
             with line.machine.input() as core:
                 core.resumed(message.turns if line.traits.numbers else None)
+
+    def catch_up(self, line: VmLine) -> None:
+        self._core.tasks.spawn(self._catch_up(line), "a line that is ahead of the log")
+
+    async def _catch_up(self, line: VmLine) -> None:
+        """Until everything of its sessions is committed; a commit that takes long stalls all."""
+        logs = line.machine.logs if line.machine is not None else {}
+        for log in list(logs.values()):
+            await self.log.committed(log)
+        line.caught_up()
+
+    def refused_start(self, machine: Machine, session_id: str, why: str) -> None:
+        """As if the machine had said that it cannot start the session."""
+        error = {"error": why, "code": "SESSION_START_FAILED"}
+        line = events.make("execution_error", self._core.clock(), **error)
+        self.machines.watched(machine, machine.logs[session_id], line)
 
     def lost(self, line: VmLine, log: SessionLog, known: int, seq: int) -> None:
         """The machine skipped numbers: what was between is gone, and readers are told."""

@@ -14,8 +14,9 @@ from trunkline import limits
 from trunkline.control.core import Core
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.machines.machine import Machine
-from trunkline.control.services.methods import Caller
+from trunkline.control.services.methods import MEMORY_METHODS, Caller
 from trunkline.control.tasks import Serial
+from trunkline.wire.semibot.deployed import MEMORY
 from trunkline.wire.semibot.messages import ErrorBody, FireAndForget, Request, Response
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class VmRequests:
         again, and gets the answer of the first time."""
         self._per_user: dict[str, int] = {}
         self._reports: dict[str, Serial] = {}
+        self.methods = frozenset(core.services.methods.names)
 
     def request(self, line: "VmLine", request: Request) -> None:
         caller = self._caller(line, request.session_id, request.method)
@@ -84,7 +86,7 @@ class VmRequests:
         finally:
             line = self._running.pop(key)
             self._count_down(caller.user_id)
-        known = request.method if request.method in self._services.methods.names else "unknown"
+        known = request.method if request.method in self.methods else "unknown"
         self._metrics.request_seconds.labels(known).observe(time.perf_counter() - started)
         line.tell(_response(request.id, entry or {}))
 
@@ -149,16 +151,22 @@ class VmRequests:
         return await self._services.results.fetch(machine.user_id, ids)
 
     def _caller(self, line: "VmLine", session_id: str, method: str) -> Caller | None:
-        """None for a session that is not this machine's. What was used, learnt or done before a
+        """None for a session that is not this machine's; the user's memory is no session's. What
+        was used, learnt or done before a
         session ended is reported late and counts: whether it ran there is looked up then."""
         machine = line.machine
         if machine is None:
             return None
+        owner = machine.user_id, machine.org_id, machine.id
+        if session_id == MEMORY and method in MEMORY_METHODS:
+            return Caller(*owner, session_id, is_sessionless=True)
         if session_id not in machine.logs and method not in self._services.methods.reports:
             return None
-        return Caller(machine.user_id, machine.org_id, machine.id, session_id)
+        return Caller(*owner, session_id)
 
     def _is_late(self, line: "VmLine", caller: Caller) -> bool:
+        if caller.is_sessionless:
+            return False
         return line.machine is None or caller.session_id not in line.machine.logs
 
     async def _check_ran(self, caller: Caller) -> None:

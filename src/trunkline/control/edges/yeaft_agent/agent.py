@@ -17,14 +17,20 @@ from trunkline.control.tuning import Tuning
 from trunkline.wire import actions
 from trunkline.wire.actions import Action
 from trunkline.wire.commands import Command
+from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft.agent import SlashCommands, slash_commands_of
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Bounds
-from trunkline.wire.yeaft.messages import Envelope
+from trunkline.wire.yeaft.messages import Envelope, SlashCommandsUpdate
+from trunkline.wire.yeaft.telling import Owner
 
 _log = structlog.get_logger(__name__)
 
+_COMMANDS_MAX = 500  # that one agent takes behind a slash
 _RESUME_WAIT_S = 2.0  # for an answer to `resume_conversation`, which some agents do not give
 _QUIET_S = 10.0  # an agent that says no more for so long has ended its turn, if it may have
+_SILENCE_S = 120.0  # for a word of what it had begun, when its line came back
+_BUSY_SILENCE_S = 600.0  # the same, where it lists that as its work: a tool may run for long
 
 
 class Sender(Protocol):
@@ -36,14 +42,18 @@ class Sender(Protocol):
 class Agent:
     """One machine of kind `yeaft`."""
 
-    def __init__(self, core: Core, machine: Machine, saving: Serial) -> None:
+    def __init__(self, core: Core, machine: Machine, username: str, saving: Serial) -> None:
         self.machine = machine
-        self.talk = AgentTalk(machine.id, machine.user_id, machine.core, _bounds(core.tuning))
+        self.slash_commands = SlashCommands([], {})
+        """What it last said that can be typed there; it may not say so again on its next line."""
+        owner = Owner(machine.user_id, username)
+        self.talk = AgentTalk(machine.id, owner, machine.core, _bounds(core.tuning))
         self._core = core
+        self._now = core.now
         self._saving = saving
         self._line: Sender | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._loop = asyncio.get_running_loop()
+        self._timer_s = 0.0
         self._runner = Runner(core.machines, core.log, core.clock, machine, self.talk.out, self._do)
 
     def line_up(self, line: Sender, work_dir: str) -> None:
@@ -59,7 +69,7 @@ class Agent:
 
     def synced(self) -> None:
         """The agent has said what it had to say first."""
-        self.talk.synced(self._loop.time())
+        self.talk.synced(self._now())
         self._runner.run()
 
     def listed(self, conversations: dict[str, bool]) -> None:
@@ -68,20 +78,29 @@ class Agent:
 
     def heard(self, session_id: str, envelope: Envelope, text: str) -> None:
         """A message of one of its sessions."""
-        now_s, ts, log = self._loop.time(), self._core.clock(), self.machine.logs[session_id]
+        now_s, ts, log = self._now(), self._core.clock(), self.machine.logs[session_id]
         lines = self.talk.heard(session_id, envelope, text, now_s, ts)
         self._core.metrics.events_received += len(lines)
         for line in lines:
             self._core.machines.write(self.machine, log, line)
         self._runner.run()
 
+    def note_commands(self, text: str) -> None:
+        """What can be typed there, for clients that come later."""
+        self.slash_commands = slash_commands_of(
+            codec.read(text, SlashCommandsUpdate),
+            count_max=_COMMANDS_MAX,
+            chars_max=limits.NAME_CHARS_MAX,
+        )
+
     def deliver(self, command: Command) -> None:
-        self.talk.deliver(command, self._loop.time())
+        self.talk.deliver(command, self._now())
         self._runner.run()
 
     def tick(self) -> None:
         """Once a second, and when the talk asks for it."""
-        self.talk.tick(self._loop.time(), self._core.clock())
+        is_stalled = self._core.log.is_stalled
+        self.talk.tick(self._now(), self._core.clock(), is_stalled=is_stalled)
         self._runner.run()
 
     def _do(self, action: Action) -> None:
@@ -99,15 +118,16 @@ class Agent:
     def _wake(self, at_s: float) -> None:
         """One timer for all that is waited for: most of it happens long before its time."""
         if self._timer is not None:
-            if self._timer.when() <= at_s:
+            if self._timer_s <= at_s:
                 return
             self._timer.cancel()
-        self._timer = self._loop.call_at(at_s, self._woken)
+        loop, self._timer_s = asyncio.get_running_loop(), at_s
+        self._timer = loop.call_later(max(0.0, at_s - self._now()), self._woken)
 
     def _woken(self) -> None:
         self._timer = None
         due_s = self.talk.due_s()
-        if due_s is not None and due_s <= self._loop.time():
+        if due_s is not None and due_s <= self._now():
             self.tick()
             due_s = self.talk.due_s()
         if due_s is not None:
@@ -124,7 +144,7 @@ class Agent:
                 await asyncio.sleep(self._core.tuning.retry_s)
         else:
             return
-        self.talk.fetched(wanted.session_id, wanted.number, start, self._loop.time())
+        self.talk.fetched(wanted.session_id, wanted.number, start, self._now())
         self._runner.run()
 
 
@@ -144,4 +164,6 @@ def _bounds(tuning: Tuning) -> Bounds:
         resume_wait_s=_RESUME_WAIT_S,
         cancel_grace_s=tuning.cancel_grace_s,
         quiet_s=_QUIET_S,
+        silence_s=_SILENCE_S,
+        busy_silence_s=_BUSY_SILENCE_S,
     )

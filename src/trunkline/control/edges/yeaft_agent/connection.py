@@ -83,7 +83,7 @@ class YeaftAgentLine(Socket):
     def opened(self) -> None:
         self._host.lines.add(self)
         wait_s = self._core.tuning.yeaft_auth_timeout_s
-        self._await(wait_s, self.close, CloseCode.REFUSED, "no auth in time")
+        self._await(wait_s, self.refuse, "no auth in time")
         self.send(self._handshake.challenge())
 
     def take(self, text: str) -> None:
@@ -160,19 +160,21 @@ class YeaftAgentLine(Socket):
         self._await(limits.RESUME_GRACE_S, self._synced)  # not every agent says when it is
         self.send(codec.encode(Registered(agent_id=agent.machine.id)))
         early, self._early = self._early, []
-        for text in early:
-            if self.is_open:
-                self.take(text)
+        self.take_all(early)
 
     def _about(self) -> dict[str, object]:
         """What the agent says of itself, for lists of machines."""
         version = self._handshake.auth.version if self._handshake.auth is not None else None
-        about = {
+        about: dict[str, object] = {
             "name": self.visitor.name,
             "workDir": self.visitor.work_dir,
             "platform": self.visitor.platform,
             "version": version[: limits.NAME_CHARS_MAX] if isinstance(version, str) else "",
         }
+        if self.agent is not None:
+            commands = self.agent.slash_commands
+            about |= {"slashCommands": commands.names}
+            about |= {"slashCommandDescriptions": commands.descriptions}
         return {name: value for name, value in about.items() if value}
 
     def _synced(self) -> None:
@@ -191,6 +193,10 @@ class YeaftAgentLine(Socket):
         if name in _OF_NO_CONVERSATION:
             self._of_agent(agent, name, text)
             return
+        if name == "slash_commands_update":
+            self._note_commands(agent, text)
+        elif names.canonical(name) not in names.RELEASED:
+            self._core.surprises.saw("yeaft", f"message {name}")
         session_id = _conversation_of(envelope)
         log = agent.machine.logs.get(session_id) if session_id is not None else None
         if log is None:
@@ -227,6 +233,12 @@ class YeaftAgentLine(Socket):
             health = {**codec.fields(text, without=("type", "agentId")), **health}
         self._core.machines.heartbeat(agent.machine, None, {**self._about(), **health})
 
+    def _note_commands(self, agent: Agent, text: str) -> None:
+        """Kept for clients that come later; those that are here get the message itself."""
+        agent.note_commands(text)
+        said = {**agent.machine.health, **self._about()}
+        self._core.machines.heartbeat(agent.machine, None, said)
+
     def _listed(self, agent: Agent, text: str) -> None:
         """What runs there. Sent often; what should not run any more is stopped once a line."""
         listed = codec.read(text, ConversationList).conversations
@@ -261,7 +273,14 @@ class YeaftAgentLine(Socket):
     def acknowledge(self, acked: dict[str, int]) -> None:
         """The wire has no numbers."""
 
+    def refuse(self, why: str, told: str = "") -> None:
+        """The agent is not let in. `told`: what it hears, if not all of it."""
+        note_refused(self.visitor, why)
+        self.close(CloseCode.REFUSED, told or why)
+
     def failed(self, error: Exception) -> None:
+        if isinstance(error, CloseLine) and self.agent is None:
+            note_refused(self.visitor, error.reason)
         if not isinstance(error, Malformed):
             super().failed(error)
             return
@@ -283,6 +302,11 @@ class YeaftAgentLine(Socket):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+def note_refused(visitor: Visitor, why: str) -> None:
+    """Whoever set the agent up finds here what is wrong."""
+    _log.warning("agent refused", reason=why, instance=visitor.instance, name=visitor.name)
 
 
 def _conversation_of(envelope: Envelope) -> str | None:

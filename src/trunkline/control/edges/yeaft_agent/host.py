@@ -15,7 +15,8 @@ from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
-from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Unauthorized
+from trunkline.control.errors import LimitReached, NotFound, Unauthorized
+from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.sessions.state import Turn
@@ -50,10 +51,6 @@ class YeaftAgentHost:
         visitor = visitor_of(
             head.query, chars_max=limits.NAME_CHARS_MAX, path_chars_max=limits.FILE_PATH_CHARS_MAX
         )
-        if not visitor.names:
-            raise InvalidRequest("id is missing in the URL")
-        if sum(1 for line in self.lines if line.agent is None) >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many agents have not shown a secret yet")
         adopt(transport, head, YeaftAgentLine(self, visitor), limits.FRAME_BYTES_MAX)
 
     def authenticate(self, line: YeaftAgentLine, secret: str) -> None:
@@ -65,15 +62,17 @@ class YeaftAgentHost:
             machine = await self.core.machines.get(known.machine_id)
             agent = self._agents.get(machine.id)
             if agent is None:
-                agent = await self._load(Agent(self.core, machine, self._saving))
+                agent = await self._load(machine)
                 agent = self._agents.setdefault(machine.id, agent)  # another line may be faster
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
+                self.core.connections.known(line.transport)
                 self.core.machines.attach(machine, line, fresh=False)
                 line.go_live(agent)
         except Unauthorized as error:
-            _log.warning("agent refused", reason=error.message)
-            line.close(CloseCode.REFUSED, "authentication failed")
+            line.refuse(error.message, "authentication failed")
+        except LimitReached as error:
+            line.refuse(error.message)
         except Exception:
             _log.exception("an agent could not be authenticated")
             line.close(CloseCode.INTERNAL_ERROR, "internal error")
@@ -81,15 +80,21 @@ class YeaftAgentHost:
             _log.info("agent is live", machine=machine.id, user=machine.user_id)
 
     async def _known(self, line: YeaftAgentLine, secret: str) -> Known:
-        """Agents put their id into one field or another, and what they like into the rest."""
+        """By the secret alone: what an agent calls itself is free text. Its own secret is that
+        agent's; its owner's lets in any number of them, each under a name of its own."""
         if len(secret) > limits.API_KEY_CHARS_MAX:
             raise Unauthorized("the secret is too long to be one of ours")
-        for name in line.visitor.names:
-            try:
-                return await self.core.machine_secrets.agent(name, secret)
-            except Unauthorized:
-                continue
-        raise Unauthorized("no such agent, or not its secret")
+        known = await self.core.machine_secrets.by_agent_secret(secret)
+        if known is not None:
+            return known
+        user_id = await self.core.user_secrets.find(secret)
+        if user_id is None:
+            raise Unauthorized("the secret is nobody's")
+        visitor = line.visitor
+        if not visitor.instance:
+            raise Unauthorized("with a user's secret, instanceId or id has to name the agent")
+        name = visitor.name or visitor.instance
+        return await self.core.machine_secrets.instance(user_id, visitor.instance, name)
 
     def ended(self, line: YeaftAgentLine) -> None:
         self.lines.discard(line)
@@ -117,15 +122,15 @@ class YeaftAgentHost:
         for line in list(self.lines):
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
-    async def _load(self, agent: Agent) -> Agent:
+    async def _load(self, machine: Machine) -> Agent:
         """An agent that nobody has asked for since the start: from records and log."""
-        machine = agent.machine
         sessions, users = schema.sessions, schema.users
         ids = list(machine.logs)
         async with self.core.store.read() as connection:
             name = await connection.scalar(
                 select(users.c.name).where(users.c.id == machine.user_id)
             )
+            agent = Agent(self.core, machine, name or "", self._saving)
             for start in range(0, len(ids), _SESSIONS_AT_ONCE):
                 some = ids[start : start + _SESSIONS_AT_ONCE]
                 rows = await connection.execute(
@@ -133,7 +138,6 @@ class YeaftAgentHost:
                 )
                 for row in rows:
                     agent.talk.conversation(row.id).recall(row.remote)
-        agent.talk.username = name or ""
         await questions.load(self.core, agent)
         for session_id, hosted in list(machine.core.sessions.items()):
             for turn in hosted.session.state.told[:1]:

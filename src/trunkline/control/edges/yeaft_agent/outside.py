@@ -17,9 +17,10 @@ from trunkline.control.ids import is_id
 from trunkline.control.machines.machine import Machine
 from trunkline.control.store import schema
 from trunkline.wire.errors import Malformed
-from trunkline.wire.yeaft import codec, names
+from trunkline.wire.yeaft import codec, names, outward_frames
 from trunkline.wire.yeaft.agent_talk import PROTOCOL
 
+_LIST, _VOUCHED = "session_list_updated", "projectsAuthoritative"
 _MARKED = re.compile(r'"(requestId|_requestClientId)"')
 
 
@@ -84,9 +85,22 @@ class Outside:
             self.pass_on(text)
 
     def pass_on(self, text: str) -> None:
-        """As it came; it is kept nowhere."""
+        """As it came, but for what the server has to add; it is kept nowhere."""
         machine = self._machine
-        self._core.relay.publish(PROTOCOL, machine.user_id, machine.id, text)
+        self._core.relay.publish(PROTOCOL, machine.user_id, machine.id, vouched(text))
+
+
+def vouched(text: str) -> str:
+    """A page that is shown an agent's list of its own sessions keeps what it has only if the server
+    says that the list's projects are all there are."""
+    if f'"{_LIST}"' not in text:
+        return text
+    fields = codec.fields(text)
+    holder = fields if fields.get("type") == _LIST else fields.get("event")
+    if not isinstance(holder, dict) or holder.get("type") != _LIST or holder.get(_VOUCHED) is True:
+        return text
+    holder[_VOUCHED] = True
+    return outward_frames.encode(fields).decode()
 
 
 class _Answer(msgspec.Struct):

@@ -12,16 +12,16 @@ import structlog
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.edges.socket import Socket
-from trunkline.control.edges.yeaft_web import conversations, lists, talk
+from trunkline.control.edges.yeaft_web import catalog, conversations, lists, talk
 from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
-from trunkline.control.errors import NotFound, TrunklineError, Unauthorized
+from trunkline.control.errors import Forbidden, NotFound, TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
-from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request
+from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request, role_of
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_web.host import YeaftWebHost
@@ -30,12 +30,22 @@ _log = structlog.get_logger(__name__)
 
 Handler = Callable[[Visit, Request], Awaitable[None]]
 
+WORKBENCH: Final = {"workbenchRouteProtocol": 1}
+"""Pages show terminal and files only to a server that says so; what they ask of an agent there is
+passed on to it."""
+
 
 async def _hello(visit: Visit, request: Request) -> None:
     """Everything is plain text: TLS is the transport's business."""
     if request.fields.get("positions") is True:
         visit.reader.wants_positions = True
-    visit.tell("client_hello_ack", request, plaintextOk=True)
+    if "workbenchRouteProtocol" in request.fields:  # only deployed pages know of it
+        await visit.reader.speak_deployed()
+    visit.tell("client_hello_ack", request, plaintextOk=True, **WORKBENCH)
+
+
+async def _left_alone(visit: Visit, request: Request) -> None:
+    """What a page measures of itself: there is nobody here to whom that is of use."""
 
 
 async def _ping(visit: Visit, request: Request) -> None:
@@ -61,12 +71,19 @@ HANDLERS: Final[dict[str, Handler]] = {
     "ping_session": conversations.ping_session,
     "update_conversation_settings": conversations.update_settings,
     "list_agents": lists.list_agents,
-    "get_agents": lists.list_agents,
+    "get_agents": lists.get_agents,
     "select_agent": lists.select_agent,
     "list_conversations": lists.list_conversations,
     "get_conversations": lists.list_conversations,
     "list_history_sessions": lists.list_history_sessions,
     "list_folders": lists.list_folders,
+    "pin_session": catalog.pin,
+    "unpin_session": catalog.pin,
+    "set_session_ui_metadata": catalog.set_metadata,
+    "reorder_session_catalog": catalog.reorder,
+    "update_file_tabs": catalog.update_files,
+    "restore_file_tabs": catalog.restore_files,
+    "perf_trace_events": _left_alone,
 }
 """What is understood here; everything else is for an agent."""
 
@@ -126,9 +143,11 @@ class YeaftWeb(Socket):
             who = await self.host.core.auth.identify(self._secret)
             if not self.is_open:
                 return
+            who.require("read")
             self._secret = None
             await lists.list_agents(self._enter(who))
-        except Unauthorized as error:
+        except (Unauthorized, Forbidden) as error:
+            _log.warning("a Yeaft web client was not let in", reason=error.message)
             self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
             self.close(CloseCode.REFUSED, "authentication failed")
         except Exception as error:
@@ -138,10 +157,12 @@ class YeaftWeb(Socket):
 
     def _enter(self, who: Principal) -> Visit:
         self.visit = visit = Visit(self, who)
+        self.host.core.connections.known(self.transport)
         self.hear(who.user_id)
         granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
-        known = {"role": who.role, "userId": who.user_id}
-        self.send(encode({"type": "auth_result", **granted, **known}))
+        known = {"role": role_of(who.role), "userId": who.user_id}
+        offered = {"yeaftSessionInventoryComplete": True, **WORKBENCH}
+        self.send(encode({"type": "auth_result", **granted, **known, **offered}))
         return visit
 
     async def _take(self, text: str) -> None:
@@ -182,7 +203,12 @@ class YeaftWeb(Socket):
     def machine_changed(self, machine: Machine, came_or_went: bool) -> None:
         """A machine that this person may see is in another state."""
         self.send(envelope("agent_status", agentId=machine.id, state=lists.state_of(machine)))
-        if came_or_went and self.visit is not None and not self._is_listing:
+        if came_or_went:
+            self.list_soon()
+
+    def list_soon(self) -> None:
+        """What its lists hold is different now."""
+        if self.visit is not None and not self._is_listing:
             self._is_listing = True
             self._tasks.spawn(self._list(self.visit), "yeaft agents list")
 

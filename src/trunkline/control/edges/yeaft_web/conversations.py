@@ -11,6 +11,7 @@ from trunkline.control.ids import is_id
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import NewSession, Session
+from trunkline.wire.yeaft.catalog import key_of
 from trunkline.wire.yeaft.history import History
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import encode, session_ready
@@ -19,6 +20,8 @@ from trunkline.wire.yeaft.web import Request
 
 _HISTORY_BYTES_MAX = 2 * limits.MIB
 _HISTORY_EVENTS = 2_000  # the newest that a web client is shown when it comes back
+
+_NO_NOTES = 2**62  # behind every note: events alone
 
 Json = dict[str, Any]
 
@@ -83,6 +86,8 @@ async def _opened(visit: Visit, request: Request, session: Session) -> None:
     if machine is None or machine.kind != WIRE:
         visit.send(_ready(visit, session, machine, **request.correlation))
     await visit.follow(session, 0)
+    if visit.reader.deployed:
+        visit.catalog_changed()
 
 
 def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any) -> bytes:
@@ -175,9 +180,12 @@ async def _history(
         before=before_row,
     )
     history.is_cut = after > 0
-    async for page in visit.core.log.pages(log, after, last):
-        for event_id, line in page:
-            history.add(event_id, line)
+    async for page in visit.core.log.entries(log.session_id, after, _NO_NOTES):
+        for one in page:
+            if one.event_id <= last:
+                history.add(one.event_id, one.text, one.at)
+        if page[-1].event_id >= last:
+            break
     return history
 
 
@@ -188,6 +196,7 @@ async def _ask_again(visit: Visit, session: Session, machine: Machine | None) ->
         agent_id=session.machine_id,
         deployed=visit.reader.deployed,
         relays=machine is not None and machine.kind == WIRE,
+        is_repeating=True,
     )
     pending = await visit.core.approvals.page(visit.who, session_id=session.id)
     for approval in pending:
@@ -200,6 +209,7 @@ async def select(visit: Visit, request: Request) -> None:
     visit.conversation_id = session.id
     await visit.follow(session)
     visit.tell("conversation_selected", request, conversationId=session.id)
+    await _ask_again(visit, session, await visit.machine_of(session))
 
 
 async def sync_messages(visit: Visit, request: Request) -> None:
@@ -222,6 +232,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
         "sync_messages_result",
         request,
         conversationId=session.id,
+        catalogKey=key_of(session.id),
         messages=history.rows(),
         hasMore=history.is_cut,
         total=log.last_id,
@@ -229,6 +240,8 @@ async def sync_messages(visit: Visit, request: Request) -> None:
         mode="delta" if after is not None else "older" if before else "recent",
         afterMessageId=after,
     )
+    if not before:
+        await _ask_again(visit, session, machine)
 
 
 async def refresh(visit: Visit, request: Request) -> None:
@@ -255,6 +268,7 @@ async def update_settings(visit: Visit, request: Request) -> None:
     title = _title(request)
     if "title" in request.fields:
         await visit.core.sessions.rename(visit.who, session.id, title)
+        visit.catalog_changed()
     if request.rest("title"):
         await pass_on(visit, request)
 
@@ -270,3 +284,7 @@ async def delete(visit: Visit, request: Request) -> None:
     await visit.follow(session)
     await visit.core.sessions.close(visit.who, session.id)
     visit.reader.finished(session.id)
+    if visit.reader.deployed:
+        fields = {"conversationId": session.id, "agentId": session.machine_id}
+        visit.tell("conversation_delete_result", request, **fields, ok=True)
+        visit.catalog_changed()

@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -11,15 +12,20 @@ from trunkline.control.door.head import YEAFT_WEB, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_web.connection import YeaftWeb
 from trunkline.control.edges.yeaft_web.visit import WIRE
-from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.yeaft import plain
+from trunkline.wire.yeaft.catalog import group_chats_in
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_state import Outward
 
 _log = structlog.get_logger(__name__)
+
+_GROUP_CHATS_CHARS_MAX = 256 * 1024  # of one agent's list
+_GROUP_CHATS_AGENTS_MAX = 1_000
+
+Json = dict[str, Any]
 
 
 class YeaftWebHost:
@@ -41,23 +47,21 @@ class YeaftWebHost:
         self._online: set[str] = set()
         core.auth.on_revoke(self._revoked)
         core.machines.watch(self._machine_changed)
+        self._group_chats: dict[str, list[Json]] = {}
+        """Those that agents run themselves, as each has listed them last."""
+        core.relay.watch(WIRE, self._overheard)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        if sum(one.visit is None for one in self.clients) >= limits.UNKNOWN_SOCKETS_MAX:
-            raise LimitReached("too many connections wait to be let in")
-        adopt(transport, head, YeaftWeb(self, secret_of(head)), limits.FRAME_BYTES_MAX)
+        client = YeaftWeb(self, secret_of(head, self.core.settings))
+        adopt(transport, head, client, limits.FRAME_BYTES_MAX)
 
     def ended(self, client: YeaftWeb) -> None:
         self.clients.discard(client)
         self._has_unpinned = True
 
     def sweep(self) -> None:
-        """Once a second: ends whose token has ended, and forgets where the sessions run that
-        nobody follows any more. A client that is gone is noticed when it does not read."""
-        now_ms = self.core.clock()
-        for client in list(self.clients):
-            if client.visit is not None and client.visit.who.has_expired(now_ms):
-                client.close(CloseCode.REFUSED, "authentication: the token has expired")
+        """Once a second: forgets where the sessions run that nobody follows any more. A client that
+        is gone is noticed when it does not read."""
         if self._has_unpinned:
             self._has_unpinned = False
             followed = {one for client in self.clients for one in client.reader.followed}
@@ -69,14 +73,32 @@ class YeaftWebHost:
             client.close(CloseCode.GOING_AWAY, "the control plane is going down")
 
     def _revoked(self, token_id: str) -> None:
+        """It was revoked, or has expired."""
         for client in list(self.clients):
             if client.visit is not None and client.visit.who.token_id == token_id:
-                client.close(CloseCode.REFUSED, "authentication: the token was revoked")
+                client.close(CloseCode.REFUSED, "authentication: the token does not count any more")
 
     def pin(self, session_id: str, machine: Machine | None) -> None:
         """Remembers where a session runs, for those who follow it."""
         if machine is not None:
             self._pins[session_id] = machine.id, machine.kind
+
+    def group_chats(self, agent_id: str) -> list[Json]:
+        return self._group_chats.get(agent_id, [])
+
+    def _overheard(self, agent_id: str, text: str) -> None:
+        """Kept for pages that open later: agents list them only when that changes."""
+        if len(text) <= _GROUP_CHATS_CHARS_MAX and (listed := group_chats_in(text)) is not None:
+            self._group_chats.pop(agent_id, None)
+            self._group_chats[agent_id] = [{**one, "agentId": agent_id} for one in listed]
+            while len(self._group_chats) > _GROUP_CHATS_AGENTS_MAX:
+                del self._group_chats[next(iter(self._group_chats))]
+
+    def catalog_changed(self, user_id: str) -> None:
+        """How that person's page lists conversations is different now, on all of them."""
+        for client in list(self.clients):
+            if client.visit is not None and client.visit.who.user_id == user_id:
+                client.list_soon()
 
     def _translate(self, deployed: bool, session_id: str) -> Translate:
         agent_id, kind = self._pins.get(session_id, (None, ""))

@@ -7,12 +7,13 @@ asked from it; for all other machines the records answer.
 from typing import Any
 
 from trunkline import limits
+from trunkline.control.edges.yeaft_web import catalog
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Paging
 from trunkline.control.sessions.records import Session
-from trunkline.wire.yeaft.outward_frames import envelope
+from trunkline.wire.yeaft.outward_frames import envelope, provider_of
 from trunkline.wire.yeaft.web import Request
 
 Json = dict[str, Any]
@@ -35,14 +36,27 @@ async def list_agents(visit: Visit, request: Request | None = None) -> None:
     """The machines of this person, in the words of the client's dialect."""
     core = visit.core
     page = await core.records.machines.page(visit.who, _ALL)
-    conversations: dict[str, list[Json]] = {}
-    if visit.reader.deployed:  # deployed clients forget what is not in here
-        for one in await _conversations(visit, None):
-            conversations.setdefault(one["agentId"], []).append(one)
-    agents = [_agent(visit, one, conversations.get(one.id, [])) for one in page.items]
-    kind = "agent_list" if visit.reader.deployed else "agents_list"
     known = {} if request is None else request.correlation
-    visit.send(envelope(kind, agents=agents, **known))
+    if not visit.reader.deployed:
+        agents = [_agent(visit, one, []) for one in page.items]
+        visit.send(envelope("agents_list", agents=agents, **known))
+        return
+    found = await _conversations(visit, None)  # deployed clients forget what is not in here
+    conversations: dict[str, list[Json]] = {}
+    for one in found:
+        conversations.setdefault(one["agentId"], []).append(one)
+    agents = [_agent(visit, one, conversations.get(one.id, [])) for one in page.items]
+    visit.send(envelope("agent_list", agents=agents, **known))
+    await catalog.send_catalog(visit, found, {one.id: one.name for one in page.items})
+
+
+async def get_agents(visit: Visit, request: Request) -> None:
+    """The lists with which a deployed page begins, and begins again when it was away."""
+    page = await visit.core.records.machines.page(visit.who, _ALL)
+    online = [one.id for one in page.items if visit.core.machines.is_online(one.id)]
+    catalog.send_inventory(visit, request, online)
+    await list_agents(visit, request)
+    catalog.end_inventory(visit, request)
 
 
 def _agent(visit: Visit, record: MachineRecord, conversations: list[Json]) -> Json:
@@ -60,8 +74,18 @@ def _agent(visit: Visit, record: MachineRecord, conversations: list[Json]) -> Js
         "workDir": work_dir if isinstance(work_dir, str) else "",
     }
     if visit.reader.deployed:
-        shown |= {"conversations": conversations, "proxyPorts": [], "slashCommands": []}
+        shown |= {"conversations": conversations, "proxyPorts": [], **_slash_commands(machine)}
     return shown
+
+
+def _slash_commands(machine: Machine | None) -> Json:
+    """What its agent takes behind a slash, as it has said last."""
+    said = {} if machine is None else machine.health
+    names, about = said.get("slashCommands"), said.get("slashCommandDescriptions")
+    return {
+        "slashCommands": names if isinstance(names, list) else [],
+        "slashCommandDescriptions": about if isinstance(about, dict) else {},
+    }
 
 
 async def select_agent(visit: Visit, request: Request) -> None:
@@ -78,7 +102,7 @@ async def select_agent(visit: Visit, request: Request) -> None:
         request,
         agentId=machine.id,
         agentName=record.name,
-        slashCommands=[],
+        **_slash_commands(machine),
         **fields,
     )
 
@@ -106,6 +130,7 @@ def conversation(visit: Visit, session: Session) -> Json:
     """A conversation as it stands in lists."""
     machine = visit.core.machines.find(session.machine_id or "")
     chosen = chosen_in(session)
+    provider = chosen.get("provider")
     return {
         "id": session.id,
         "conversationId": session.id,
@@ -113,7 +138,7 @@ def conversation(visit: Visit, session: Session) -> Json:
         "agentId": session.machine_id,
         "title": session.title or "",
         "status": session.status,
-        "provider": chosen.get("provider"),
+        "provider": provider_of(provider) if visit.reader.deployed else provider,
         "workDir": chosen.get("workDir") or "",
         "createdAt": session.created_at,
         "updatedAt": session.updated_at,

@@ -1,5 +1,6 @@
 """What a person says on a Yeaft web client: messages, cancels, answers, group chat."""
 
+import base64
 from typing import Any
 
 import msgspec
@@ -29,9 +30,10 @@ async def send_message(visit: Visit, request: Request) -> None:
 
 
 async def _say(visit: Visit, request: Request, session: Session, said: str | None) -> None:
-    if request.fields.get("fileIds"):
-        raise InvalidRequest("files come as attachments, not as fileIds", code="UNSUPPORTED")
     said = said or new_id()
+    file_ids = request.texts("fileIds", limits.ATTACHMENTS_MAX) or []
+    if file_ids and await visit.core.turns.named(session.id, said) is None:
+        request.attach([_uploaded(visit, one) for one in file_ids])
     machine = await visit.machine_of(session)
     is_yeafts = machine is not None and machine.kind == WIRE
     message = _message(request, said, _metadata(visit, request, is_yeafts))
@@ -41,6 +43,14 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
     await visit.follow(session)
     visit.reader.said(said)
     await visit.core.sessions.send(visit.who, session.id, message)
+    visit.core.uploads.remove(file_ids)
+
+
+def _uploaded(visit: Visit, file_id: str) -> Json:
+    """A file that was uploaded ahead of this message, as an attachment."""
+    file = visit.core.uploads.get(visit.who.user_id, file_id)
+    content = base64.b64encode(file.content).decode()
+    return {"name": file.name, "mime": file.mime, "base64": content}
 
 
 def _message(request: Request, said: str, metadata: Json) -> NewMessage:

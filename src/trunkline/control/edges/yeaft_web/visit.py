@@ -95,6 +95,14 @@ class Visit:
             machine = online[0] if len(online) == 1 else None
         return machine, session
 
+    def group_chats(self, agent_id: str) -> list[Json]:
+        """Those that an agent runs itself, as far as it has said."""
+        return self._client.host.group_chats(agent_id)
+
+    def catalog_changed(self) -> None:
+        """Tells all of this person's pages how conversations are listed now."""
+        self._client.host.catalog_changed(self.who.user_id)
+
     def own_fields(self, request: Request, *known: str) -> Json:
         """The fields that only an agent knows; they travel with the command."""
         fields = request.rest(*known)
@@ -115,6 +123,7 @@ class Visit:
     def forward(self, machine: Machine, request: Request, session: Session | None = None) -> None:
         """To that agent, bytes unchanged; its answer comes back the way that all it says outside of
         sessions comes."""
+        self.who.require("talk")
         self._client.hear(machine.user_id)
         session_id = "" if session is None else session.id
         with machine.input() as core:
@@ -125,6 +134,8 @@ class Visit:
 async def pass_on(visit: Visit, request: Request) -> None:
     """A message that only an agent understands: settings, and every type not known here."""
     machine, session = await visit.agent_for(request)
+    if machine is None or machine.kind != WIRE:
+        visit.core.surprises.saw(WIRE, f"message {request.name}")
     if machine is None:
         raise InvalidRequest(
             f"{request.name!r} is not known here; with an agentId it goes to that agent",

@@ -96,6 +96,23 @@ class AgpClient(ForeignClient):
         ping = {"msg_id": str(uuid4()), "guid": self._guid, "user_id": self._user_id}
         return msgspec.json.encode({**ping, "method": "ping", "payload": {}})
 
+    def caught_up(self) -> list[bytes]:
+        """A server takes a turn that stays silent after a reconnect for lost. These are not."""
+        found = ((one, self.prompts.current(one)) for one in self.prompts)
+        return [self._sign_of_life(one, prompt) for one, prompt in found if prompt is not None]
+
+    def _sign_of_life(self, session_id: str, prompt: Prompt) -> bytes:
+        guid, user_id = prompt.address
+        payload = agp.UpdatePayload(
+            self.names.foreign(session_id),
+            prompt.turn_id,
+            agp.MESSAGE_CHUNK,
+            content=agp.ContentBlock(agp.TEXT, ""),
+        )
+        return codec.encode(
+            agp.Update(msg_id=str(uuid4()), guid=guid, user_id=user_id, payload=payload)
+        )
+
     def take(self, text: str) -> None:
         try:
             message = codec.decode_downlink(text)

@@ -24,6 +24,7 @@ from trunkline.execution.ws.foreign.yeaft_questions import Asked, answer_of
 from trunkline.wire.errors import Malformed
 from trunkline.wire.events import TERMINAL, SessionEvent, text_of
 from trunkline.wire.repeats import Repeats
+from trunkline.wire.yeaft.commands import DEFAULT_PROVIDER
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import envelope, session_ready
 from trunkline.wire.yeaft.outward_state import Outward
@@ -34,7 +35,9 @@ _log = structlog.get_logger(__name__)
 WIRE_QUESTIONS_MAX = 1_000  # whose answers are waited for
 
 
-_PROVIDER = "trunkline"
+_PROVIDERS = ("claude-code", "copilot")
+"""Names that deployed servers and their pages know: any other one in their records breaks the list
+of that person's conversations for good."""
 _DEPLOYED_ONLY = ("userId", "username", "providerOptions", "disallowedTools")
 _DEPLOYED_TALK = ("execute", "transfer_files")
 _WHOSE = ("userId", "username")
@@ -45,6 +48,8 @@ class _Awaited(NamedTuple):
 
     whose: Json
     """Echoed: a server may know by this alone who is to see the conversation."""
+    provider: str
+    """Echoed too: which program the server believes to run here is its own affair."""
     history: list[Json] | None = None
     """What was said before, where a conversation is taken up again."""
 
@@ -138,7 +143,7 @@ class YeaftClient(ForeignClient):
             self._speak(session_id, is_deployed=False)
         elif any(name in request.fields for name in _DEPLOYED_ONLY):
             self._speak(session_id, is_deployed=True)
-        self._await_start(session_id, _Awaited(_whose(request)))
+        self._await_start(session_id, _Awaited(_whose(request), self._provider(request)))
 
     def _resume(self, request: Request) -> None:
         """A session of the list goes on, under the name that the server gives it."""
@@ -151,13 +156,21 @@ class YeaftClient(ForeignClient):
         if request.get("claudeSessionId") is not None:
             self._speak(session_id, is_deployed=True)
         whose = self._taken_up[session_id] = _whose(request)
+        provider = self._provider(request)
 
         def go_on(found: Json) -> None:
             if self._taken_up.get(session_id) is whose:  # not deleted, nor asked for again since
                 del self._taken_up[session_id]
-                self._await_start(session_id, _Awaited(whose, found.get("said", [])))
+                self._await_start(session_id, _Awaited(whose, provider, found.get("said", [])))
 
         self._queries.look(lambda: {"said": messages_of(self._home, session_id)}, go_on)
+
+    def _provider(self, request: Request) -> str:
+        """The one that the server asks for, where it can be told so."""
+        asked = request.get("provider") or DEFAULT_PROVIDER
+        is_deployed = self._streams.of(self._conversations.session_of(request)).deployed
+        is_good = asked in _PROVIDERS if is_deployed else len(asked) <= limits.NAME_CHARS_MAX
+        return asked if is_good else DEFAULT_PROVIDER
 
     def _delete(self, request: Request) -> None:
         conversation_id = request.need("conversationId")
@@ -184,7 +197,7 @@ class YeaftClient(ForeignClient):
             "session_id": session_id,
             "capabilities": CAPABILITIES,
             "model_info": {"model": self._model},
-            "provider": _PROVIDER,
+            "provider": awaited.provider,
             "work_dir": str(self._home.workspace),
         }
         more = awaited.whose

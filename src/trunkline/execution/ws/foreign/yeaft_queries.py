@@ -26,6 +26,8 @@ _HEAD_BYTES = 8 * 1024
 _SHOWN = ("user", "assistant")
 
 _THERE = "this machine is set up where it runs, not from here"
+_NO_PERSONS: Json = {"type": "vp_snapshot", "vps": [], "emptyLibrary": True}
+"""This machine runs no virtual persons; a page that asks for them waits until it is told so."""
 _ASKED = ("requestId", "clientMessageId", "conversationId", "clientId")
 _FOR = ("_requestClientId", "_requestUserId")
 """By these a server finds the person who asked; without them it may tell everybody."""
@@ -61,6 +63,7 @@ class Queries:
                 "upgrade_agent_ack", success=False, version=__version__, **refused
             ),
             "btw_question": self._answer("btw_error", **refused),
+            "yeaft_vp_subscribe": self._answer("yeaft_output", event=_NO_PERSONS),
         }
 
     def look(self, find: Callable[[], Json], then: Callable[[Json], None]) -> None:

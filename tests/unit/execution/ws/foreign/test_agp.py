@@ -71,6 +71,19 @@ async def test_the_same_prompt_runs_once_whatever_its_message_is_called(
     assert len(raw) == 2  # asked again, the answer is given again, under the same id
 
 
+async def test_after_a_reconnect_it_shows_that_it_still_has_its_turn(
+    server: AgpServer, machine: Machine
+) -> None:
+    await server.send(PROMPT)
+    await machine.until_told("user_message")
+    server.cut()
+    (update,) = await server.until(lambda: server.updates("p-1", "message_chunk"), "sign of life")
+    assert update["content"] == {"type": "text", "text": ""}
+    assert len(server.queries) == 2
+    machine.end("s-1", "p-1")
+    await server.answer("p-1")
+
+
 HOSTILE: list[Any] = [
     "",
     "null",
@@ -184,9 +197,9 @@ async def test_an_end_that_comes_again_after_a_restart_is_sent_once(
 
 
 @pytest.mark.parametrize(
-    ("address", "why"), [({"token": "wrong"}, "1008"), ({"guid": ""}, "HTTP 400")]
+    ("address", "why"), [({"token": "wrong"}, "HTTP 401"), ({"guid": ""}, "HTTP 400")]
 )
-@pytest.mark.proves("notes-4-wrong-token-is-1008")
+@pytest.mark.proves("notes-4-wrong-token-is-401")
 async def test_a_server_that_refuses_this_machine_is_not_asked_again(
     server: AgpServer, tmp_path: Path, address: dict[str, str], why: str
 ) -> None:

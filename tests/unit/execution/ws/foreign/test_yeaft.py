@@ -75,6 +75,7 @@ async def test_a_conversation_without_a_name_is_given_one(
     await server.say("create_conversation", provider="p", workDir="x")
     ready = await server.first("session_ready")
     assert ready["conversationId"]
+    assert ready["provider"] == "p"
     assert machine.starts == [ready["conversationId"]]
 
 

@@ -40,6 +40,40 @@ async def opened(server: DeployedYeaft, *conversation_ids: str) -> None:
         await server.first("conversation_created", one)
 
 
+@pytest.mark.proves("notes-3-node-keeps-the-catalog-whole")
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"provider": "copilot"}, "copilot"),
+        ({"provider": "claude-code"}, "claude-code"),
+        ({"provider": "trunkline"}, "claude-code"),
+        ({"provider": None}, "claude-code"),
+        ({}, "claude-code"),
+    ],
+)
+async def test_the_catalog_of_a_deployed_server_has_only_providers_that_it_knows(
+    server: DeployedYeaft, machine: Machine, asked: dict[str, Any], named: str
+) -> None:
+    whose = {"userId": "u", "username": "ada"}
+    await server.say("create_conversation", conversationId="c", **whose, **asked)
+    await server.first("conversation_created", "c")
+    again = {"conversationId": "d", "claudeSessionId": "c"}
+    await server.say("resume_conversation", **again, **whose, **asked)
+    await server.first("conversation_resumed", "d")
+    assert server.catalog == {"c": named, "d": named}
+
+
+@pytest.mark.proves("notes-3-node-answers-vp-subscribe")
+@pytest.mark.parametrize("name", ["yeaft_vp_subscribe", "unify_vp_subscribe"])
+async def test_a_page_that_asks_for_virtual_persons_is_told_that_there_are_none(
+    server: DeployedYeaft, machine: Machine, name: str
+) -> None:
+    await server.say(name, requestId="vp-1", _requestClientId="page-7")
+    told = await server.first("yeaft_output")
+    assert told["event"] == {"type": "vp_snapshot", "vps": [], "emptyLibrary": True}
+    assert (told["requestId"], told["_requestClientId"]) == ("vp-1", "page-7")
+
+
 async def shown(server: DeployedYeaft, kind: str, conversation_id: str, count: int = 1) -> None:
     await server.until(
         lambda: len(server.pages(kind, conversation_id)) >= count, f"{kind} number {count}"

@@ -1,0 +1,52 @@
+"""What `trunkline doctor` says about a server that runs: what that server has and knows, which may
+be something else than the environment that the doctor is called in."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from trunkline.cli.output import CommandFailed, Json
+from trunkline.cli.remote import check_server, failures, find_server
+
+_MACHINES_MAX = 200
+_WAIT_S = 5.0
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A server's own words."""
+
+    state: Json
+    machines: list[Json]
+    """Those on its own host."""
+
+
+def ask(folder: Path, env: Mapping[str, str]) -> Running | str | None:
+    """The server of that data folder: what it says of itself, or why it cannot be asked; None when
+    none runs there."""
+    from trunkline.control.data_folder import is_held
+
+    if not is_held(folder):
+        return None
+    # Whatever else the environment names, this is about the server of the folder.
+    own = {name: value for name, value in env.items() if name == "TRUNKLINE_ADMIN_TOKEN"}
+    try:
+        with failures():
+            return asyncio.run(_ask(folder, own))
+    except CommandFailed as error:
+        return str(error)
+
+
+async def _ask(folder: Path, env: Mapping[str, str]) -> Running:
+    from trunkline.client import Client
+
+    where = find_server(None, None, str(folder), env)
+    if where.key is None:
+        raise CommandFailed("it has not said yet where it listens")
+    async with Client(where.url, where.token, timeout_s=_WAIT_S) as client:
+        await check_server(client, where)
+        state = await client.get("server")
+        page = await client.get("machines", limit=_MACHINES_MAX)
+    local = [one for one in page["items"] if one.get("provider") == "local"]
+    return Running(state, local)

@@ -1,0 +1,32 @@
+"""Sessions on somebody else's machine: administrators may, and the machine's owner is told and has
+the say about which tools ask first."""
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline.control.store.schema import agents
+
+Json = dict[str, Any]
+
+_RANKS = {"never": 0, "dangerous": 1, "always": 2}
+_LEAST = "dangerous"
+
+
+def stricter(one: str, other: str) -> str:
+    return max(one, other, key=lambda rule: _RANKS.get(rule, 0))
+
+
+async def owners_rule(connection: AsyncConnection, user_id: str) -> str:
+    """The strictest `confirm` among the agents of a machine's owner, and at least `dangerous`."""
+    query = select(agents.c.confirm).where(agents.c.user_id == user_id).distinct()
+    rule = _LEAST
+    for confirm in await connection.scalars(query):
+        rule = stricter(rule, confirm)
+    return rule
+
+
+def under(rule: str, config: Json) -> Json:
+    """The configuration of an agent, with no less asked than that."""
+    return {**config, "confirm": stricter(rule, config.get("confirm") or "never")}

@@ -1,0 +1,64 @@
+"""Names that people write, known in one place, so that a slip is told from a name.
+
+For both planes and the command line. What travels on a wire is never checked against these: there,
+unknown names are tolerated.
+"""
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+PREFIX: Final = "TRUNKLINE_"
+
+CONTROL: Final = (
+    *("host", "port", "data", "admin_token", "database_url", "bus_url", "keys"),
+    *("connections_max", "connections_per_address_max", "trusted_proxies", "metrics_allowed"),
+    *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
+    *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
+    *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
+    *("vm_command", "connections_max", "connections_per_address_max", "trusted_proxies"),
+    "metrics_allowed",
+)
+"""The settings of the control plane, as its file names them."""
+NODE: Final = (
+    *("wire", "wire_server", "wire_token", "wire_id", "wire_user_id", "wire_name", "wire_agent"),
+    *("wire_model", "wire_confirm", "node_home", "node_sessions_max", "node_pass_env"),
+)
+"""Of the execution plane, besides those that both have."""
+COMMANDS: Final = ("url", "token")
+"""Of the command line: where the server is."""
+ENVIRONMENT: Final = frozenset(PREFIX + name.upper() for name in (*CONTROL, *NODE, *COMMANDS))
+
+TOOLS: Final = frozenset(
+    (
+        *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
+        *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
+        *("read_skill_file", "ask_user", "delegate"),
+    )
+)
+"""What an agent of our own runtime can be allowed, besides tools of MCP servers and skills."""
+MCP_TOOL_PREFIX: Final = "mcp__"
+
+_CLOSE = 0.6  # difflib's measure, from 0 to 1
+_SHOWN_CHARS = 60
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """A sentence about a name that is not known, with the nearest one that is."""
+    # What all have in common would make them all alike.
+    by_plain = {one.removeprefix(PREFIX).lower(): one for one in sorted(known)}
+    plain = name[:_SHOWN_CHARS].removeprefix(PREFIX).lower()
+    near = difflib.get_close_matches(plain, by_plain, n=1, cutoff=_CLOSE)
+    shown = f"unknown {kind} {name[:_SHOWN_CHARS]!r}"
+    return f"{shown}: did you mean {by_plain[near[0]]!r}?" if near else shown
+
+
+def unknown_of(kind: str, names: Iterable[str], known: Collection[str]) -> str | None:
+    """The same for the first of several that is not known; None when all are."""
+    return next((unknown(kind, name, known) for name in names if name not in known), None)
+
+
+def unknown_variable(env: Mapping[str, str]) -> str | None:
+    """Of the variables that are ours by their prefix: a sentence about one that nobody reads."""
+    ours = sorted(name for name in env if name.startswith(PREFIX))
+    return unknown_of("variable", ours, ENVIRONMENT)

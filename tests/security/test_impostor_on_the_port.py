@@ -1,0 +1,141 @@
+"""Found open: after a server was killed, `server.json` still named its port, and the command line
+gave the admin's token to whoever listened there next.
+
+`server.json` goes with its server, and a server proves that it has the key of the data folder
+before it is shown a token.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp import web
+
+from tests.support import warm_start
+from tests.support.control import ControlProcess, free_port
+from trunkline.control.presence import Presence, proof_of, read_server_file
+
+
+class Impostor:
+    """Listens on a port that it has no right to, and notes all that it is shown."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.seen: list[str] = []
+
+    async def handle(self, request: web.Request) -> web.Response:
+        self.seen.append(f"{request.method} {request.path} {dict(request.headers)}")
+        return web.json_response({"proof": "0" * 64, "user": {"id": "x"}, "items": []})
+
+    @property
+    def was_shown_a_token(self) -> bool:
+        return any("Bearer" in one or "tl_" in one for one in self.seen)
+
+
+@pytest.fixture
+async def impostor() -> AsyncIterator[Impostor]:
+    made = Impostor(free_port())
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", made.handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", made.port).start()
+    yield made
+    await runner.cleanup()
+
+
+def left_behind(folder: Path, port: int) -> dict[str, str]:
+    """A data folder as a killed server leaves it; the environment for a command."""
+    Presence(folder).announce(f"http://127.0.0.1:{port}")
+    (folder / "admin-token").write_text("tl_the-admins-own-token\n")
+    env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return env | {"TRUNKLINE_DATA": str(folder)}
+
+
+async def ask(url: str, nonce: str) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(url + "/proof", json={"nonce": nonce}) as answer,
+    ):
+        return answer.status, (await answer.json()).get("proof")
+
+
+async def run(env: dict[str, str], folder: Path, *command: str) -> tuple[int, str]:
+    done = await asyncio.to_thread(warm_start.run, command, env, folder)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("user", "me"), ("chat", "hello"), ("user", "me", "--token", "tl_mine")]
+)
+async def test_whoever_listens_on_a_dead_servers_port_is_shown_no_token(
+    tmp_path: Path, impostor: Impostor, command: tuple[str, ...]
+) -> None:
+    env = left_behind(tmp_path, impostor.port)
+    code, said = await run(env, tmp_path, *command)
+    assert code == 1
+    assert "is not the server of this data folder" in said
+    assert impostor.seen, "it was asked for a proof"
+    assert not impostor.was_shown_a_token
+
+
+async def test_an_address_that_a_person_names_gets_the_token_that_they_name(
+    tmp_path: Path, impostor: Impostor
+) -> None:
+    env = left_behind(tmp_path, impostor.port)
+    url = f"http://127.0.0.1:{impostor.port}"
+    await run(env, tmp_path, "user", "me", "--url", url, "--token", "tl_mine")
+    assert impostor.was_shown_a_token
+    assert not any("tl_the-admins" in one for one in impostor.seen)
+
+
+def test_a_proof_is_for_one_question_one_address_and_one_key() -> None:
+    proofs = {
+        proof_of(key, nonce, url)
+        for key in ("pr_a", "pr_b")
+        for nonce in ("n" * 20, "m" * 20)
+        for url in ("http://127.0.0.1:1", "http://127.0.0.1:2")
+    }
+    assert len(proofs) == 8
+
+
+async def test_the_file_goes_with_its_server_and_a_killed_one_has_a_new_key(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    server = ControlProcess(data)
+    await server.start()
+    first = read_server_file(data)
+    assert first is not None
+    assert first.pid == server.process.pid
+    nonce = "a-nonce-of-some-length"
+    assert await ask(server.url, nonce) == (200, proof_of(first.key, nonce, first.url))
+    for nonce in ("", "short", "x" * 300, "line\nbreak-line-break"):
+        assert (await ask(server.url, nonce))[0] == 400
+    await server.kill()
+    assert (data / "server.json").exists()
+    await server.start()
+    second = read_server_file(data)
+    assert second is not None
+    assert second.key != first.key
+    await server.terminate()
+    assert not (data / "server.json").exists()
+
+
+def test_the_file_of_another_server_stays(tmp_path: Path) -> None:
+    old, new = Presence(tmp_path), Presence(tmp_path)
+    old.announce("http://127.0.0.1:1")
+    new.announce("http://127.0.0.1:2")
+    old.withdraw()
+    kept = read_server_file(tmp_path)
+    assert kept is not None
+    assert kept.url == "http://127.0.0.1:2"
+    (tmp_path / "server.json").write_text("{")
+    new.withdraw()  # damaged: nobody's
+    with pytest.raises(msgspec.DecodeError):
+        read_server_file(tmp_path)
+    assert "pr_" not in repr(kept)
