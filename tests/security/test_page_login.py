@@ -109,3 +109,17 @@ async def test_uploads_cannot_fill_the_memory(tmp_path: Path) -> None:
             half = ("b.bin", "x/y", b"x" * (BYTES_MAX - 1))
             statuses = [(await http.upload(half))[0] for _ in range(5)]
             assert statuses == [200] * 4 + [429]
+
+
+async def test_a_token_that_ends_cannot_leave_a_password_behind(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        ada = await named(control, "ada")
+        short = await ada.ok("POST", f"/users/{ada.id}/token", {"expires_in_s": 60})
+        async with PageHttp(control.url) as http:
+            page = (await http.login("ada", PASSWORD))["token"]
+        for token in (short["token"], page):
+            place, body = f"/users/{ada.id}/password", {"password": PASSWORD + "!"}
+            status, _ = await control.call("PUT", place, body, token=token)
+            assert status == 403
+        async with PageHttp(control.url) as http:
+            assert (await http.login("ada", PASSWORD))["success"] is True

@@ -170,6 +170,19 @@ def test_a_key_comes_from_stdin_and_is_not_shown_again(cli: Cli) -> None:
     cli.ok("user", "delete-key", me, "openai")
 
 
+def test_a_password_comes_from_stdin_and_a_name_has_to_be_one_users(cli: Cli) -> None:
+    first = cli.json("user", "create", "Hedy")
+    shown = cli.ok("user", "password", "Hedy", text="correct horse battery\n")
+    assert "horse" not in shown
+    short = cli.run("user", "password", "Hedy", text="short\n")
+    assert (short.returncode, "short" in short.stderr) == (1, False)
+    cli.json("user", "create", "Hedy")
+    refused = cli.run("user", "password", "Hedy", text="correct horse battery\n")
+    assert (refused.returncode, "2 users" in refused.stderr) == (1, True)
+    cli.ok("user", "password", first["id"], text="another horse battery\n")
+    assert cli.run("user", "password", "nobody", text="correct horse\n").returncode == 1
+
+
 def test_agents_memories_servers_and_skills(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_text("Be brief.\n")
     agent = cli.json("agent", "create", "Coder", "--prompt", f"@{tmp_path / 'prompt.md'}")

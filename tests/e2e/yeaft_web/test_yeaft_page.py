@@ -208,6 +208,16 @@ async def test_uploaded_files_reach_the_turn_that_names_them(
             told = await agent.prompt("and you")
             assert told["type"] == "transfer_files"
             assert [one["name"] for one in told["files"]] == ["a.txt"]
+            # A group chat that the agent runs itself gets the files too, not their names here.
+            ids = (await http.upload(files[0]))[1]["fileIds"]
+            chat = {"agentId": agent.id, "sessionId": "s-1", "text": "all of you"}
+            await page.send("yeaft_session_send", **chat, fileIds=ids)
+            passed = await agent.expect("yeaft_session_send")
+            assert {name: passed[name] for name in chat} == chat
+            assert passed["attachments"] == [
+                {"name": "a.txt", "mime": "text/plain", "base64": "aGk="}
+            ]
+            assert "fileIds" not in passed
 
 
 @pytest.mark.proves("notes-3-ui-metadata")

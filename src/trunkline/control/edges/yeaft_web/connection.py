@@ -39,7 +39,8 @@ async def _hello(visit: Visit, request: Request) -> None:
     """Everything is plain text: TLS is the transport's business."""
     if request.fields.get("positions") is True:
         visit.reader.wants_positions = True
-    if "workbenchRouteProtocol" in request.fields:  # only deployed pages know of it
+    is_deployed = "workbenchRouteProtocol" in request.fields  # others do not know of it
+    if is_deployed and not visit.reader.deployed:
         await visit.reader.speak_deployed()
     visit.tell("client_hello_ack", request, plaintextOk=True, **WORKBENCH)
 

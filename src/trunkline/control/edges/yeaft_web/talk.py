@@ -31,7 +31,7 @@ async def send_message(visit: Visit, request: Request) -> None:
 
 async def _say(visit: Visit, request: Request, session: Session, said: str | None) -> None:
     said = said or new_id()
-    file_ids = request.texts("fileIds", limits.ATTACHMENTS_MAX) or []
+    file_ids = _file_ids(request)
     if file_ids and await visit.core.turns.named(session.id, said) is None:
         request.attach([_uploaded(visit, one) for one in file_ids])
     machine = await visit.machine_of(session)
@@ -44,6 +44,10 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
     visit.reader.said(said)
     await visit.core.sessions.send(visit.who, session.id, message)
     visit.core.uploads.remove(file_ids)
+
+
+def _file_ids(request: Request) -> list[str]:
+    return request.texts("fileIds", limits.ATTACHMENTS_MAX) or []
 
 
 def _uploaded(visit: Visit, file_id: str) -> Json:
@@ -122,7 +126,13 @@ async def _session_chat(visit: Visit, request: Request, unseen: dict[str, NotFou
         machine, session = await visit.agent_for(request)
         if machine is None or machine.kind != WIRE:
             raise NotFound("group", request.get("groupId", "sessionId") or "")
+        file_ids = _file_ids(request)
+        if file_ids:  # it cannot fetch them from here
+            request.attach([_uploaded(visit, one) for one in file_ids])
+            request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
+            request.rewrite(without="fileIds")
         await _say_there(visit, request, machine, session)
+        visit.core.uploads.remove(file_ids)
         return
     if session is None:
         session = await _newest(visit, group)
