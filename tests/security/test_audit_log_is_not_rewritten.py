@@ -56,7 +56,7 @@ async def test_nobody_puts_back_an_old_log_with_its_own_sealed_head(tmp_path: Pa
     async with running(tmp_path / "data") as control:
         async with control.core.store.read() as connection:
             old = (await connection.execute(text("SELECT sealed FROM audit_head"))).scalar()
-            count = (await connection.execute(text("SELECT max(seq) FROM audit"))).scalar()
+            count = (await connection.execute(text("SELECT max(seq) FROM audit"))).scalar_one()
         await control.user()
     async with running(tmp_path / "data") as control:
         await attack(

@@ -40,6 +40,12 @@ def test_no_route_changes_something_unseen() -> None:
     assert silent == UNAUDITED
 
 
+def test_every_entry_is_explained_to_whoever_reads_the_log() -> None:
+    page = (Path(__file__).parents[2] / "docs/operate/people.md").read_text(encoding="utf-8")
+    names = {one.audit for one in ROUTES if one.audit}
+    assert {name for name in names if f"`{name}`" not in page} == set()
+
+
 async def entries(control: LocalControl) -> list[dict[str, Any]]:
     """Oldest first."""
     page = await control.ok("GET", "/audit?limit=200")
@@ -129,7 +135,11 @@ async def test_a_question_its_answer_and_what_was_settled_without_one_are_entrie
             session = await user.session()
             await user.say(session, "hello")
             for name in ("q-1", "q-2"):
-                asked = {"request_id": name, "tool_name": "bash", "tool_args": {"x": SECRET * 200}}
+                asked: dict[str, Any] = {
+                    "request_id": name,
+                    "tool_name": "bash",
+                    "tool_args": {"x": SECRET * 200},
+                }
                 await vm.event(session, type="approval_request", **asked)
             await eventually(lambda: waiting(user, 2))
             answer = {"confirmed": True, "session_id": session}

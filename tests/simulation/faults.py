@@ -307,11 +307,6 @@ def _() -> Any:
     return patch.object(AgentTalk, "line_down", line_down)
 
 
-@fault("an agent's turn that was lost with its program is believed to go on")
-def _() -> Any:
-    return patch.object(AgentTalk, "_end_lost", lambda self: None)
-
-
 @fault("a device that has lost its turn is waited for")
 def _() -> Any:
     return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)

@@ -41,6 +41,10 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """Of one user's machines, under way."""
     myagent_sessions_max: int = limits.MYAGENT_SESSIONS_MAX
     """That one connection follows."""
+    myagent_pieces_s: float = 0.075
+    """Between two messages with pieces of an answer; what comes meanwhile is joined."""
+    myagent_resume_s: float = 0.5
+    """In which a client that broke off in mid-turn may say itself where it goes on."""
     yeaft_requests_bytes_max: int = limits.FRAME_BYTES_MAX
     """Of one web client that wait for an answer; then it is not read."""
     refusals_max: int = 600

@@ -149,7 +149,7 @@ async def test_an_open_server_takes_clients_without_a_token_as_the_first_user(
 async def test_a_frame_that_is_too_large_ends_the_connection_with_1009(user: TestUser) -> None:
     size = limits.MYAGENT_FRAME_BYTES_MAX
     async with client_of(user) as client:
-        await client.send_text('{"event": "user.ack", "content": "' + "x" * (size - 100) + '"}')
+        await client.send_text('{"event": "user.cancel", "content": "' + "x" * (size - 100) + '"}')
         await client.fault("MISSING_FIELD")
         await client.send_text("x" * (size + 1))
         assert await client.closed() == 1009

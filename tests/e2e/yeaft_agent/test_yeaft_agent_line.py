@@ -1,6 +1,7 @@
 """A Yeaft agent's line: how it begins, what ends it, and who is not let in."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ async def test_an_agent_registers_with_its_secret(user: TestUser, path: str) -> 
 @pytest.mark.proves("notes-3-found-by-secret")
 @pytest.mark.parametrize("called", [{"id": "builder-7"}, {"id": "", "name": "", "instanceId": ""}])
 async def test_an_agent_is_found_by_its_secret_whatever_it_calls_itself(
-    user: TestUser, called: dict[str, str]
+    user: TestUser, called: dict[str, Any]
 ) -> None:
     agent = await new_agent(user)
     named = ScriptedAgent(agent.base, "", agent.secret, DEPLOYED, **called)

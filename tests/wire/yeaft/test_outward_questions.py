@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, kinds, line, messages
+from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, kinds, line, messages, relayed
 
 ASKED = line(
     "approval_request",
@@ -181,3 +181,18 @@ def test_a_persons_question_says_whose_it_is() -> None:
     asked = line("approval_request", request_id="q", kind="input", message="?", person=BOB)
     (found,) = messages(asked, is_group=True)
     assert (found["groupId"], found["vpId"], found["vpName"]) == (AGENT, "p-b", "bob")
+
+
+def test_a_deployed_client_reads_questions_of_agents_of_either_dialect() -> None:
+    fields = {"request_id": "q", "kind": "select", "message": "Which?", "options": ["A", "B"]}
+    own = {"type": "ask_user_question", "requestId": "q", "prompt": "Which?", "choices": ["A", "B"]}
+    asked = relayed("approval_request", json.dumps(own), **fields)
+    assert messages(asked) == [own], "as it came"
+    _, told = messages(asked, deployed=True)
+    (question,) = told["questions"]
+    assert (told["requestId"], question["question"]) == ("q", "Which?")
+    assert [one["label"] for one in question["options"]] == ["A", "B"]
+    listed = {"type": "ask_user_question", "requestId": "q", "questions": [{"question": "Which?"}]}
+    assert messages(relayed("approval_request", json.dumps(listed), **fields), deployed=True) == [
+        listed
+    ]

@@ -255,6 +255,8 @@ FROM_AGENTS: Final[dict[str, Shape]] = {
         messages.Ended,
     ),
     **_shapes({"error": ("Something did not work.", "conversationId?, message?, error?")}),
+    **_of(messages.SlashCommandsUpdate),
+    **_shapes({"context_usage": ("The agent's program is done with a turn.", "conversationId")}),
 }
 TO_AGENTS: Final[dict[str, Shape]] = {
     **_of(messages.AuthRequired, messages.Registered, messages.ErrorMessage),

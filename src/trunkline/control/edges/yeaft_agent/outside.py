@@ -97,8 +97,7 @@ def vouched(text: str) -> str:
         return text
     fields = codec.fields(text)
     holder = fields if fields.get("type") == _LIST else fields.get("event")
-    is_list = isinstance(holder, dict) and holder.get("type") == _LIST
-    if not is_list or holder.get(_VOUCHED) is True:
+    if not isinstance(holder, dict) or holder.get("type") != _LIST or holder.get(_VOUCHED) is True:
         return text
     holder[_VOUCHED] = True
     return outward_frames.encode(fields).decode()

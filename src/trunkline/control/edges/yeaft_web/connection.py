@@ -19,7 +19,6 @@ from trunkline.control.errors import Forbidden, NotFound, TrunklineError, Unauth
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
-from trunkline.wire.yeaft.catalog import with_projects
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
 from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request, role_of
@@ -226,10 +225,6 @@ class YeaftWeb(Socket):
     def _heard(self, machine_id: str, text: str) -> None:
         """What a Yeaft agent says outside of any session, as it came. Deployed clients need to
         know whose it is, and agents do not say."""
-        listed = with_projects(text, machine_id) if self.reader.deployed else None
-        if listed is not None:
-            self.send(listed)
-            return
         body = text.encode(errors="replace")
         if self.reader.deployed and b'"agentId"' not in body and body.startswith(b"{"):
             body = b'{"agentId":' + encode(machine_id) + b"," + body[1:].lstrip()

@@ -21,7 +21,6 @@ Json = dict[str, Any]
 
 _WITH_WORDS = ("input", "select")
 _KNOWN = ("text", "prompt", "attachments", "fileIds")
-_TITLE_CHARS_MAX = 100
 
 
 async def send_message(visit: Visit, request: Request) -> None:
@@ -45,8 +44,6 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
     visit.reader.said(said)
     await visit.core.sessions.send(visit.who, session.id, message)
     visit.core.uploads.remove(file_ids)
-    if session.title is None:
-        await _entitle(visit, session, message.message)
 
 
 def _uploaded(visit: Visit, file_id: str) -> Json:
@@ -54,13 +51,6 @@ def _uploaded(visit: Visit, file_id: str) -> Json:
     file = visit.core.uploads.get(visit.who.user_id, file_id)
     content = base64.b64encode(file.content).decode()
     return {"name": file.name, "mime": file.mime, "base64": content}
-
-
-async def _entitle(visit: Visit, session: Session, text: str) -> None:
-    """Until somebody names it, a conversation is called by what was said in it first."""
-    title = " ".join(text.split())[:_TITLE_CHARS_MAX]
-    if title:
-        await visit.core.sessions.rename(visit.who, session.id, title)
 
 
 def _message(request: Request, said: str, metadata: Json) -> NewMessage:
