@@ -117,6 +117,28 @@ async def test_a_machines_word_is_marked_as_its_own_whatever_it_says(tmp_path: P
         assert not await is_sound(control)
 
 
+async def test_who_breaks_the_log_keeps_nobody_from_acting(tmp_path: Path) -> None:
+    """A leaked token can be revoked and a session closed, though neither can be written down."""
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        issued = await user.ok("POST", f"/users/{user.id}/token")
+        async with await user.vm() as vm:
+            session = await user.session()
+            await user.say(session, "hello")
+            await attack(control, delete(audit), delete(audit_head))
+            await vm.event(session, type="approval_request", request_id="q", tool_name="bash")
+
+            async def asked() -> list[str]:
+                return [one["id"] for one in (await user.ok("GET", "/approvals"))["items"]]
+
+            (approval,) = await eventually(asked)
+            await user.ok("POST", f"/approvals/{approval}", {"confirmed": False})
+            await user.ok("DELETE", f"/sessions/{session}")
+        await user.ok("DELETE", f"/tokens/{issued['id']}")
+        assert (await control.call("GET", "/me", token=issued["token"]))[0] == 401
+        assert not await is_sound(control)
+
+
 def test_heads_are_noted_when_due_and_what_is_no_line_harms_nothing(tmp_path: Path) -> None:
     file = tmp_path / "audit-heads"
     heads = AuditHeads(file, entries_per_line=10)

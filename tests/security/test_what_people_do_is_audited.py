@@ -107,6 +107,24 @@ async def test_each_thing_that_an_administrator_does_is_an_entry_without_a_secre
         assert (await control.ok("GET", "/audit/verify"))["ok"] is True
 
 
+async def test_a_machine_that_nobody_registered_is_an_entry_when_it_first_comes(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        secrets = control.core.machine_secrets
+        device = await secrets.unproven(user.id, "phone-1")
+        agent = await secrets.instance(user.id, "laptop", "my laptop")
+        for _ in range(2):  # it comes again
+            await secrets.unproven(user.id, "phone-1")
+            await secrets.instance(user.id, "laptop", "my laptop")
+        found = [one for one in await entries(control) if one["event"] == "machine.registered"]
+        assert [(one["details"]["machine_id"], one["user_id"]) for one in found] == [
+            (device.machine_id, user.id),
+            (agent.machine_id, user.id),
+        ]
+
+
 async def test_a_login_is_an_entry_and_so_is_a_refused_one(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         user = await control.user()

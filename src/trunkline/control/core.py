@@ -135,7 +135,7 @@ class Core:
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
-        self.machine_secrets = MachineSecrets(store, clock)
+        self.machine_secrets = MachineSecrets(store, clock, audit=self.services.audit)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
         self.groups = Groups(
             store,
