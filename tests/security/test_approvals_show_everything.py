@@ -84,7 +84,12 @@ async def pending(user: TestUser, session: str) -> dict[str, Any]:
     return (await eventually(look))[0]
 
 
-async def test_nobody_can_say_yes_to_what_was_shortened_on_its_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "asked", [{"truncated": True}, {"tool_input": {"command": "x" * 300_000}}], ids=["cut", "long"]
+)
+async def test_nobody_can_say_yes_to_what_was_not_shown(
+    tmp_path: Path, asked: dict[str, Any]
+) -> None:
     async with running(tmp_path / "data") as control:
         user = await control.user()
         async with await user.vm() as vm:
@@ -92,7 +97,7 @@ async def test_nobody_can_say_yes_to_what_was_shortened_on_its_way(tmp_path: Pat
             await user.say(session, "go")
             await vm.expect("user_message")
             await vm.event(
-                session, type="approval_request", request_id="q", tool_name="bash", truncated=True
+                session, type="approval_request", request_id="q", tool_name="bash", **asked
             )
             approval = await pending(user, session)
             path = f"/approvals/{approval['id']}"

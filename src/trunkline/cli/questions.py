@@ -6,18 +6,21 @@ Whoever allows a tool has to have seen all that it is about to do. Text in, text
 import json
 from typing import Any
 
+from trunkline import limits
 from trunkline.cli.output import plain
 from trunkline.log_form import one_line
 
-CUT = "It was shortened on its way here, so it can only be denied."
+CUT = "It was shortened on its way, or is too long to be shown: it can only be denied."
 _SAID = ("message", "prompt", "question")
 _GIVEN = ("tool_input", "args", "arguments", "input")
 _INLINE_CHARS_MAX = 100
 
 
 def is_cut(data: dict[str, Any]) -> bool:
-    """Whether less arrived than is asked: nobody can say yes to what was not shown."""
-    return bool(data.get("truncated"))
+    """Whether less arrived than is asked, or more than every client can show: nobody can say yes
+    to what was not shown."""
+    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
+    return bool(data.get("truncated")) or size > limits.QUESTION_BYTES_MAX
 
 
 def speaker(data: dict[str, Any]) -> str:

@@ -286,7 +286,7 @@ class Sessions:
         approval = await self._approvals.find(who, name, session_id)
         if confirmed and approval.is_cut:
             raise Conflict(
-                "what is asked was shortened on its way and cannot be shown whole: "
+                "what is asked was shortened on its way, or is too long to be shown whole: "
                 "it can only be denied",
                 code="QUESTION_CUT",
             )

@@ -21,7 +21,7 @@ from trunkline.execution.texts import clipped
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
 
-SHOWN_CHARS_MAX = 200_000  # of a call that a person is asked about; all of it is shown
+SHOWN_BYTES_MAX = 200_000  # of a call that a person is asked about; all of it is shown
 _TOO_LONG = (
     "not run: a person has to allow it, and it is too long or too deep to be shown whole. "
     "Do it in smaller parts."
@@ -110,7 +110,9 @@ def _question(context: Context, call: ToolCall) -> Question:
 def _can_be_shown(call: ToolCall) -> bool:
     """Whether a person can be shown all of it: nobody says yes to the half of a command."""
     arguments = call["arguments"]
-    return bool(clipped(arguments, SHOWN_CHARS_MAX) == arguments)
+    if clipped(arguments, SHOWN_BYTES_MAX) != arguments:
+        return False
+    return len(msgspec.json.encode(arguments)) <= SHOWN_BYTES_MAX
 
 
 def _spent(budget: int) -> str:

@@ -22,7 +22,7 @@ _SOLVER = {
     "plan_step_failed": names.SOLVER_STEP_FAILED,
 }
 _SHOWN_CHARS_MAX = 1_000  # of a tool call, in a list of what happened
-_SUMMARY_CHARS_MAX = 256 * 1024  # of what a person is asked to confirm
+_SUMMARY_CHARS_MAX = 256 * 1024  # of what a person is asked; a longer one can only be denied
 _TITLE_CHARS_MAX = 200
 
 
@@ -192,15 +192,13 @@ def _call_text(name: str, title: str, given: object) -> str:
 
 def _dialog(event: SessionEvent, name: str, message: str) -> Json:
     """What a page's dialog shows: it reads neither the message nor the arguments."""
+    call = _call_text(name, text_of(event.title), event.given_input) if name else ""
+    summary = _cut("\n".join(filter(None, (message, call))), _SUMMARY_CHARS_MAX)
     plan = event.plan
     tasks = plan.get("tasks") if isinstance(plan, dict) else plan
     if isinstance(tasks, list):
-        return {"scope": "plan", "plan_summary": message, "tasks": tasks}
-    if not name:
-        return {"scope": "question", "plan_summary": message}
-    call = _call_text(name, text_of(event.title), event.given_input)
-    summary = f"{message}\n{call}" if message else call
-    return {"scope": "tool", "plan_summary": _cut(summary, _SUMMARY_CHARS_MAX)}
+        return {"scope": "plan", "plan_summary": summary, "tasks": tasks}
+    return {"scope": "tool" if name else "question", "plan_summary": summary}
 
 
 def _cut(text: str, chars_max: int) -> str:
