@@ -6,6 +6,7 @@ protocol's, the comment names the page.
 """
 
 MIB = 1024 * 1024
+GIB = 1024 * MIB
 
 # Lines of machines: docs/protocols/semibot.md#limits
 FRAME_BYTES_MAX = 10 * MIB  # one frame, and one message put together from fragments
@@ -29,6 +30,7 @@ BATCH_EVENTS_MAX = 10_000
 
 # Requests of the execution plane
 REQUEST_TIMEOUT_S = 60.0  # docs/protocols/semibot.md#errors-and-timeouts
+QUESTION_BYTES_MAX = 256 * 1024  # that every client can show whole; a longer one is denied
 REQUESTS_IN_FLIGHT_MAX = 256  # per line
 MEMORY_TOP_K_MAX = 20
 MEMORY_TOP_K_DEFAULT = 5

@@ -12,6 +12,7 @@ PREFIX: Final = "TRUNKLINE_"
 
 CONTROL: Final = (
     *("host", "port", "data", "admin_token", "database_url", "bus_url", "keys"),
+    *("connections_max", "connections_per_address_max", "trusted_proxies", "metrics_allowed"),
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),

@@ -26,11 +26,20 @@ from tests.requirements.myagent import concepts as myagent_concepts
 from tests.requirements.myagent import events as myagent_events
 from tests.requirements.myagent import notes as myagent_notes
 from tests.requirements.myagent import operation as myagent_operation
+from tests.requirements.myagent import second_round as myagent_second_round
 from tests.requirements.requirement import Requirement
-from tests.requirements.semibot import connection, downlink, operation, recovery, uplink
+from tests.requirements.semibot import (
+    connection,
+    downlink,
+    operation,
+    recovery,
+    second_round,
+    uplink,
+)
 from tests.requirements.yeaft import conversations as yeaft_conversations
 from tests.requirements.yeaft import envelopes as yeaft_envelopes
 from tests.requirements.yeaft import notes as yeaft_notes
+from tests.requirements.yeaft import page as yeaft_page
 from tests.requirements.yeaft import second_round_agents as yeaft_second_round_agents
 
 MANIFEST: tuple[Requirement, ...] = (
@@ -57,8 +66,11 @@ MANIFEST: tuple[Requirement, ...] = (
     *skills.REQUIREMENTS,
     *models.REQUIREMENTS,
     *degradation.REQUIREMENTS,
+    *second_round.REQUIREMENTS,
     *myagent_notes.REQUIREMENTS,
+    *myagent_second_round.REQUIREMENTS,
     *yeaft_notes.REQUIREMENTS,
+    *yeaft_page.REQUIREMENTS,
     *yeaft_second_round_agents.REQUIREMENTS,
     *agp_notes.REQUIREMENTS,
     *agp_second_round.REQUIREMENTS,

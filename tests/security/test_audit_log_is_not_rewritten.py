@@ -56,7 +56,7 @@ async def test_nobody_puts_back_an_old_log_with_its_own_sealed_head(tmp_path: Pa
     async with running(tmp_path / "data") as control:
         async with control.core.store.read() as connection:
             old = (await connection.execute(text("SELECT sealed FROM audit_head"))).scalar()
-            count = (await connection.execute(text("SELECT max(seq) FROM audit"))).scalar()
+            count = (await connection.execute(text("SELECT max(seq) FROM audit"))).scalar_one()
         await control.user()
     async with running(tmp_path / "data") as control:
         await attack(
@@ -114,6 +114,28 @@ async def test_a_machines_word_is_marked_as_its_own_whatever_it_says(tmp_path: P
         found = await control.ok("GET", "/audit/verify")
         assert found["first_broken"]["reason"] == f"entry {entry['seq']} was changed"
         await attack(control, update(audit).where(audit.c.seq == entry["seq"]).values(source=None))
+        assert not await is_sound(control)
+
+
+async def test_who_breaks_the_log_keeps_nobody_from_acting(tmp_path: Path) -> None:
+    """A leaked token can be revoked and a session closed, though neither can be written down."""
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        issued = await user.ok("POST", f"/users/{user.id}/token")
+        async with await user.vm() as vm:
+            session = await user.session()
+            await user.say(session, "hello")
+            await attack(control, delete(audit), delete(audit_head))
+            await vm.event(session, type="approval_request", request_id="q", tool_name="bash")
+
+            async def asked() -> list[str]:
+                return [one["id"] for one in (await user.ok("GET", "/approvals"))["items"]]
+
+            (approval,) = await eventually(asked)
+            await user.ok("POST", f"/approvals/{approval}", {"confirmed": False})
+            await user.ok("DELETE", f"/sessions/{session}")
+        await user.ok("DELETE", f"/tokens/{issued['id']}")
+        assert (await control.call("GET", "/me", token=issued["token"]))[0] == 401
         assert not await is_sound(control)
 
 

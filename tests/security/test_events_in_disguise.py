@@ -97,7 +97,7 @@ def disguised(draw: Any) -> str:
     return f"{white[3]}{{{body}}}"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(disguised())
 def test_no_event_that_any_reader_takes_for_ours_is_shown(line: str) -> None:
     assert set(types_of(line)) & set(OURS)
@@ -114,7 +114,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.text(min_size=5), PLAIN, max_size=4), st.booleans())
 def test_what_only_speaks_of_such_events_is_shown(fields: dict[str, Any], is_ascii: bool) -> None:
     event = {"type": "tool_call_complete", **fields}

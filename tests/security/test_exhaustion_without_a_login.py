@@ -16,6 +16,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.support import fresh_data
 from tests.support.admission import again_url
 from tests.support.control import ADMIN, Control, TestUser, free_port, running
 from tests.support.eventually import eventually, until
@@ -143,6 +144,7 @@ class _Small(Program):
         self.control = Control(f"http://127.0.0.1:{free_port()}")
 
     async def start(self) -> None:
+        fresh_data.copy_to(self.home)
         port = self.control.url.rsplit(":", 1)[1]
         env = {
             **plain_environment(),

@@ -1,7 +1,9 @@
 """Found open: every token could do all that its user may. One that was made to look could speak,
 approve, and make other tokens."""
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,8 +98,12 @@ async def refused_by_wires(
             ("delete_conversation", {"conversationId": session}),
         ):
             await web.send(kind, requestId=fields.get("requestId", kind), **_other(fields))
-            error = await web.expect("error", lambda one, kind=kind: one["request"] == kind)
+            error = await web.expect("error", partial(_answers, kind))
             assert error["code"] == "SCOPE_MISSING", kind
+
+
+def _answers(kind: str, error: dict[str, Any]) -> bool:
+    return bool(error["request"] == kind)
 
 
 def _other(fields: dict[str, str]) -> dict[str, str]:
@@ -120,6 +126,7 @@ async def test_a_scope_opens_what_it_names_and_nothing_else(tmp_path: Path) -> N
             address = f"{control.url.replace('http', 'ws', 1)}/ws/yeaft?type=web"
             web = await ScriptedWeb(f"{address}&token={talker.token}").connect()
             assert (await web.expect("auth_result"))["success"] is False
+            assert await web.closed() == 1008
             await web.leave()
 
 

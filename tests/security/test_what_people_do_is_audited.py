@@ -40,6 +40,12 @@ def test_no_route_changes_something_unseen() -> None:
     assert silent == UNAUDITED
 
 
+def test_every_entry_is_explained_to_whoever_reads_the_log() -> None:
+    page = (Path(__file__).parents[2] / "docs/operate/people.md").read_text(encoding="utf-8")
+    names = {one.audit for one in ROUTES if one.audit}
+    assert {name for name in names if f"`{name}`" not in page} == set()
+
+
 async def entries(control: LocalControl) -> list[dict[str, Any]]:
     """Oldest first."""
     page = await control.ok("GET", "/audit?limit=200")
@@ -101,6 +107,24 @@ async def test_each_thing_that_an_administrator_does_is_an_entry_without_a_secre
         assert (await control.ok("GET", "/audit/verify"))["ok"] is True
 
 
+async def test_a_machine_that_nobody_registered_is_an_entry_when_it_first_comes(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        secrets = control.core.machine_secrets
+        device = await secrets.unproven(user.id, "phone-1")
+        agent = await secrets.instance(user.id, "laptop", "my laptop")
+        for _ in range(2):  # it comes again
+            await secrets.unproven(user.id, "phone-1")
+            await secrets.instance(user.id, "laptop", "my laptop")
+        found = [one for one in await entries(control) if one["event"] == "machine.registered"]
+        assert [(one["details"]["machine_id"], one["user_id"]) for one in found] == [
+            (device.machine_id, user.id),
+            (agent.machine_id, user.id),
+        ]
+
+
 async def test_a_login_is_an_entry_and_so_is_a_refused_one(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         user = await control.user()
@@ -129,7 +153,11 @@ async def test_a_question_its_answer_and_what_was_settled_without_one_are_entrie
             session = await user.session()
             await user.say(session, "hello")
             for name in ("q-1", "q-2"):
-                asked = {"request_id": name, "tool_name": "bash", "tool_args": {"x": SECRET * 200}}
+                asked: dict[str, Any] = {
+                    "request_id": name,
+                    "tool_name": "bash",
+                    "tool_args": {"x": SECRET * 200},
+                }
                 await vm.event(session, type="approval_request", **asked)
             await eventually(lambda: waiting(user, 2))
             answer = {"confirmed": True, "session_id": session}

@@ -70,7 +70,8 @@ class DeployedDaemon(Peer):
         self._asked += 1
         request_id = f"{id(self)}-{self._asked}"
         self.pending.append(request_id)
-        answer = self._answers[request_id] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self._answers[request_id] = answer
         head = {"type": "request", "id": request_id, "session_id": session_id}
         await self.send({**head, "method": method, "params": params})
         return await answer

@@ -68,7 +68,7 @@ class MyAgentClient(Peer):
     async def answered(self) -> None:
         """Waits until everything sent before has been dealt with."""
         seen = len(self.received)
-        await self.send("user.ack", content={})
+        await self.send("user.cancel")
         await self.fault("MISSING_FIELD", after=seen)
 
     def of_event(self, event: str, session_id: str | None = None) -> list[Json]:

@@ -22,5 +22,5 @@ async def said(vm: ScriptedVm, text: str) -> Json:
 async def quiet(user: TestUser, vm: ScriptedVm, session_id: str) -> None:
     """Everything that was on its way to the machine has arrived: a later command has."""
     mark = f"mark {len(vm.received)}"
-    await user.ok("PATCH", f"/sessions/{session_id}/config", {"mark": mark})
+    await user.ok("PATCH", f"/sessions/{session_id}/config", {"agent_config": {"mark": mark}})
     await vm.expect("config_update", lambda one: one["data"].get("mark") == mark)

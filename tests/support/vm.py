@@ -10,7 +10,8 @@ class ScriptedVm(Peer):
     """One line to the control plane."""
 
     def __init__(self, url: str, user_id: str, token: str, ticket: str | None = None) -> None:
-        super().__init__(f"{url}?user_id={user_id}" + (f"&ticket={ticket}" if ticket else ""))
+        named = "" if ticket is None else f"&ticket={ticket}"
+        super().__init__(f"{url}?user_id={user_id}{named}")
         self.user_id = user_id
         self.token = token
 

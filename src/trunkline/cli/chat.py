@@ -4,12 +4,14 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
 from trunkline.cli.machines import MachineName, id_of_machine
@@ -173,7 +175,7 @@ def _json_line(event: "Event") -> None:
 def ask(session_id: str, event: "Event") -> "Answer | None":
     """Asks the person here, if there is one; otherwise says how to answer from elsewhere."""
     from trunkline.cli.conversation import approval_name
-    from trunkline.cli.transcript import question
+    from trunkline.cli.questions import CUT, is_cut, question, summary
 
     if not sys.stdin.isatty():
         name = shlex.quote(one_line(approval_name(event) or ""))
@@ -182,15 +184,29 @@ def ask(session_id: str, event: "Event") -> "Answer | None":
             command += ' --answer "…"'
         typer.echo(f"waits for an answer: {command}", err=True)
         return None
+    _show_whole(question(event.data))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        if is_cut(event.data):
+            return (False, None) if typer.confirm(f"{CUT} Deny it?", err=True) else None
         if _wants_text(event):
-            return True, typer.prompt(question(event.data), err=True)
-        return typer.confirm(question(event.data), default=False, err=True), None
+            return True, typer.prompt("your answer", err=True)
+        return typer.confirm(summary(event.data), default=False, err=True), None
     except (typer.Abort, KeyboardInterrupt):
         return False, None
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _show_whole(text: str) -> None:
+    """What does not fit on the screen is shown page by page; what went into a file or a pipe, here
+    again."""
+    width, height = shutil.get_terminal_size()
+    rows = sum(1 + len(line) // max(width, 1) for line in text.split("\n"))
+    if not sys.stdout.isatty():
+        typer.echo(text, err=True)
+    elif rows >= height - 1:
+        click.echo_via_pager(text)
 
 
 def _wants_text(event: "Event") -> bool:

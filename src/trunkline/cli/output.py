@@ -6,6 +6,7 @@ user wrote must not move this terminal.
 
 import json
 import sys
+import unicodedata
 from datetime import datetime
 from typing import Any
 
@@ -88,6 +89,16 @@ def _show_table(rows: Rows) -> None:
     Console().print(table)
 
 
+def plain(text: str) -> str:
+    """The text with every character escaped that has no form of its own, or that of another: what a
+    person decides upon must not look like something else."""
+    return "".join(one if _has_form(one) else repr(one)[1:-1] for one in text)
+
+
+def _has_form(character: str) -> bool:
+    return character == " " or not unicodedata.category(character).startswith(("C", "Z"))
+
+
 def cell(name: str, value: Any) -> str:
     """A value as one line of text."""
     if value is None:
@@ -100,7 +111,7 @@ def cell(name: str, value: Any) -> str:
         except (OverflowError, ValueError, OSError):
             return str(value)
     if isinstance(value, dict | list):
-        return one_line(json.dumps(value, ensure_ascii=False))
+        return plain(json.dumps(value, ensure_ascii=False))
     return one_line(str(value))
 
 

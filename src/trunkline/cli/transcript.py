@@ -8,6 +8,7 @@ with its control characters escaped.
 import json
 from typing import Any
 
+from trunkline.cli.questions import question, speaker
 from trunkline.client import Event
 from trunkline.log_form import one_line
 
@@ -185,14 +186,6 @@ class Transcript:
         return "\n"
 
 
-def speaker(data: dict[str, Any]) -> str:
-    """The name of the person that an event is of; empty for an event of the session itself."""
-    person = data.get("person")
-    if not isinstance(person, dict):
-        return ""
-    return one_line(str(person.get("name") or person.get("id") or "?"))
-
-
 def _key(data: dict[str, Any]) -> tuple[str, str]:
     person = data.get("person")
     return str(person.get("id") if isinstance(person, dict) else None), _turn(data)
@@ -214,16 +207,6 @@ def _status(data: dict[str, Any]) -> str:
     if isinstance(missing, list) and missing:
         said += f"; without its line, not: {', '.join(_text(one) for one in missing)}"
     return said
-
-
-def question(data: dict[str, Any]) -> str:
-    """What a session, or one person in it, asks, in one line."""
-    who = f"{name}:" if (name := speaker(data)) else ""
-    said = data.get("message") or data.get("prompt") or data.get("question")
-    used = data.get("tool_name")
-    tool = "" if used is None else f"{used} {_short(data.get('tool_input', data.get('args')))}"
-    asked = " ".join(part for part in (_text(said), tool) if part).strip() or "allow this?"
-    return one_line(f"{who} {asked}".strip())
 
 
 def _asked(name: str, group: Any) -> str:

@@ -81,16 +81,16 @@ class Core:
         self.passwords = Passwords(store)
         self.attempts = Attempts(clock)
         self.uploads = Uploads(clock)
-        self.records = Records(store, keys, self.auth, clock)
+        self.records = Records(store, keys, self.auth, clock, tuning)
         heads = AuditHeads(heads_file(settings))
-        self.services = Services(store, keys, settings, clock, heads)
+        self.services = Services(store, keys, settings, clock, tuning, heads)
         self.log = Log(segments, clock, tuning)
         self.projection = Projection(
             SqlRows(store, self.services.audit), self.log, self.tasks, tuning
         )
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
-        self.session_records = SessionRecords(store, self.log, clock)
+        self.session_records = SessionRecords(store, self.log, clock, tuning.sessions_per_user_max)
         self.shown = Shown(store, clock)
         self.starting = Starting(store, self.services)
         told = Time()
@@ -135,7 +135,7 @@ class Core:
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
-        self.machine_secrets = MachineSecrets(store, clock)
+        self.machine_secrets = MachineSecrets(store, clock, audit=self.services.audit)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
         self.groups = Groups(
             store,

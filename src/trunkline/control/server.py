@@ -54,6 +54,7 @@ class Server:
         try:
             return await self._start(self.core)
         except BaseException:
+            self.core.presence.withdraw()
             await self.core.close()
             raise
 
@@ -68,16 +69,15 @@ class Server:
         core.presence.announce(self._local_url())
         core.records.credentials.lend(owner.user_id, from_environment(os.environ))
         await core.vms.start(self._local_url())
-        about = {"org_id": owner.org_id, "user_id": owner.user_id}
         if settings.local_machine and (made := await core.vms.keep_one_for(owner)) is not None:
-            details = {"vm_id": made, "provider": "local"}
-            await core.trail.own("machine.scheduled", details, **about)
+            local = {"vm_id": made, "provider": "local"}
+            await core.trail.own("machine.scheduled", local, owner)
         self._watchers = [
             asyncio.create_task(self._sweep_for_ever(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
         ]
         code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
-        await core.trail.own("login_link.made", {"by": "the start of the server"}, **about)
+        await core.trail.own("login_link.made", {"by": "the start of the server"}, owner)
         # What is here now stays; the collector need not look at it again.
         gc.collect()
         gc.freeze()

@@ -41,6 +41,10 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """Of one user's machines, under way."""
     myagent_sessions_max: int = limits.MYAGENT_SESSIONS_MAX
     """That one connection follows."""
+    myagent_pieces_s: float = 0.075
+    """Between two messages with pieces of an answer; what comes meanwhile is joined."""
+    myagent_resume_s: float = 0.5
+    """In which a client that broke off in mid-turn may say itself where it goes on."""
     yeaft_requests_bytes_max: int = limits.FRAME_BYTES_MAX
     """Of one web client that wait for an answer; then it is not read."""
     refusals_max: int = 600
@@ -54,6 +58,15 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """For the next word of a turn that an AGP device had before its line came back."""
     group_turn_events_max: int = 200_000
     """In which an open turn of a group is looked for after a restart."""
+
+    # What one user may have: docs/operate/running.md#crowds
+    sessions_per_user_max: int = 10_000
+    """That are not closed."""
+    agents_per_user_max: int = 500
+    memories_per_user_max: int = 100_000
+    """And so many that an org shares."""
+    snapshot_bytes_per_user_max: int = 4 * limits.GIB
+    skill_bytes_per_org_max: int = 1 * limits.GIB
 
     # The log
     ring_bytes_max: int = 16 * limits.MIB

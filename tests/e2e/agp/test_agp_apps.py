@@ -264,10 +264,13 @@ async def test_what_no_document_knows_is_tolerated_and_counted(
     line = AppLine(app)
     line.url += "&app_version=7"
     async with line:
-        await line.send("session.hello", {"any": "thing"})
-        await line.send("session.hello", {"any": "thing"})
+        for _ in range(2):
+            await line.send("session.hello", {"any": "thing"})
+        plan = {"session_id": "s", "prompt_id": "p", "update_type": "plan"}
+        await line.send("session.update", plan)
         await _turn(user, line)
     async with aiohttp.ClientSession() as http, http.get(f"{control.url}/metrics") as answer:
         counts = [one for one in (await answer.text()).splitlines() if 'wire="agp"' in one]
     assert any("message session.hello" in one and one.endswith(" 2.0") for one in counts)
+    assert any("update_type plan" in one for one in counts)
     assert any("query field app_version" in one for one in counts)

@@ -141,6 +141,21 @@ async def test_what_is_no_answer_leaves_the_question_open(
     assert (await given(vm, confirm))["confirmed"] is True
 
 
+def is_settled(message: Json) -> bool:
+    return "confirmation" in message["metadata"]
+
+
+async def late_answer(client: MyAgentClient, confirm: Json) -> None:
+    """It is taken without a word: a page takes an error for the end of the turn."""
+    seen = len(client.received)
+    for content in (True, "perhaps"):
+        await client.respond(confirm, content)
+    await client.answered()
+    errors = [one["metadata"]["error_code"] for one in client.received[seen:]]
+    assert errors == ["MISSING_FIELD"], "of `answered` alone"
+
+
+@pytest.mark.proves("notes-2-silently-accepted")
 async def test_an_answer_over_rest_is_seen_here(
     client: MyAgentClient, user: TestUser, vm: ScriptedVm
 ) -> None:
@@ -152,11 +167,10 @@ async def test_an_answer_over_rest_is_seen_here(
 
     mine = (await eventually(pending))[0]
     await user.ok("POST", f"/approvals/{mine['id']}", {"confirmed": False})
-    settled = await client.expect("agent.thinking")
+    settled = await client.expect("agent.thinking", is_settled)
     assert settled["step_id"] == confirm["step_id"]
     assert settled["metadata"]["confirmation"] == "denied"
-    await client.respond(confirm, True)
-    await client.fault("ALREADY_ANSWERED")
+    await late_answer(client, confirm)
 
 
 async def test_after_the_end_of_the_turn_nothing_looks_like_work(
@@ -166,9 +180,8 @@ async def test_after_the_end_of_the_turn_nothing_looks_like_work(
     confirm = await asked(client, vm)
     await vm.event(confirm["session_id"], type="execution_complete", content="never mind")
     await client.expect("agent.final_answer")
-    await client.respond(confirm, True)
-    await client.fault("ALREADY_ANSWERED")
-    assert client.of_event("agent.thinking") == []
+    await late_answer(client, confirm)
+    assert client.received[-2]["event"] == "agent.final_answer", "then only what was asked for"
 
 
 async def test_a_machine_that_gives_up_a_question_says_so(
@@ -182,7 +195,7 @@ async def test_a_machine_that_gives_up_a_question_says_so(
         confirmed=False,
         reason="timeout",
     )
-    settled = await client.expect("agent.thinking")
+    settled = await client.expect("agent.thinking", is_settled)
     assert settled["metadata"]["reason"] == "timeout"
     assert settled["metadata"]["confirmation"] == "denied"
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 import trunkline
 from tests.support.control import Control, TestUser, running
@@ -58,6 +59,17 @@ async def test_without_a_good_token_there_is_no_websocket(user: TestUser) -> Non
     # A header of another kind is not quietly served as whoever the cookie is.
     cookie = f"{user.control.cookie}={user.token}"
     assert await status_of(MyAgentClient(url), Cookie=cookie, Authorization="Basic eDp5") == 401
+
+
+async def test_a_refused_handshake_is_logged_with_its_reason_and_without_its_secret(
+    user: TestUser,
+) -> None:
+    url = f"{user.control.url}/ws/myagent"
+    with capture_logs() as logs:
+        assert await status_of(MyAgentClient(f"{url}?token=tl_wrong")) == 401
+    (refused,) = [one for one in logs if one.get("wire") == "myagent"]
+    assert (refused["log_level"], bool(refused["reason"])) == ("warning", True)
+    assert "tl_wrong" not in str(logs)
 
 
 async def test_a_page_of_a_strange_origin_is_refused(user: TestUser) -> None:
@@ -149,7 +161,7 @@ async def test_an_open_server_takes_clients_without_a_token_as_the_first_user(
 async def test_a_frame_that_is_too_large_ends_the_connection_with_1009(user: TestUser) -> None:
     size = limits.MYAGENT_FRAME_BYTES_MAX
     async with client_of(user) as client:
-        await client.send_text('{"event": "user.ack", "content": "' + "x" * (size - 100) + '"}')
+        await client.send_text('{"event": "user.cancel", "content": "' + "x" * (size - 100) + '"}')
         await client.fault("MISSING_FIELD")
         await client.send_text("x" * (size + 1))
         assert await client.closed() == 1009

@@ -9,8 +9,15 @@ import pytest
 from tests.support.control import ControlProcess, TestUser
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.vm import ScriptedVm
+from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def tuning() -> Tuning:
+    """Pieces that come one at a time are sent one at a time."""
+    return Tuning(myagent_pieces_s=0)
 
 
 async def streamed(client: MyAgentClient, vm: ScriptedVm, count: int) -> str:
@@ -25,14 +32,16 @@ async def streamed(client: MyAgentClient, vm: ScriptedVm, count: int) -> str:
 async def pieces(
     client: MyAgentClient, vm: ScriptedVm, session: str, first: int, count: int
 ) -> None:
-    await vm.text(session, *(f"{index} " for index in range(first, first + count)))
-    await has_piece(client, session, first + count - 1)
+    """One at a time, so that each is a message of its own."""
+    for index in range(first, first + count):
+        await vm.text(session, f"{index} ")
+        await has_piece(client, session, index)
 
 
 async def has_piece(client: MyAgentClient, session: str, index: int) -> Json:
     return await client.expect(
         "agent.partial_answer",
-        lambda one: one["session_id"] == session and one["content"] == f"{index} ",
+        lambda one: one["session_id"] == session and str(index) in one["content"].split(),
     )
 
 
@@ -79,7 +88,9 @@ async def test_a_client_gets_what_it_missed_and_then_what_is_new(
         await pieces(second, vm, session, 10, 5)
         assert numbers(second, session) == list(range(4, 15))
         indexes = [
-            one["metadata"]["chunk_index"] for one in second.of_event("agent.partial_answer")
+            one["metadata"]["chunk_index"] + nth
+            for one in second.of_event("agent.partial_answer")
+            for nth in range(one["metadata"].get("chunk_count", 1))
         ]
         assert indexes == list(range(4, 15))
         assert [one["seq"] for one in second.received] == list(range(1, len(second.received) + 1))

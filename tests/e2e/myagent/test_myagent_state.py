@@ -70,7 +70,7 @@ async def test_a_state_has_the_known_form(user: TestUser, vm: ScriptedVm) -> Non
 
 
 @pytest.mark.parametrize("position", [{}, {"last_seq": 0}], ids=["none", "nothing yet"])
-@pytest.mark.proves("notes-2-state-restored")
+@pytest.mark.proves("notes-2-state-restored", "notes-2-state-message-count")
 async def test_a_state_brings_its_session_back_with_what_came_since(
     user: TestUser, vm: ScriptedVm, position: Json
 ) -> None:
@@ -84,6 +84,7 @@ async def test_a_state_brings_its_session_back_with_what_came_since(
         restored = await second.expect("agent.state_restored")
         assert restored["session_id"] == session
         assert restored["metadata"]["state_integrity"] == "verified"
+        assert restored["metadata"]["message_count"] == 2
         answer = await second.expect("agent.final_answer")
         assert answer["content"] == "re: two"
         await talk(second, vm, session, "three")

@@ -93,10 +93,10 @@ SERVERS = [
 
 
 @pytest.mark.proves(
-    "notes-5.1-own-daemon-drops-the-repeated-message",
-    "notes-5.1-server-config-update",
-    "notes-5.1-server-mcp-entries",
-    "notes-5.1-server-unsupported-method",
+    "notes-1-own-daemon-drops-the-repeated-message",
+    "notes-1-server-config-update",
+    "notes-1-server-mcp-entries",
+    "notes-1-server-unsupported-method",
 )
 async def test_turns_with_history_tools_and_other_keys(deployed: Deployed) -> None:
     line, model = deployed.line, deployed.model

@@ -3,11 +3,14 @@
 from typing import Any
 
 import pytest
+import structlog
 
-from tests.support.control import TestUser
+from tests.support.control import LocalControl, TestUser
 from tests.support.deployed_daemon import MIB, DeployedDaemon, scheduled
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.orgs import import_skill
+from tests.support.told import said, started
+from tests.support.vm import ScriptedVm
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -28,7 +31,7 @@ async def dialects(user: TestUser) -> list[str | None]:
     return [one["dialect"] for one in (await user.ok("GET", "/machines"))["items"]]
 
 
-@pytest.mark.proves("notes-5.1-history-ends-with-the-message", "notes-5.1-known-by-its-habits")
+@pytest.mark.proves("notes-1-history-ends-with-the-message", "notes-1-known-by-its-habits")
 async def test_ten_turns_are_each_answered_with_all_that_was_said_before(user: TestUser) -> None:
     async with await scheduled(user) as daemon:
         session = await user.session()
@@ -44,7 +47,7 @@ async def test_ten_turns_are_each_answered_with_all_that_was_said_before(user: T
         assert [one["data"]["message"] for one in told] == [f"question {n}" for n in range(10)]
 
 
-@pytest.mark.proves("notes-5.1-a-frame-a-token")
+@pytest.mark.proves("notes-1-a-frame-a-token", "notes-1-whole-text-at-the-end")
 async def test_an_answer_of_2500_frames_arrives_whole_and_the_line_stays(user: TestUser) -> None:
     async with await scheduled(user, dialect="deployed") as daemon:
         daemon.is_silent = True
@@ -59,12 +62,17 @@ async def test_an_answer_of_2500_frames_arrives_whole_and_the_line_stays(user: T
             end = await reader.until_type("execution_complete")
             assert reader.texts() == pieces
             assert end["final_response"] == text
+        async with user.reader(session) as late:  # for whom the ring holds too little
+            await late.until(lambda seen: any(one.name == "resync" for one in seen.events))
+        await user.until_turns(session, "completed")
+        snapshot = await user.ok("GET", f"/sessions/{session}/snapshot")
+        assert snapshot["turns"][0]["answer"] == text
         await daemon.heartbeat()
         await daemon.ping()
         assert daemon.close_code is None
 
 
-@pytest.mark.proves("notes-5.1-all-else-is-counted")
+@pytest.mark.proves("notes-1-all-else-is-counted")
 async def test_events_without_an_open_turn_are_counted_and_too_many_close_the_line(
     user: TestUser,
 ) -> None:
@@ -76,7 +84,7 @@ async def test_events_without_an_open_turn_are_counted_and_too_many_close_the_li
         assert await daemon.closed() == 4029
 
 
-@pytest.mark.proves("notes-5.1-packages-are-trimmed")
+@pytest.mark.proves("notes-1-packages-are-trimmed")
 async def test_a_skill_with_a_large_asset_comes_without_it(user: TestUser) -> None:
     files = {"SKILL.md": MANIFEST, "scripts/run.py": b"print()", "references/a.md": b"a"}
     await import_skill(user, {**files, "assets/world.bin": bytes(3 * MIB // 2)})
@@ -84,14 +92,14 @@ async def test_a_skill_with_a_large_asset_comes_without_it(user: TestUser) -> No
         session = await user.session()
         await user.say(session, "where?")
         await user.until_turns(session, "completed")
-        package = daemon.packages["maps"]
+        package = await until(lambda: daemon.packages.get("maps"))
         assert package is not None
         assert {one["path"] for one in package["files"]} == files.keys()
         assert daemon.close_code is None
 
 
 @pytest.mark.proves(
-    "notes-5.1-frames-of-1-mib", "notes-5.1-too-large-is-failed", "notes-5.1-known-by-its-habits"
+    "notes-1-frames-of-1-mib", "notes-1-too-large-is-failed", "notes-1-known-by-its-habits"
 )
 @pytest.mark.parametrize(
     ("path", "status", "kept"),
@@ -117,7 +125,37 @@ async def test_a_package_over_which_the_daemon_has_closed_is_not_sent_to_it_agai
         assert again.close_code is None
 
 
-@pytest.mark.proves("notes-5.1-no-snapshot")
+@pytest.mark.proves("notes-1-set-by-hand", "notes-1-others-by-the-document")
+@pytest.mark.parametrize("dialect", ["documented", None])
+async def test_a_daemon_that_follows_the_document_is_served_by_the_document(
+    user: TestUser, dialect: str | None
+) -> None:
+    """One that was said to follow it may do what it likes."""
+    vm = await user.schedule(dialect=dialect)
+    ticket = "" if dialect else vm["ticket"]
+    async with ScriptedVm(user.ws_url, user.id, vm["token"], ticket) as line:
+        session = await user.session(agent_config={"model": "m"})
+        start = await started(line, session)
+        assert start.keys().isdisjoint({"agent_id", "snapshot"})
+        if dialect:
+            found = await line.request("__memory__", "memory_search", query="x")
+            assert found["result"] == {"results": []}
+        await user.say(session, "one")
+        await said(line, "one")
+        await line.event(session, type="execution_complete", content="to one")
+        await user.until_turns(session, "completed")
+        await user.say(session, "two")
+        told = (await said(line, "two"))["data"]
+        assert [one["content"] for one in told["history"]] == ["one", "to one"]
+        await user.ok("PATCH", f"/sessions/{session}/config", {"temperature": 1})
+        assert (await line.expect("config_update"))["data"] == {"temperature": 1}
+        for _ in range(1_000):
+            await line.text(session, "x")
+        assert await line.closed() == 4029
+    assert await dialects(user) == [dialect]
+
+
+@pytest.mark.proves("notes-1-no-snapshot")
 async def test_a_session_with_a_snapshot_of_seven_megabytes_goes_on(user: TestUser) -> None:
     async with await scheduled(user, dialect="deployed") as daemon:
         session = await user.session()
@@ -138,7 +176,7 @@ async def only_machine(user: TestUser) -> str:
     return str(machine["id"])
 
 
-@pytest.mark.proves("notes-5.1-memory-is-the-users")
+@pytest.mark.proves("notes-1-memory-is-the-users")
 async def test_the_users_memory_is_searched_and_written_without_a_session(
     user: TestUser, eve: TestUser
 ) -> None:
@@ -161,7 +199,7 @@ async def test_the_users_memory_is_searched_and_written_without_a_session(
         assert refused["error"]["code"] == "SESSION_NOT_FOUND"
 
 
-@pytest.mark.proves("notes-5.1-config-update-has-all-in-data")
+@pytest.mark.proves("notes-1-config-update-has-all-in-data")
 async def test_one_of_two_sessions_is_configured(user: TestUser) -> None:
     async with await scheduled(user, dialect="deployed") as daemon:
         config = {"model": "m", "temperature": 0.1}
@@ -174,7 +212,7 @@ async def test_one_of_two_sessions_is_configured(user: TestUser) -> None:
         assert daemon.sessions[two]["agent_config"] == config
 
 
-@pytest.mark.proves("notes-5.1-empty-ticket", "notes-5.1-unlisted-turns-end")
+@pytest.mark.proves("notes-1-empty-ticket", "notes-1-unlisted-turns-end")
 @pytest.mark.parametrize("ticket", ["", "a new one"])
 async def test_turns_of_a_daemon_that_was_restarted_end_and_their_readers_are_told(
     user: TestUser, ticket: str
@@ -203,7 +241,7 @@ async def test_turns_of_a_daemon_that_was_restarted_end_and_their_readers_are_to
             await user.until_turns(session, "failed", "completed")
 
 
-@pytest.mark.proves("notes-5.1-mcp-entries", "notes-5.1-agent-id", "notes-5.1-default-model")
+@pytest.mark.proves("notes-1-mcp-entries", "notes-1-agent-id", "notes-1-default-model")
 async def test_a_session_is_started_with_what_the_daemon_looks_for(user: TestUser) -> None:
     local = {"name": "files", "type": "local", "command": "mcp-files", "args": ["/a b", "--ro"]}
     files = await user.ok("POST", "/mcp-servers", local)
@@ -227,3 +265,66 @@ async def test_a_session_is_started_with_what_the_daemon_looks_for(user: TestUse
             await daemon.event(session, type="mcp_call_start", **call)
             await daemon.event(session, type="mcp_call_complete", **call, result=["a"])
             assert (await reader.until_type("mcp_call_complete"))["result"] == ["a"]
+
+
+async def test_a_message_that_fits_no_frame_ends_its_turn_and_the_line_lives_on(
+    user: TestUser,
+) -> None:
+    async with await scheduled(user, dialect="deployed") as daemon:
+        session = await user.session()
+        async with user.reader(session) as reader:
+            await user.say(session, "\u4f60" * 400_000)
+            assert (await reader.until_type("execution_error"))["code"] == "MESSAGE_TOO_LARGE"
+        await user.say(session, "x" * 600_000)  # fits alone, and not with its history
+        await user.until_turns(session, "failed", "completed")
+        assert daemon.of_type("user_message")[-1]["data"]["history"] == []
+        await user.say(session, "short")
+        await user.until_turns(session, "failed", "completed", "completed")
+
+
+async def test_a_session_that_cannot_be_told_to_start_is_refused(user: TestUser) -> None:
+    async with await scheduled(user, dialect="deployed") as daemon:
+        large = {"notes": "x" * (3 * MIB // 2)}
+        session = await user.session(agent_config=large)
+        async with user.reader(session) as reader:
+            await user.say(session, "hello")
+            end = await reader.until_type("execution_error")
+            assert end["code"] == "SESSION_START_FAILED"
+        await daemon.ping()
+        assert daemon.close_code is None
+
+
+async def test_what_is_not_known_is_left_alone_and_counted_once_a_kind(
+    control: LocalControl, user: TestUser
+) -> None:
+    async with await scheduled(user) as daemon:
+        session = await user.session()
+        for _ in range(2):
+            await daemon.send({"type": "telepathy", "session_id": session})
+            await daemon.report(session, "dream", what="sheep")
+        refused = await daemon.request(session, "wish")
+        assert refused["error"]["code"] == "METHOD_NOT_FOUND"
+        counts = control.core.surprises.counts
+        kinds = ("message telepathy", "method dream", "method wish")
+        assert [counts["semibot", kind] for kind in kinds] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("dialect", ["", "Deployed", 7, ["deployed"], {}])
+async def test_a_machine_speaks_one_of_the_two_ways(user: TestUser, dialect: Any) -> None:
+    status, body = await user.call("POST", f"/users/{user.id}/vm", {"dialect": dialect})
+    assert (status, body["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+async def test_a_refused_handshake_is_logged_with_its_reason_and_no_secret(user: TestUser) -> None:
+    vm = await user.schedule()
+    with structlog.testing.capture_logs() as logs:
+        for token, ticket in (("forged", None), (vm["token"], "wrong-ticket")):
+            line = await DeployedDaemon(user, token, ticket).connect()
+            await line.send({"type": "auth", "token": token})
+            assert await line.closed() == 4001
+            await line.finish()
+    told = [one for one in logs if one["event"] == "line refused"]
+    assert [one["log_level"] for one in told] == ["warning"] * 2
+    assert all(one["reason"] not in ("", "authentication failed") for one in told)
+    assert vm["token"] not in str(told)
+    assert "wrong-ticket" not in str(told)

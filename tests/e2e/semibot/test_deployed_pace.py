@@ -26,7 +26,7 @@ def tuning() -> Tuning:
     return Tuning(line_ahead_bytes_max=AHEAD, stall_s=600.0)
 
 
-@pytest.mark.proves("notes-5.1-held-back-by-the-log")
+@pytest.mark.proves("notes-1-held-back-by-the-log")
 async def test_a_line_that_is_ahead_of_the_log_is_not_read_until_it_has_caught_up(
     control: LocalControl, user: TestUser
 ) -> None:

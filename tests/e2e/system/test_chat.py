@@ -219,9 +219,14 @@ async def test_a_person_at_a_terminal_chats_allows_and_cancels(desk: Desk) -> No
             message = await desk.vm.expect("user_message")
             session_id = message["session_id"]
             await desk.vm.event(
-                session_id, type="approval_request", request_id="q", tool_name="shell"
+                session_id,
+                type="approval_request",
+                request_id="q",
+                tool_name="shell",
+                tool_input={"command": f"echo {'x' * 500}\necho \u202e && rm -r ."},
             )
-            await screen.until("[y/N]")
+            await screen.until("echo \\u202e && rm -r .")  # to its last character
+            await screen.until("allow shell? [y/N]")
             screen.type("y\n")
             await screen.until("allowed")
             await desk.vm.text(session_id, "the answer")

@@ -115,7 +115,8 @@ def test_a_login_link_can_be_had_while_the_server_runs(cli: Cli) -> None:
 
 
 def test_a_machine_gets_a_new_token_until_it_is_given_up(cli: Cli) -> None:
-    made = cli.json("machine", "schedule", "--name", "laptop")
+    made = cli.json("machine", "schedule", "--name", "laptop", "--dialect", "deployed")
+    assert cli.json("machine", "show", made["vm_id"])["dialect"] == "deployed"
     again = cli.json("machine", "token", made["vm_id"])
     assert set(again) == set(made)
     assert (again["vm_id"], again["ws_url"]) == (made["vm_id"], made["ws_url"])
@@ -169,6 +170,19 @@ def test_a_key_comes_from_stdin_and_is_not_shown_again(cli: Cli) -> None:
     cli.ok("user", "delete-key", me, "openai")
 
 
+def test_a_password_comes_from_stdin_and_a_name_has_to_be_one_users(cli: Cli) -> None:
+    first = cli.json("user", "create", "Hedy")
+    shown = cli.ok("user", "password", "Hedy", text="correct horse battery\n")
+    assert "horse" not in shown
+    short = cli.run("user", "password", "Hedy", text="short\n")
+    assert (short.returncode, "short" in short.stderr) == (1, False)
+    cli.json("user", "create", "Hedy")
+    refused = cli.run("user", "password", "Hedy", text="correct horse battery\n")
+    assert (refused.returncode, "2 users" in refused.stderr) == (1, True)
+    cli.ok("user", "password", first["id"], text="another horse battery\n")
+    assert cli.run("user", "password", "nobody", text="correct horse\n").returncode == 1
+
+
 def test_agents_memories_servers_and_skills(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_text("Be brief.\n")
     agent = cli.json("agent", "create", "Coder", "--prompt", f"@{tmp_path / 'prompt.md'}")
@@ -195,8 +209,28 @@ def test_reports(cli: Cli) -> None:
     assert isinstance(cli.json("usage", "--by", "day"), list)
     assert cli.json("audit", "verify")["ok"] is True
     assert isinstance(cli.json("audit", "list"), list)
-    states = {check["name"]: check["state"] for check in cli.json("doctor")}
-    assert (states["Python"], states["Database"], states["Port"]) == ("ok", "ok", "ok")
+
+
+def test_the_doctor_looks_at_the_server_that_runs(cli: Cli) -> None:
+    """Not at the environment that it is called in."""
+    url = json.loads((cli.data / "server.json").read_text())["url"]
+    cli.env["TRUNKLINE_DATABASE_URL"] = "postgresql+asyncpg://me:hunter2@127.0.0.1:1/nothing"
+    try:
+        checks = {check["name"]: check for check in cli.json("doctor")}
+    finally:
+        del cli.env["TRUNKLINE_DATABASE_URL"]
+    assert {checks[name]["state"] for name in ("Python", "Server", "Database", "Port")} == {"ok"}
+    assert url in checks["Server"]["detail"]
+    assert checks["Database"]["detail"] == "SQLite in the data folder"
+    assert str(cli.data) in checks["Data folder"]["detail"]
+    member = cli.json("user", "create", "Mo")
+    token = cli.json("token", "create", "--user", member["id"])["token"]
+    refused = urllib.request.Request(
+        url + "/api/v1/server", headers={"Authorization": f"Bearer {token}"}
+    )
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(refused)
+    cli.ok("user", "delete", member["id"])
 
 
 def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
@@ -234,6 +268,8 @@ def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
         (("up", "--port", "99999"), 2, "port must be"),
         (("control", "--config", "/nothing.toml"), 2, "/nothing.toml"),
         (("memory", "search", "x", "--top-k", "21"), 2, "top-k"),
+        (("agent", "create", "x", "--tool", "bsh"), 1, "did you mean 'bash'?"),
+        (("session", "configure", "x", "temprature=1"), 1, "did you mean 'temperature'?"),
     ],
 )
 def test_failures_are_one_line_and_a_code(
@@ -251,3 +287,26 @@ def test_a_port_that_is_taken_is_one_clear_line(cli: Cli, tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "cannot listen" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        (
+            "postgresql+asyncpg://me:hunter2@127.0.0.1:1/records?password=hunter2",
+            "does not answer (postgresql://127.0.0.1:1/records)",
+        ),
+        ("not an address with hunter2", "database_url is no address"),
+    ],
+)
+def test_a_database_that_does_not_answer_is_one_line_with_its_address(
+    cli: Cli, tmp_path: Path, url: str, says: str
+) -> None:
+    cli.env["TRUNKLINE_DATABASE_URL"] = url
+    try:
+        done = cli.run("control", "--data", str(tmp_path / "other"), "--port", "0")
+    finally:
+        del cli.env["TRUNKLINE_DATABASE_URL"]
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert says in done.stderr
+    assert "hunter2" not in done.stderr

@@ -51,6 +51,15 @@ FIELDS = [
     "limit",
     "silent",
     "positions",
+    "catalogKey",
+    "routeRef",
+    "hidden",
+    "sortRank",
+    "sessions",
+    "openFiles",
+    "activeIndex",
+    "workbenchRoute",
+    "restoreRequestId",
 ]
 
 

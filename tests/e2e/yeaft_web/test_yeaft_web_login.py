@@ -37,7 +37,7 @@ async def test_a_header_or_a_cookie_lets_in_like_the_address(user: TestUser) -> 
 @pytest.mark.proves("002-9-authentication")
 @pytest.mark.parametrize("token", ["", "wrong", "tl_" + "x" * 5_000])
 async def test_without_a_good_token_there_is_an_answer_and_a_close(
-    user: TestUser, token: str
+    user: TestUser, token: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     web = await ScriptedWeb(web_url(user, token=token)).connect()
     refused = await web.expect("auth_result")
@@ -46,6 +46,9 @@ async def test_without_a_good_token_there_is_an_answer_and_a_close(
     assert await web.closed() == 1008
     assert [one["type"] for one in web.received] == ["auth_result"]
     await web.leave()
+    logged = capsys.readouterr().out
+    assert "a Yeaft web client was not let in" in logged
+    assert refused["error"] in logged, "with its reason"
 
 
 async def test_a_wrong_header_is_not_saved_by_a_good_address(user: TestUser) -> None:

@@ -96,6 +96,8 @@ def seen_in(message: Json) -> list[Seen]:
             return [Seen(Kind.TEXT, str(content), who=who)]
         case "agent.thinking" if "confirmation" in metadata:
             return [Seen(Kind.ANSWERED, "", step_id)]
+        case "agent.thinking" if metadata.get("stage") == "turn":
+            return []  # that a turn runs
         case "agent.thinking":
             return [Seen(Kind.THINKING, str(content), who=who)]
         case "agent.tool_call":

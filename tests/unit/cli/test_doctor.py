@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.cli.doctor import Check, run_all
+from trunkline.cli.running_server import Running
 from trunkline.control.settings import Settings
 
 
@@ -82,3 +83,40 @@ def test_node_is_judged_by_its_version(tmp_path: Path, script: str, state: str) 
     check = checks(tmp_path, {"PATH": os.environ["PATH"]}, python)["Node"]
     assert check.state == state
     assert "\x1b" not in check.detail
+
+
+def running(**changes: object) -> Running:
+    state: dict[str, object] = {"version": "1", "pid": 7, "url": "http://127.0.0.1:9000"}
+    state |= {"data": "/srv/data", "database": "postgresql://db:5432/x", "settings": {}}
+    state |= {"providers": ["openai"], "problem": None}
+    return Running(state | changes, [])
+
+
+def test_a_server_that_runs_is_what_is_looked_at(tmp_path: Path) -> None:
+    settings = Settings(data=str(tmp_path), database_url="postgresql+asyncpg://127.0.0.1:1/other")
+    found = {one.name: one for one in run_all(settings, {}, running=running())}
+    assert found["Server"].detail == "Trunkline 1, process 7, at http://127.0.0.1:9000"
+    assert (found["Database"].state, found["Database"].detail) == ("ok", "postgresql://db:5432/x")
+    assert "9000" in found["Port"].detail
+    assert (found["Model keys"].state, "openai" in found["Model keys"].detail) == ("ok", True)
+    ill = {
+        one.name: one for one in run_all(settings, {}, running=running(problem="stalled\x1b[2J"))
+    }
+    assert ill["Server"].state == "fail"
+    assert ill["Server"].detail.isprintable()
+
+
+def test_a_server_that_cannot_be_asked_is_said_to_run(tmp_path: Path) -> None:
+    server = run_all(Settings(data=str(tmp_path)), {}, running="no token")[1]
+    assert (server.name, server.state, "no token" in server.detail) == ("Server", "missing", True)
+
+
+def test_a_machine_that_has_failed_says_why_and_that_it_is_tried_again(tmp_path: Path) -> None:
+    detail = "died 9 times in a row (it is started again every 5 minutes)"
+    machine = {"name": "this computer", "online": False, "state": "failed", "detail": detail}
+    well = machine | {"name": "other", "online": True, "detail": None}
+    told = Running(running().state, [machine, well])
+    found = {one.name: one for one in run_all(Settings(data=str(tmp_path)), {}, running=told)}
+    assert found["Machine 'this computer'"].state == "missing"
+    assert detail in found["Machine 'this computer'"].detail
+    assert found["Machine 'other'"].state == "ok"

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from trunkline.cli.transcript import Transcript, question
+from trunkline.cli.questions import question
+from trunkline.cli.transcript import Transcript
 from trunkline.client import Event
 
 
@@ -87,7 +88,7 @@ def test_odd_events_are_survived(event: dict[str, Any]) -> None:
 
 def test_a_question_names_the_tool_and_what_it_gets() -> None:
     asked = question({"tool_name": "shell", "tool_input": {"command": "rm x"}, "message": "Run?"})
-    assert asked == 'Run? shell {"command": "rm x"}'
+    assert asked == "Run?\n  tool: shell\n  command: rm x"
 
 
 @pytest.mark.parametrize(

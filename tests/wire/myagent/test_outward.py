@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.wire.myagent.talk import END, NOW_MS, SAID, SESSION, Json, names, outward, shown
-from trunkline.wire.myagent.codec import numbered
-from trunkline.wire.myagent.outward import from_events
+from trunkline.wire.myagent.codec import encode, numbered
+from trunkline.wire.myagent.messages import Downlink
 
 
 def one(event: Json, *before: Json, **options: Any) -> Json:
@@ -28,10 +28,13 @@ def test_an_event_without_a_time_has_the_present_one() -> None:
     assert one({"type": "text_chunk", "content": "a"})["timestamp"] == "2027-01-15T08:00:00.000Z"
 
 
-def test_a_connections_number_is_put_on_the_translated_bytes() -> None:
-    (body,) = from_events(outward(), 1, json.dumps({"type": "text_chunk", "content": "}"}))
-    message = json.loads(numbered(body, "c-1", 7))
-    assert (message["seq"], message["event_id"], message["content"]) == (7, "c-1-7", "}")
+@pytest.mark.proves("notes-2-connection-id")
+def test_a_connections_number_and_id_are_put_on_the_translated_bytes() -> None:
+    for content, metadata in (("}", {}), ("{}", {"a": {}}), ("x", {"a": "{}"}), ("x", None)):
+        body = encode(Downlink("agent.thinking", content=content, metadata=metadata))
+        message = json.loads(numbered(body, b"c-1", 7))
+        assert (message["seq"], message["event_id"], message["content"]) == (7, "c-1-7", content)
+        assert message["metadata"] == {**(metadata or {}), "connection_id": "c-1"}
 
 
 @pytest.mark.proves("notes-2-chunk-index")
@@ -189,28 +192,6 @@ def test_a_closed_session_has_ended() -> None:
     message = one({"type": "session_closed", "reason": "user_closed", "duration_ms": 5})
     assert message["event"] == "agent.session_end"
     assert message["metadata"] == {"reason": "user_closed", "total_duration_ms": 5}
-
-
-@pytest.mark.proves("notes-2-plans")
-def test_the_first_plan_is_made_and_later_ones_are_progress() -> None:
-    plan = {"type": "plan", "plan": [{"title": "a", "status": "pending"}]}
-    messages = shown(SAID, plan, plan, END, {**SAID, "turn_id": "t2"}, plan)
-    plans = [one for one in messages if one["event"].startswith("plan.")]
-    assert names(plans) == ["plan.completed", "plan.step_completed", "plan.completed"]
-    assert plans[0]["step_id"] == plans[1]["step_id"] != plans[2]["step_id"]
-    assert plans[0]["content"] == {"tasks": plan["plan"]}
-
-
-def test_steps_of_a_plan_are_the_solvers() -> None:
-    kinds = ("plan_created", "plan_step_start", "plan_step_complete", "plan_step_failed")
-    messages = shown(SAID, *({"type": kind, "content": "x"} for kind in kinds))
-    assert names(messages) == [
-        "plan.completed",
-        "solver.start",
-        "solver.completed",
-        "solver.step_failed",
-    ]
-    assert len({one["step_id"] for one in messages}) == 1
 
 
 def test_a_machine_that_is_away_is_told_only_to_who_waits() -> None:

@@ -1,5 +1,6 @@
 """Questions to a person, the steps that name them, and what counts as an answer."""
 
+import re
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ def test_a_question_shows_what_is_to_be_done() -> None:
     assert message["event"] == "agent.user_confirm"
     assert message["content"] == {"message": "?", "confirmation_type": "approve"}
     assert message["metadata"] == {
+        "scope": "tool",
+        "plan_summary": '?\nbash {"c":1}',
         "tool_name": "bash",
         "tool_description": "?",
         "tool_args": {"c": 1},
@@ -27,6 +30,41 @@ def test_a_question_shows_what_is_to_be_done() -> None:
         "critical": True,
         "call_id": "c1",
     }
+
+
+@pytest.mark.proves("notes-2-confirm-dialog")
+def test_a_dialog_shows_the_whole_call_that_it_confirms() -> None:
+    command = "rm -r " + "x" * 100_000 + " end"
+    asked = {**ASK, "message": "Run it?", "tool_input": {"command": command}}
+    summary = shown(SAID, asked)[0]["metadata"]["plan_summary"]
+    assert summary.startswith('Run it?\nbash {"command":"rm -r x')
+    assert summary.endswith(' end"}')
+
+
+def test_a_dialog_that_cannot_show_everything_says_how_much_is_missing() -> None:
+    asked = {**ASK, "tool_input": {"command": "x" * 1_000_000}}
+    summary = shown(SAID, asked)[0]["metadata"]["plan_summary"]
+    assert len(summary) < 300_000
+    assert re.search(r"and 7\d{5} characters that are not shown here$", summary)
+
+
+@pytest.mark.parametrize(
+    ("question", "dialog"),
+    [
+        ({"tool_name": None}, {"scope": "question", "plan_summary": "?"}),
+        (
+            {"tool_name": None, "plan": {"tasks": [{"title": "a"}]}},
+            {"scope": "plan", "plan_summary": "?", "tasks": [{"title": "a"}]},
+        ),
+        ({"message": None}, {"scope": "tool", "plan_summary": "bash"}),
+        ({"title": "List files"}, {"scope": "tool", "plan_summary": "?\nbash List files"}),
+    ],
+    ids=["no tool", "a plan", "no message", "a title"],
+)
+def test_a_dialog_says_what_it_is_about(question: Json, dialog: Json) -> None:
+    metadata = shown(SAID, {**ASK, **question})[0]["metadata"]
+    assert {name: metadata.get(name) for name in dialog} == dialog
+    assert ("tasks" in metadata) is ("tasks" in dialog), "tasks can be edited, and edits go nowhere"
 
 
 def test_a_question_without_a_time_has_the_usual_one() -> None:

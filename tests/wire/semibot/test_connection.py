@@ -234,7 +234,7 @@ def _event_of(session_id: str) -> str:
     return json.dumps({"type": "sse_event", "session_id": session_id, "data": "{}"})
 
 
-@pytest.mark.proves("notes-5.1-a-frame-a-token")
+@pytest.mark.proves("notes-1-a-frame-a-token")
 def test_events_of_an_open_turn_are_not_counted_where_that_was_agreed() -> None:
     connection = _uncounted(per_minute=3)
     for _ in range(5000):
@@ -242,7 +242,7 @@ def test_events_of_an_open_turn_are_not_counted_where_that_was_agreed() -> None:
     assert connection.receive(_event_of("idle"), 1.0) is not None
 
 
-@pytest.mark.proves("notes-5.1-all-else-is-counted")
+@pytest.mark.proves("notes-1-all-else-is-counted")
 @pytest.mark.parametrize(
     "text",
     [

@@ -66,7 +66,7 @@ def test_a_frame_may_be_as_large_as_the_bound_and_no_larger() -> None:
     assert frame_of(message, size - 1) is None
 
 
-@pytest.mark.proves("notes-5.1-packages-are-trimmed")
+@pytest.mark.proves("notes-1-packages-are-trimmed")
 def test_a_package_keeps_what_it_says_and_what_it_runs() -> None:
     files = sent(Response(id="r", result=package(**{"LICENSE": LARGE})))["result"]["package"][
         "files"
@@ -74,7 +74,7 @@ def test_a_package_keeps_what_it_says_and_what_it_runs() -> None:
     assert tuple(one["path"] for one in files) == FILES[:6]
 
 
-@pytest.mark.proves("notes-5.1-too-large-is-failed")
+@pytest.mark.proves("notes-1-too-large-is-failed")
 @pytest.mark.parametrize(
     "result",
     [

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, kinds, line, messages
-from trunkline.wire.yeaft.questions import INPUT_CHARS_MAX
+from tests.wire.yeaft.outward_lines import AGENT, CONVERSATION, kinds, line, messages, relayed
 
 ASKED = line(
     "approval_request",
@@ -55,12 +54,9 @@ def test_a_tool_without_an_input_is_asked_for_in_its_own_words(nothing: dict[str
     assert asked_for(**nothing) == "May I?"
 
 
-def test_an_input_that_is_too_long_to_show_says_how_much_is_missing() -> None:
-    command = "x" * 5_000
-    shown = asked_for(tool_input=command)
-    head, _, told = shown.partition("… ")
-    assert head == "May I?\n" + "x" * INPUT_CHARS_MAX
-    assert told == f"({5_000 - INPUT_CHARS_MAX} more characters)"
+def test_an_input_is_shown_whole_however_long_it_is() -> None:
+    command = "x" * 200_000 + "; rm -r ."
+    assert asked_for(tool_input=command) == f"May I?\n{command}"
 
 
 @pytest.mark.parametrize("odd", [5, True, ["rm", "-r"], "rm -r", {"a": {"b": [None]}}])
@@ -185,3 +181,18 @@ def test_a_persons_question_says_whose_it_is() -> None:
     asked = line("approval_request", request_id="q", kind="input", message="?", person=BOB)
     (found,) = messages(asked, is_group=True)
     assert (found["groupId"], found["vpId"], found["vpName"]) == (AGENT, "p-b", "bob")
+
+
+def test_a_deployed_client_reads_questions_of_agents_of_either_dialect() -> None:
+    fields = {"request_id": "q", "kind": "select", "message": "Which?", "options": ["A", "B"]}
+    own = {"type": "ask_user_question", "requestId": "q", "prompt": "Which?", "choices": ["A", "B"]}
+    asked = relayed("approval_request", json.dumps(own), **fields)
+    assert messages(asked) == [own], "as it came"
+    _, told = messages(asked, deployed=True)
+    (question,) = told["questions"]
+    assert (told["requestId"], question["question"]) == ("q", "Which?")
+    assert [one["label"] for one in question["options"]] == ["A", "B"]
+    listed = {"type": "ask_user_question", "requestId": "q", "questions": [{"question": "Which?"}]}
+    assert messages(relayed("approval_request", json.dumps(listed), **fields), deployed=True) == [
+        listed
+    ]

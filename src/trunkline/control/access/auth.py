@@ -174,9 +174,10 @@ class Auth:
             row = await self._store.first(query)
         if row is None:
             raise Unauthorized("the token is not known")
-        *whose, limited = row
+        user_id, org_id, role, token_id, expires_at, limited = row
         if len(self._cached) > 10_000:
             self._cached.clear()
+        whose = user_id, org_id, role, token_id, expires_at
         known = Principal(*whose, scopes.scopes_of(limited))
         self._cached[hashed] = known
         if known.expires_at is not None:

@@ -74,15 +74,22 @@ class Trail:
             details = {"wire": "many"}
         self._tasks.spawn(self._write("login.refused", details), "refused login")
 
-    async def own(self, event: str, details: dict[str, Any], **about: str | None) -> None:
-        """The control plane did that by itself. `about`: `org_id` and `user_id`."""
-        await self._write(event, details, **about)
+    async def own(self, event: str, details: dict[str, Any], about: Principal) -> None:
+        """The control plane did that by itself, for that user."""
+        await self._write(event, details, org_id=about.org_id, user_id=about.user_id)
 
-    async def _write(self, event: str, details: dict[str, Any], **about: str | None) -> None:
+    async def _write(
+        self,
+        event: str,
+        details: dict[str, Any],
+        *,
+        org_id: str | None = None,
+        user_id: str | None = None,
+    ) -> None:
         try:
-            await self._audit.append(event, details, **about)
+            await self._audit.append(event, details, org_id=org_id, user_id=user_id)
         except TrunklineError as error:
-            _log.error("not in the audit log", entry=event, code=error.code, **about)
+            _log.error("not in the audit log", entry=event, code=error.code, user=user_id)
 
 
 def _fields(of: object, names: frozenset[str]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from trunkline.wire.semibot.messages import DOWNLINK, UPLINK
 Json = dict[str, Any]
 Kind = type[msgspec.Struct]
 
+_MYAGENT_DOWN = ("agent.", "system.", "plan.", "solver.", "pipeline.")
 _REF = "#/components/schemas/{name}"
 
 
@@ -89,7 +90,7 @@ _WIRES = {
         },
         (),
         _named("", myagent.Uplink, *_events("user.")),
-        _named("", myagent.Downlink, *_events("agent.", "system.", "plan.", "solver.")),
+        _named("", myagent.Downlink, *_events(*_MYAGENT_DOWN)),
     ),
     "yeaft_web": _Wire(
         "/ws/yeaft",

@@ -13,24 +13,32 @@ from msgspec import inspect
 from trunkline import names
 from trunkline.control.errors import InvalidRequest
 
+# One level at a time: what is large is text, and that is never looked at.
+_level = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+
 
 def check_fields(raw: bytes, kind: Any) -> None:
     """InvalidRequest for a field that this type has not; `raw` is JSON of that type."""
     fields = _fields(kind)
     if fields:
-        _check(msgspec.json.decode(raw), fields, "$")
+        _check(_level.decode(raw), fields, "$")
 
 
-def _check(value: Any, fields: "dict[str, Any]", path: str) -> None:
-    if isinstance(value, list):
-        for item in value:
-            _check(item, fields, f"{path}[…]")
-    elif isinstance(value, dict):
-        if problem := names.unknown_of("field", value, fields):
-            raise InvalidRequest(f"body: {problem} - at `{path}`", code="UNKNOWN_FIELD")
-        for name, inner in fields.items():
-            if inner and name in value:
-                _check(value[name], inner, f"{path}.{name}")
+def _check(value: "dict[str, msgspec.Raw]", fields: "dict[str, Any]", path: str) -> None:
+    if problem := names.unknown_of("field", value, fields):
+        raise InvalidRequest(f"body: {problem} - at `{path}`", code="UNKNOWN_FIELD")
+    for name, inner in fields.items():
+        if inner and name in value:
+            for number, item in enumerate(_objects(bytes(value[name]))):
+                _check(item, inner, f"{path}.{name}[{number}]")
+
+
+def _objects(raw: bytes) -> "list[dict[str, msgspec.Raw]]":
+    """The object that this is, or those of a list; null has none."""
+    if raw.startswith(b"{"):
+        return [_level.decode(raw)]
+    return [_level.decode(item) for item in _items.decode(raw)] if raw.startswith(b"[") else []
 
 
 @cache

@@ -1,10 +1,10 @@
 """The sessions that one client follows: bounded, and left with its connection. For every wire."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from trunkline.control.errors import LimitReached
-from trunkline.control.log.feeds import Feeds, Message
+from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.log.log import SessionLog
 
 
@@ -48,12 +48,21 @@ class Following:
         if len(self._followed) >= self._sessions_max:
             raise LimitReached("this connection follows too many sessions: open another one")
 
-    async def begin(self, log: SessionLog, feeds: Feeds, position: int | None) -> None:
-        """Takes what came after that position, then goes on live; None: from now on."""
+    async def begin(
+        self,
+        log: SessionLog,
+        feeds: Feeds,
+        position: int | None,
+        begins: Callable[[Translate], None] | None = None,
+        *,
+        partly: bool = False,
+    ) -> None:
+        """Takes what came after that position, then goes on live; None: from now on. `begins` and
+        `partly`: see `Feeds.follow`."""
         session_id = log.session_id
         self._followed[session_id] = feeds
         try:
-            await feeds.follow(log, self, position)
+            await feeds.follow(log, self, position, begins, partly=partly)
         except BaseException:
             self.leave(session_id)
             raise

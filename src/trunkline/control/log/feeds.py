@@ -50,10 +50,10 @@ class Feed:
         self.log = log
         self.position = position
         self.followers: tuple[Follower, ...] = ()
-        self._translate = translate
+        self.translate = translate
 
     def deliver(self, batch: Batch) -> None:
-        messages = self._translate(batch.first_id, batch.lines)
+        messages = self.translate(batch.first_id, batch.lines)
         self.position = batch.first_id + len(batch.lines) - 1
         if messages:
             for follower in self.followers:
@@ -77,20 +77,42 @@ class Feeds:
         self._prime_bytes_max = prime_bytes_max
         self._feeds: dict[str, Feed] = {}
 
-    async def follow(self, log: SessionLog, follower: Follower, position: int | None) -> int:
+    async def follow(
+        self,
+        log: SessionLog,
+        follower: Follower,
+        position: int | None,
+        begins: Callable[[Translate], None] | None = None,
+        *,
+        partly: bool = False,
+    ) -> int:
         """Sends what came after `position`, however old, then goes on live: no gap, no repeat.
-        None: from now on. Returns the position from which it goes on live."""
+        None: from now on. Returns the position from which it goes on live.
+
+        `begins` is shown a translation that has come to the position, before anything is sent; with
+        `partly` (the follower has some messages of the next event) behind that event."""
         at = log.last_id if position is None else min(max(0, position), log.last_id)
         feed = self._feeds.get(log.session_id)
         if feed is None or at < log.last_id:
             translate = self._make(log.session_id)
             await self._prime(translate, log, at)
+            if partly:
+                at = await self._replay(translate, log, at, follower, at + 1)
+            if begins is not None:
+                begins(translate)
             await self._replay(translate, log, at, follower)
             # Nothing may come between the last look at the log's end and the end of this.
             feed = self._feeds.get(log.session_id) or self._open(log, translate)
+        elif begins is not None:
+            begins(feed.translate)
         if follower not in feed.followers:
             feed.followers = (*feed.followers, follower)
         return feed.position
+
+    def translation(self, session_id: str) -> Translate | None:
+        """Of a session that is followed live."""
+        feed = self._feeds.get(session_id)
+        return None if feed is None else feed.translate
 
     def leave(self, session_id: str, follower: Follower) -> None:
         feed = self._feeds.get(session_id)
@@ -129,16 +151,23 @@ class Feeds:
         return start
 
     async def _replay(
-        self, translate: Translate, log: SessionLog, position: int, follower: Follower
-    ) -> None:
+        self,
+        translate: Translate,
+        log: SessionLog,
+        position: int,
+        follower: Follower,
+        end: int = limits.JSON_INT_MAX,
+    ) -> int:
+        """Up to that end, or all that there is. Returns how far it came."""
         # The disk may have more than was delivered yet: that comes live.
-        while (missed := log.last_id - position) > 0:
+        while (missed := min(end, log.last_id) - position) > 0:
             page = await self._log.read(log, position, min(missed, limits.RING_EVENTS))
             if not page:
                 break  # the session was deleted meanwhile
             position = page[-1][0]
             follower.take(log.session_id, await _translated(translate, page))
             await follower.room()
+        return position
 
 
 async def _translated(translate: Translate, events: list[tuple[int, str]]) -> list[Message]:

@@ -7,6 +7,7 @@ tokens instead (`auth`, `vms`).
 from typing import Any
 
 import msgspec
+import structlog
 from sqlalchemy import ColumnElement, Row, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,10 +15,19 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from trunkline import limits
 from trunkline.control.access.keys import digest
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, LimitReached, NotFound, Unauthorized
+from trunkline.control.errors import (
+    Conflict,
+    LimitReached,
+    NotFound,
+    TrunklineError,
+    Unauthorized,
+)
 from trunkline.control.ids import new_id, new_secret
+from trunkline.control.services.audit import Audit
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import machine_secrets, machines, users
+
+_log = structlog.get_logger(__name__)
 
 DEVICE_PREFIX = "dev"
 _ENDED = ("failed", "terminated")
@@ -41,10 +51,16 @@ class MachineSecrets:
     """The table, and the machines that belong to it."""
 
     def __init__(
-        self, store: Store, clock: Clock, devices_max: int = limits.DEVICES_PER_USER_MAX
+        self,
+        store: Store,
+        clock: Clock,
+        devices_max: int = limits.DEVICES_PER_USER_MAX,
+        audit: Audit | None = None,
     ) -> None:
-        """`devices_max`: of each kind, of one user."""
+        """`devices_max`: of each kind, of one user. `audit`: gets an entry for each machine that
+        nobody registered, which is made known by its first connection."""
         self._store = store
+        self._audit = audit
         self._clock = clock
         self._devices_max = devices_max
         self.renewed = 0
@@ -174,9 +190,25 @@ class MachineSecrets:
                         created_at=now,
                     )
                 )
+                if secret is None:
+                    await self._note_first_sight(connection, user_id, machine_id, kind, name)
         except IntegrityError as error:
             raise Conflict("this name is taken", code="GUID_TAKEN") from error
         return Known(machine_id, user_id, guid or "", agent_apps)
+
+    async def _note_first_sight(
+        self, connection: AsyncConnection, user_id: str, machine_id: str, kind: str, name: str
+    ) -> None:
+        if self._audit is None:
+            return
+        org_id = await connection.scalar(select(users.c.org_id).where(users.c.id == user_id))
+        details = {"machine_id": machine_id, "kind": kind, "name": name, "by": "first connection"}
+        try:
+            await self._audit.append_to(
+                connection, "machine.registered", details, org_id=org_id, user_id=user_id
+            )
+        except TrunklineError as error:
+            _log.error("not in the audit log", entry="machine.registered", code=error.code)
 
     async def _renew(self, known: Known, values: dict[str, Any]) -> None:
         """A new token; one that was given up is a device again, and counts as one."""

@@ -12,15 +12,23 @@ from trunkline.control.records.credentials import Credentials
 from trunkline.control.records.machines import MachineRecords
 from trunkline.control.records.people import Orgs, Tokens, Users
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT, Tuning
 
 
 class Records:
     """All of them, over one store."""
 
-    def __init__(self, store: Store, keys: Keys, auth: Auth, clock: Clock = now_ms) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keys: Keys,
+        auth: Auth,
+        clock: Clock = now_ms,
+        tuning: Tuning = DEFAULT,
+    ) -> None:
         self.orgs = Orgs(store, auth, clock)
         self.users = Users(store, auth, clock)
         self.tokens = Tokens(store, auth, clock)
-        self.agents = Agents(store, self.users, clock)
+        self.agents = Agents(store, self.users, clock, tuning.agents_per_user_max)
         self.credentials = Credentials(store, keys, clock)
         self.machines = MachineRecords(store)

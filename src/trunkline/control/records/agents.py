@@ -29,6 +29,7 @@ from trunkline.control.records.people import Users
 from trunkline.control.services.config import runtime_type
 from trunkline.control.store import schema, service_schema
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT
 from trunkline.wire.commands import DEFAULT_RUNTIME
 
 
@@ -101,13 +102,21 @@ class AgentPatch(msgspec.Struct, kw_only=True):
 class Agents(SeenRows[Agent]):
     """The records of agents."""
 
-    def __init__(self, store: Store, users: Users, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        users: Users,
+        clock: Clock,
+        per_user_max: int = DEFAULT.agents_per_user_max,
+    ) -> None:
         super().__init__(store, schema.agents, Agent, "agent")
         self._users = users
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def create(self, who: Principal, new: NewAgent) -> Agent:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
+        await self._check_count(self._per_user_max, schema.agents.c.user_id == owner.id)
         await self._check_tools(new.tools, new.runtime_type, owner.id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
         return await self._add(Agent(id=new_id(), created_at=self._clock(), **values))

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Update,
     and_,
     delete,
+    func,
     insert,
     or_,
     select,
@@ -25,7 +26,7 @@ from sqlalchemy import (
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.errors import InvalidRequest, NotFound
+from trunkline.control.errors import InvalidRequest, LimitReached, NotFound
 from trunkline.control.records.fields import checked_id
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import users
@@ -126,6 +127,16 @@ class Rows(Generic[S]):
         rows = await self._store.all(query.order_by(key.desc()).limit(limit + 1))
         items = [msgspec.convert(row, self._kind, from_attributes=True) for row in rows[:limit]]
         return Page(items, rows[limit - 1].id if len(rows) > limit else None)
+
+    async def _check_count(self, count_max: int, *where: ColumnElement[bool]) -> None:
+        """For one more of these rows."""
+        count = await self._store.scalar(
+            select(func.count()).select_from(self._table).where(*where)
+        )
+        if (count or 0) >= count_max:
+            raise LimitReached(
+                f"no room for another {self._noun}: at most {count_max:,}; remove some first"
+            )
 
     def _insert(self, record: S, **hidden: Any) -> Insert:
         """`hidden`: columns that the struct does not show."""

@@ -23,6 +23,7 @@ from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT, Tuning
 
 if TYPE_CHECKING:
     from trunkline.control.services.mcp_pool import McpPool
@@ -37,6 +38,7 @@ class Services:
         keys: Keys,
         settings: Settings,
         clock: Clock = now_ms,
+        tuning: Tuning = DEFAULT,
         heads: AuditHeads | None = None,
     ) -> None:
         self._allowed_hosts = settings.mcp_allowed_hosts
@@ -45,12 +47,12 @@ class Services:
         self.audit = Audit(store, keys, clock, heads)
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
-        self.memories = Memories(store, clock, Embeddings())
+        self.memories = Memories(store, clock, Embeddings(), tuning.memories_per_user_max)
         self.reports = Reports(store, clock)
         self.results = Results(store, clock)
-        self.skills = Skills(store, clock)
+        self.skills = Skills(store, clock, tuning.skill_bytes_per_org_max)
         self.evolutions = Evolutions(store, clock, self.skills)
-        self.snapshots = Snapshots(store, clock)
+        self.snapshots = Snapshots(store, clock, tuning.snapshot_bytes_per_user_max)
         self.usage = Usage(store, clock)
         self.methods = Methods(self)
 

@@ -151,11 +151,11 @@ class Audit:
         if last is None:
             raise _tampered_with()  # a new sealed head would hide what was done to the log
         entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
-        entry["hash"] = hash_of(entry)
-        await connection.execute(insert(audit).values(entry))
-        sealed = self._seal(Head(last.seq + 1, entry["hash"]))
-        await connection.execute(update(audit_head).values(seq=last.seq + 1, sealed=sealed))
-        return last.seq + 1
+        newest = Head(last.seq + 1, hash_of(entry))
+        await connection.execute(insert(audit).values({**entry, "hash": newest.hash}))
+        sealed = self._seal(newest)
+        await connection.execute(update(audit_head).values(seq=newest.seq, sealed=sealed))
+        return newest.seq
 
     def _seal(self, head: Head) -> bytes:
         return self._keys.seal(msgspec.json.encode(head).decode(), _HEAD_CONTEXT)

@@ -21,6 +21,7 @@ from trunkline.control.services.embeddings import Embeddings
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import memories
+from trunkline.control.tuning import DEFAULT
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -43,8 +44,15 @@ class MemoryHit(msgspec.Struct, frozen=True):
 
 
 class Memories(SeenRows[Memory]):
-    def __init__(self, store: Store, clock: Clock, embeddings: Embeddings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        embeddings: Embeddings,
+        per_user_max: int = DEFAULT.memories_per_user_max,
+    ) -> None:
         super().__init__(store, memories, Memory, "memory", shared=True)
+        self._per_user_max = per_user_max
         self._clock = clock
         self._embeddings = embeddings
 
@@ -64,6 +72,8 @@ class Memories(SeenRows[Memory]):
             metadata=checked_object(metadata or {}, "metadata", limits.METADATA_BYTES_MAX),
             created_at=self._clock(),
         )
+        mine = memories.c.user_id == user_id  # or, without one, `IS NULL`: the org's
+        await self._check_count(self._per_user_max, memories.c.org_id == org_id, mine)
         vectors = await self._embeddings.encode([content])
         embedding = None if vectors is None else vectors[0].tobytes()
         row = self._insert(memory, embedding=embedding, fts_rowid=secrets.randbits(63))

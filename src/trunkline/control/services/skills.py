@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, NotFound, TooLarge
+from trunkline.control.errors import Conflict, LimitReached, NotFound, TooLarge
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_text
 from trunkline.control.records.page import SeenRows
@@ -25,6 +25,7 @@ from trunkline.control.services.skill_manifest import Requires
 from trunkline.control.services.skill_package import FileInventory, SkillPackage, wire_file
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import skill_files, skills
+from trunkline.control.tuning import DEFAULT
 
 LATEST = "latest"
 WIRE_BYTES_MAX = 7 * limits.MIB  # what fits one frame after base64
@@ -58,9 +59,12 @@ class Skill(msgspec.Struct, frozen=True):
 
 
 class Skills(SeenRows[Skill]):
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, org_bytes_max: int = DEFAULT.skill_bytes_per_org_max
+    ) -> None:
         super().__init__(store, skills, Skill, "skill")
         self._clock = clock
+        self._org_bytes_max = org_bytes_max
 
     async def import_zip(self, org_id: str, data: bytes) -> Skill:
         package = await asyncio.to_thread(skill_package.read_zip, data)
@@ -78,6 +82,17 @@ class Skills(SeenRows[Skill]):
         self, connection: AsyncConnection, org_id: str, package: SkillPackage, source: str
     ) -> Skill:
         """Adds a version inside the caller's transaction; it is the latest from then on."""
+        stored = (
+            select(func.sum(func.length(skill_files.c.content)))
+            .join(skills, skills.c.id == skill_files.c.skill)
+            .where(skills.c.org_id == org_id)
+        )
+        used = (await connection.execute(stored)).scalar() or 0
+        if used + sum(map(len, package.files.values())) > self._org_bytes_max:
+            raise LimitReached(
+                f"no room for this skill: an org has at most {self._org_bytes_max:,} bytes of "
+                "them; remove old versions first"
+            )
         newest = select(func.max(skills.c.created_at)).where(
             and_(skills.c.org_id == org_id, skills.c.skill_id == package.skill_id)
         )

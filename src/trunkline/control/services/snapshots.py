@@ -5,33 +5,44 @@ Three are kept: one that turns out to be damaged must not be the only one.
 
 from typing import Any
 
+import msgspec
 from sqlalchemy import delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.clock import Clock
+from trunkline.control.errors import LimitReached
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_object
 from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import sessions
 from trunkline.control.store.service_schema import snapshots
+from trunkline.control.tuning import DEFAULT
 
 KEPT = 3
 
 
 class Snapshots:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, user_bytes_max: int = DEFAULT.snapshot_bytes_per_user_max
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._user_bytes_max = user_bytes_max
 
     async def sync(self, session_id: str, data: dict[str, Any]) -> None:
         """Stores a state and deletes the oldest beyond `KEPT`."""
         checked_object(data, "snapshot", limits.SNAPSHOT_BYTES_MAX)
+        size = len(msgspec.json.encode(data))
         of_session = snapshots.c.session_id == session_id
         async with self._store.write() as connection:
+            await self._make_room(connection, session_id, size)
             newest = select(func.max(snapshots.c.created_at)).where(of_session)
             last = (await connection.execute(newest)).scalar()
             # Strictly later than the last one, so that there is always one newest.
             at = max(self._clock(), (last or 0) + 1)
-            row = {"id": new_id(), "session_id": session_id, "data": data, "created_at": at}
+            row = {"id": new_id(), "session_id": session_id, "data": data, "bytes": size}
+            row["created_at"] = at
             await connection.execute(insert(snapshots).values(row))
             kept = (
                 select(snapshots.c.id)
@@ -41,6 +52,21 @@ class Snapshots:
             )
             await connection.execute(
                 delete(snapshots).where(of_session, snapshots.c.id.not_in(kept))
+            )
+
+    async def _make_room(self, connection: AsyncConnection, session_id: str, size: int) -> None:
+        """Closed sessions are not started again: what was kept of them goes first."""
+        owner = select(sessions.c.user_id).where(sessions.c.id == session_id).scalar_subquery()
+        mine = select(sessions.c.id).where(sessions.c.user_id == owner)
+        used = select(func.sum(snapshots.c.bytes)).where(snapshots.c.session_id.in_(mine))
+        if (await connection.scalar(used) or 0) + size <= self._user_bytes_max:
+            return
+        closed = mine.where(sessions.c.status == "closed")
+        await connection.execute(delete(snapshots).where(snapshots.c.session_id.in_(closed)))
+        if (await connection.scalar(used) or 0) + size > self._user_bytes_max:
+            raise LimitReached(
+                f"no room for this snapshot: a user has at most {self._user_bytes_max:,} bytes of "
+                "them; close sessions first"
             )
 
     async def latest(self, session_id: str) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ class Uploads:
         *,
         per_user_bytes_max: int = 4 * BYTES_MAX,
         per_user_max: int = 2 * limits.ATTACHMENTS_MAX,
-        bytes_max: int = 32 * BYTES_MAX,
+        bytes_max: int = 16 * BYTES_MAX,
     ) -> None:
         self._clock = clock
         self._per_user_bytes_max = per_user_bytes_max

@@ -24,6 +24,9 @@ from trunkline.control.store.schema import approvals, sessions
 
 _log = structlog.get_logger(__name__)
 
+OF_QUESTIONS = (states.Asked, states.Resolved, states.AnswerNoted)
+"""The changes that leave an entry."""
+
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -45,7 +48,7 @@ class ApprovalEntries:
             case states.Asked(request_id, request):
                 await self._write(connection, step, "approval.asked", shown(request_id, request))
             case states.AnswerNoted(request_id, answer, by):
-                details = {"request_id": request_id, "answer": _text(answer)}
+                details: dict[str, Any] = {"request_id": request_id, "answer": _text(answer)}
                 details["state"] = await _state(connection, step.session_id, request_id)
                 await self._write(connection, step, "approval.answered", details, by=by)
             case states.Resolved(request_id, is_confirmed):

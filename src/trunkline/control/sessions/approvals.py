@@ -27,6 +27,13 @@ class Approval(msgspec.Struct, frozen=True):
     answered_at: int | None
     created_at: int
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether less arrived than is asked, or more than every client can show: nobody can say
+        yes to what was not shown."""
+        size = len(msgspec.json.encode(self.request))
+        return bool(self.request.get("truncated")) or size > limits.QUESTION_BYTES_MAX
+
 
 _COLUMNS = [schema.approvals.c[name] for name in Approval.__struct_fields__]
 

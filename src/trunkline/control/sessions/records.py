@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import and_, insert, or_, select, update
+from sqlalchemy import and_, func, insert, or_, select, update
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import NotFound, TooLarge
+from trunkline.control.errors import LimitReached, NotFound, TooLarge
 from trunkline.control.ids import is_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
@@ -22,6 +22,7 @@ from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_co
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT
 
 Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 
@@ -77,10 +78,17 @@ _COLUMNS = [
 class SessionRecords:
     """The table, seen with a person's rights."""
 
-    def __init__(self, store: Store, log: Log, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        log: Log,
+        clock: Clock,
+        per_user_max: int = DEFAULT.sessions_per_user_max,
+    ) -> None:
         self._store = store
         self._log = log
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def insert(
         self, who: Principal, machine: Machine, new: NewSession, session_id: str
@@ -92,8 +100,16 @@ class SessionRecords:
         return Session(**row)
 
     async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
-        now = self._clock()
+        now, table = self._clock(), schema.sessions
+        mine = select(func.count()).where(
+            table.c.user_id == machine.user_id, table.c.status == "active"
+        )
         async with self._store.read() as connection:
+            if (await connection.scalar(mine) or 0) >= self._per_user_max:
+                raise LimitReached(
+                    f"no room for another session: one user has at most {self._per_user_max:,} "
+                    "open ones; close some first"
+                )
             agent = None
             if new.agent_id is not None:
                 agents = schema.agents

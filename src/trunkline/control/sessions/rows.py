@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from trunkline import limits
 from trunkline.control.services.audit import Audit
 from trunkline.control.sessions import state as states
-from trunkline.control.sessions.approval_entries import ApprovalEntries
+from trunkline.control.sessions.approval_entries import OF_QUESTIONS, ApprovalEntries
 from trunkline.control.sessions.projection import Position, Saved, Step
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import approvals, sessions, turns
@@ -46,7 +46,7 @@ class SqlRows:
                     continue  # tried before, and it was not known how that ended
                 for change in step.changes:
                     await _WRITERS[type(change)](connection, step, change)
-                    if entries is not None:
+                    if entries is not None and isinstance(change, OF_QUESTIONS):
                         await entries.note(connection, step, change)
                 newest[step.session_id] = step
             for step in newest.values():

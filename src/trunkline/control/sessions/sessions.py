@@ -13,7 +13,13 @@ from sqlalchemy import case, select
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from trunkline.control.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    TrunklineError,
+    Unavailable,
+)
 from trunkline.control.ids import new_id
 from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
@@ -278,6 +284,12 @@ class Sessions:
         """A person's answer to a question; the first one wins."""
         who.require("approve")
         approval = await self._approvals.find(who, name, session_id)
+        if confirmed and approval.is_cut:
+            raise Conflict(
+                "what is asked was shortened on its way, or is too long to be shown whole: "
+                "it can only be denied",
+                code="QUESTION_CUT",
+            )
         session = await self.get(who, approval.session_id)
         machine = await self._running(session)
         log = machine.logs[session.id]
@@ -297,9 +309,13 @@ class Sessions:
         await self._projection.settled(log.session_id)
 
     async def _audit(self, who: Principal, session: Session, event: str, **details: Any) -> None:
-        await self._services.audit.append(
-            event, details, org_id=session.org_id, user_id=who.user_id, session_id=session.id
-        )
+        """What was done is done, also while the audit log is broken."""
+        try:
+            await self._services.audit.append(
+                event, details, org_id=session.org_id, user_id=who.user_id, session_id=session.id
+            )
+        except TrunklineError as error:
+            _log.error("not in the audit log", entry=event, code=error.code, session=session.id)
 
     async def _audit_other(
         self, who: Principal, session: Session, event: str, **details: Any

@@ -30,6 +30,8 @@ class Turn(msgspec.Struct):
     """Its machine was told of it, or may have been."""
     is_heard: bool = False
     """The machine has shown since that it has it."""
+    was_told: bool = False
+    """It was told of it on an earlier line, and is to be told again."""
     cancel: str | None = None
     """Why a person has stopped it; None: nobody has."""
 
@@ -192,7 +194,7 @@ def fold_note(state: SessionState, note: Note) -> list[Change]:
             for turn in state.told:
                 turn.is_heard = True
         case notes.Untold() if (found := state.turns.get(note.turn_id)) is not None:
-            found.is_told = found.is_heard = False
+            found.is_told, found.is_heard, found.was_told = False, False, True
             return [TurnTold(note.turn_id, is_told=False)]
         case notes.Cancelling():
             for turn in state.told:
@@ -211,8 +213,8 @@ def fold_note(state: SessionState, note: Note) -> list[Change]:
         case notes.Moved():
             state.machine_id, state.is_started, state.is_seen = note.machine_id, False, False
             state.late.clear()
-            for turn in state.told:
-                turn.is_told = turn.is_heard = False
+            for turn in state.turns.values():
+                turn.is_told = turn.is_heard = turn.was_told = False
             return [SessionMoved(note.machine_id)]
         case notes.Stopped():
             state.is_stop_pending = False

@@ -125,6 +125,7 @@ snapshots = sa.Table(
     own_id(),
     ref("session_id", "sessions"),
     sa.Column("data", sa.JSON, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False, server_default="0"),
     created(),
 )
 

@@ -15,6 +15,10 @@ from trunkline import limits
 CHECKPOINT_READABLE_BYTES_MAX = 1 * limits.MIB  # a larger value is packed: nobody reads it as text
 
 
+_NEVER_WRITTEN = ("json", "pickle")
+"""Formats of old checkpoints elsewhere, in which a value can name what is to be called."""
+
+
 class _Stored(msgspec.Struct, omit_defaults=True):
     plain: Any = msgspec.UNSET
     type: str = ""
@@ -38,6 +42,8 @@ def decode(serde: SerializerProtocol, text: msgspec.Raw) -> Any:
     stored = _stored.decode(text)
     if stored.plain is not msgspec.UNSET:
         return stored.plain
+    if stored.type.startswith(_NEVER_WRITTEN):
+        raise ValueError(f"a value of type {stored.type[:20]!r} is none of ours")
     return serde.loads_typed((stored.type, stored.base64))
 
 

@@ -21,6 +21,12 @@ from trunkline.execution.texts import clipped
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
 
+SHOWN_BYTES_MAX = 200_000  # of a call that a person is asked about; all of it is shown
+_TOO_LONG = (
+    "not run: a person has to allow it, and it is too long or too deep to be shown whole. "
+    "Do it in smaller parts."
+)
+
 
 def review(
     context: Context, calls: Sequence[ToolCall], used: int
@@ -38,7 +44,10 @@ def review(
         elif problem := context.toolbox.check(tool, call["arguments"]):
             verdicts[call["id"]] = Verdict(refused=problem)
         elif _needs_a_person(context, tool, call):
-            questions.append(_question(context, call))
+            if _can_be_shown(call):
+                questions.append(_question(context, call))
+            else:
+                verdicts[call["id"]] = Verdict(refused=_TOO_LONG)
     return verdicts, questions
 
 
@@ -84,7 +93,7 @@ def _question(context: Context, call: ToolCall) -> Question:
         request_id=uuid.uuid4().hex,
         tool_call_id=call["id"],
         tool_name=call["name"],
-        tool_input=clipped(call["arguments"]),
+        tool_input=call["arguments"],
         message=call["arguments"]["question"] if asking else f"May I use {call['name']}?",
         kind=("select" if options else "input") if asking else "approve",
         timeout_seconds=patience,
@@ -96,6 +105,14 @@ def _question(context: Context, call: ToolCall) -> Question:
         question["agent"] = context.agent
         question["above"] = list(context.above)
     return question
+
+
+def _can_be_shown(call: ToolCall) -> bool:
+    """Whether a person can be shown all of it: nobody says yes to the half of a command."""
+    arguments = call["arguments"]
+    if clipped(arguments, SHOWN_BYTES_MAX) != arguments:
+        return False
+    return len(msgspec.json.encode(arguments)) <= SHOWN_BYTES_MAX
 
 
 def _spent(budget: int) -> str:

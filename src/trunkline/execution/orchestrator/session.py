@@ -92,9 +92,7 @@ class OpenSession:
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message
             )
-            # A snapshot comes from outside: it may name no class that is to be made here.
-            plain = JsonPlusSerializer(allowed_msgpack_modules=None)
-            checkpointer = LocalCheckpointer(folder, serde=plain)
+            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
             await turns.recover(start.turn_id)
             link.ready(list(problems))
@@ -132,6 +130,11 @@ class OpenSession:
         """Ends what runs, closes what is open; each within its time."""
         await self._turns.kill()
         await self._opened.aclose()
+
+
+def plain_serializer() -> JsonPlusSerializer:
+    """A snapshot comes from outside: it may name no class that is to be made here."""
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
 def _missing(skill: Json, needs: list[str]) -> str:

@@ -12,16 +12,28 @@ _MS_MAX = 253_402_300_799_999  # the last moment of the year 9999
 
 
 def encode(message: Downlink) -> bytes:
-    """The message without its number; half of a character, which JSON cannot hold, becomes `?`."""
+    """The message without its number, its metadata last; half of a character, which JSON cannot
+    hold, becomes `?`."""
+    if message.metadata is None:
+        message.metadata = {}
     try:
         return _encoder.encode(message)
     except UnicodeEncodeError:
         return _encoder.encode(_whole(msgspec.to_builtins(message)))
 
 
-def numbered(body: bytes, connection_id: str, seq: int) -> bytes:
-    """An encoded message with its place on one connection. The body is not looked into again."""
-    return b'%b,"seq":%d,"event_id":"%b-%d"}' % (body[:-1], seq, connection_id.encode(), seq)
+def numbered(body: bytes, connection_id: bytes, seq: int) -> bytes:
+    """An encoded message with its place on one connection. The body is not looked into again: it
+    ends with its metadata."""
+    comma = b"" if body.endswith(b"{}}") else b","
+    return b'%b%b"connection_id":"%b"},"seq":%d,"event_id":"%b-%d"}' % (
+        body[:-2],
+        comma,
+        connection_id,
+        seq,
+        connection_id,
+        seq,
+    )
 
 
 def timestamp(ms: int) -> str:

@@ -23,6 +23,11 @@ def call_step(event_id: int, tool_name: str) -> str:
     return f"step_{event_id}_{tool_name[:_NAME_CHARS_MAX]}"
 
 
+def turn_step(event_id: int, what: str) -> str:
+    """Of what a turn thinks, or answers; the counter is the log's number of the user's message."""
+    return f"step_{event_id}_{what}"
+
+
 def confirm_step(session_id: str, request_id: str, tool_name: str) -> str:
     """Of a question to a person."""
     return f"confirm_{confirm_id(session_id, request_id)}_{tool_name[:_NAME_CHARS_MAX]}"

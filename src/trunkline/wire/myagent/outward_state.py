@@ -1,17 +1,22 @@
-"""What a translation to MyAgent messages remembers of one session: open turns, tool calls,
-questions. Bounded, whatever comes. Used by `outward` and its handlers."""
+"""What a translation to MyAgent messages remembers of one session: open turns, tool calls, steps of
+plans, questions. Bounded, whatever comes. Used by `outward` and its handlers."""
 
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from trunkline.wire.events import BoundedText, SessionEvent, keep
+from trunkline.wire.events import BoundedText, SessionEvent, keep, text_of
 from trunkline.wire.myagent import messages as names
-from trunkline.wire.myagent.messages import Downlink
+from trunkline.wire.myagent.identifiers import turn_step
+from trunkline.wire.myagent.messages import Downlink, Json
+from trunkline.wire.myagent.pieces import Piece, Stream
 
 _TURNS_MAX = 100
 _CALLS_MAX = 1_000
 _QUESTIONS_MAX = 200
+_STREAMS_MAX = 100
+_PLAN_STEPS_MAX = 200
+_ASKED_CHARS_MAX = 1_000
 _JSON_CHARS_MAX = 100_000
 _KEY_CHARS_MAX = 200
 
@@ -19,22 +24,61 @@ _KEY_CHARS_MAX = 200
 class Turn:
     """One message of a user until its end."""
 
-    __slots__ = ("chunks", "id", "model", "plan_step", "streamed", "tokens", "ts")
+    __slots__ = (
+        "_streams",
+        "asked",
+        "chunks",
+        "event_id",
+        "id",
+        "model",
+        "plan_step",
+        "steps",
+        "streamed",
+        "task_count",
+        "tokens",
+        "ts",
+    )
 
-    def __init__(self, turn_id: str, ts: int | None, text_chars_max: int) -> None:
+    def __init__(self, turn_id: str, event_id: int, ts: int | None, text_chars_max: int) -> None:
         self.id = turn_id
+        self.event_id = event_id
+        """Of the message, in its session's log; as far as is known."""
         self.ts = ts
+        self.asked = ""
+        """How the message begins."""
         self.chunks = 0
         self.streamed = BoundedText(text_chars_max)
         self.tokens: int | None = None
         self.model: str | None = None
         self.plan_step = ""
+        self.task_count: int | None = None
+        self.steps: dict[str, Json] = {}
+        """Tasks of its plan that were begun, by their names, and have not ended."""
+        self._streams: dict[str, Stream] = {}
 
     def add(self, text: str) -> int:
         """The number of that piece in the turn, from 0."""
         self.chunks += 1
         self.streamed.add(text)
         return self.chunks - 1
+
+    def stream(self, turn_id: str, person: Any) -> Stream:
+        """What is said under that name by that person of a group, if it is one."""
+        key = f"{turn_id}\0{text_of(person)}" if person else turn_id
+        found = self._streams.get(key)
+        if found is None:
+            metadata: Json = {"turn_id": turn_id} if turn_id else {}
+            if person:
+                metadata["person"] = person
+            found = Stream(turn_step(self.event_id, "answer"), metadata)
+            keep(self._streams, key, found, _STREAMS_MAX)
+        return found
+
+    def begin_step(self, name: str, task: Json) -> None:
+        keep(self.steps, _key(name), task, _PLAN_STEPS_MAX)
+
+    def end_step(self, name: str) -> None:
+        self.steps.pop(_key(name), None)
 
 
 class Call(NamedTuple):
@@ -58,20 +102,31 @@ class Underway:
     def is_busy(self) -> bool:
         return bool(self._turns) or self._unasked is not None
 
-    def begin(self, turn_id: str, ts: int | None) -> None:
-        self._unasked = None
-        turn = Turn(_key(turn_id), ts, self._text_chars_max)
-        keep(self._turns, turn.id, turn, _TURNS_MAX)
+    @property
+    def active(self) -> Turn | None:
+        """The oldest that is open."""
+        return next(iter(self._turns.values()), self._unasked)
 
-    def turn(self, turn_id: str) -> Turn:
-        oldest = next(iter(self._turns.values()), None)
-        found = self._turns.get(_key(turn_id)) or oldest or self._unasked
+    def begin(self, turn_id: str, event_id: int, ts: int | None, text: str) -> Turn:
+        self._unasked = None
+        turn = Turn(_key(turn_id), event_id, ts, self._text_chars_max)
+        turn.asked = text[:_ASKED_CHARS_MAX]
+        keep(self._turns, turn.id, turn, _TURNS_MAX)
+        return turn
+
+    def find(self, turn_id: str) -> Turn | None:
+        """The one that an event belongs to, if any is open."""
+        return self._turns.get(_key(turn_id)) or self.active
+
+    def turn(self, turn_id: str, event_id: int) -> Turn:
+        """The same; what an event with that number says though none is open is a turn, too."""
+        found = self.find(turn_id)
         if found is None:
-            found = self._unasked = Turn(_key(turn_id), None, self._text_chars_max)
+            found = self._unasked = Turn(_key(turn_id), event_id, None, self._text_chars_max)
         return found
 
-    def end(self, turn_id: str) -> Turn:
-        turn = self.turn(turn_id)
+    def end(self, turn_id: str, event_id: int) -> Turn:
+        turn = self.turn(turn_id, event_id)
         self._turns.pop(turn.id, None)
         self._unasked = None
         if not self._turns:
@@ -121,10 +176,22 @@ class Outward:
         self.underway = Underway(text_chars_max)
 
 
-Handler = Callable[[Outward, int, SessionEvent], list[Downlink]]
+Made = list[Downlink | Piece]
+Handler = Callable[[Outward, int, SessionEvent], Made]
 
 
-def llm_message(state: Outward, role: str, text: str, step_id: str | None = None) -> list[Downlink]:
+def busy(turn: Turn) -> Downlink:
+    """That the turn runs. Pages show work, and the button that stops it, from an `agent.thinking`
+    on, and take the end of a plan or of a task for the end of the work."""
+    return Downlink(
+        names.THINKING,
+        step_id=turn_step(turn.event_id, "thinking"),
+        content="Working on it.",
+        metadata={"thinking_type": "analysis", "stage": "turn", "turn_id": turn.id or None},
+    )
+
+
+def llm_message(state: Outward, role: str, text: str, step_id: str | None = None) -> Made:
     """A line of the conversation with the model, where those are asked for."""
     if not state.llm_messages or not text:
         return []

@@ -5,7 +5,15 @@ from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.identifiers import call_step, confirm_step
 from trunkline.wire.myagent.messages import Downlink, Json
-from trunkline.wire.myagent.outward_state import Handler, Outward, llm_message, ms_between, number
+from trunkline.wire.myagent.outward_state import (
+    Handler,
+    Made,
+    Outward,
+    busy,
+    llm_message,
+    ms_between,
+    number,
+)
 
 _TOOLS = {"tool": "tool_name", "skill": "skill_name", "mcp": "tool_name"}
 _SOLVER = {
@@ -13,9 +21,12 @@ _SOLVER = {
     "plan_step_complete": names.SOLVER_COMPLETED,
     "plan_step_failed": names.SOLVER_STEP_FAILED,
 }
+_SHOWN_CHARS_MAX = 1_000  # of a tool call, in a list of what happened
+_SUMMARY_CHARS_MAX = 256 * 1024  # of what a person is asked; a longer one can only be denied
+_TITLE_CHARS_MAX = 200
 
 
-def _call_start(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _call_start(state: Outward, event_id: int, event: SessionEvent) -> Made:
     kind = event.type.partition("_")[0]
     name = text_of(getattr(event, _TOOLS[kind])) or kind
     call_id = text_of(event.tool_call_id)
@@ -31,6 +42,7 @@ def _call_start(state: Outward, event_id: int, event: SessionEvent) -> list[Down
                 "tool_description": text_of(event.title),
                 "arguments": {} if given is None else given,
             },
+            show_content=_cut(_call_text(name, text_of(event.title), given), _SHOWN_CHARS_MAX),
             metadata={
                 "call_id": call_id or step_id,
                 "tool_type": kind,
@@ -42,7 +54,7 @@ def _call_start(state: Outward, event_id: int, event: SessionEvent) -> list[Down
     ]
 
 
-def _call_complete(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _call_complete(state: Outward, event_id: int, event: SessionEvent) -> Made:
     kind = event.type.partition("_")[0]
     name = text_of(getattr(event, _TOOLS[kind])) or kind
     call_id = text_of(event.tool_call_id)
@@ -67,7 +79,7 @@ def _call_complete(state: Outward, event_id: int, event: SessionEvent) -> list[D
     return [told, *llm_message(state, "tool", text_of(result), step_id)]
 
 
-def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _question(state: Outward, event_id: int, event: SessionEvent) -> Made:
     request_id = event.question_id
     if not request_id:
         return []
@@ -76,7 +88,8 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
     step_id = confirm_step(state.session_id, request_id, name or kind)
     state.underway.ask(request_id, step_id)
     seconds = number(event.timeout_seconds)
-    content: Json = {"message": text_of(event.message), "confirmation_type": kind}
+    message = text_of(event.message)
+    content: Json = {"message": message, "confirmation_type": kind}
     if event.options is not None:
         content["options"] = event.options
     return [
@@ -85,8 +98,9 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
             step_id=step_id,
             content=content,
             metadata={
+                **_dialog(event, name, message),
                 "tool_name": name,
-                "tool_description": text_of(event.title) or text_of(event.message),
+                "tool_description": text_of(event.title) or message,
                 "tool_args": {} if event.given_input is None else event.given_input,
                 "requires_confirmation": True,
                 "timeout_seconds": state.confirm_timeout_s if seconds is None else seconds,
@@ -98,7 +112,7 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
     ]
 
 
-def _settled(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _settled(state: Outward, event_id: int, event: SessionEvent) -> Made:
     """The wire has no event for a question that has its answer: `agent.thinking` with its step says
     so. After the turn's end, which settles all of its questions, nothing more is said."""
     step_id = state.underway.settle(event.question_id)
@@ -116,21 +130,82 @@ def _settled(state: Outward, event_id: int, event: SessionEvent) -> list[Downlin
     return [Downlink(names.THINKING, step_id=step_id, content=text, metadata=metadata)]
 
 
-def _plan(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _plan(state: Outward, event_id: int, event: SessionEvent) -> Made:
     """The first plan of a turn is made; each later one says how far it is."""
-    turn = state.underway.turn(text_of(event.turn_id))
-    name = names.PLAN_STEP_COMPLETED if turn.plan_step else names.PLAN_COMPLETED
-    turn.plan_step = turn.plan_step or f"plan_{event_id}"
+    turn = state.underway.turn(text_of(event.turn_id), event_id)
+    is_first = not turn.plan_step
+    turn.plan_step = step = turn.plan_step or f"plan_{event_id}"
     plan = event.plan if event.plan is not None else event.content
     content = plan if isinstance(plan, dict) else {"tasks": [] if plan is None else plan}
-    return [Downlink(name, step_id=turn.plan_step, content=content)]
+    tasks = content.get("tasks")
+    turn.task_count = len(tasks) if isinstance(tasks, list) else None
+    metadata = {"task_count": turn.task_count, "plan_summary": _plan_summary(content)}
+    if not is_first:
+        name = names.PLAN_STEP_COMPLETED
+        return [Downlink(name, step_id=step, content=content, metadata=metadata)]
+    return [
+        Downlink(names.PLAN_START, step_id=step, content={"question": turn.asked}),
+        Downlink(names.PLAN_COMPLETED, step_id=step, content=content, metadata=metadata),
+        busy(turn),
+    ]
 
 
-def _plan_step(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
-    text = text_of(event.content) or text_of(event.title) or text_of(event.message)
-    metadata = {"error": text_of(event.error) or None, "result": event.result}
-    step = state.underway.turn(text_of(event.turn_id)).plan_step or f"plan_{event_id}"
-    return [Downlink(_SOLVER[event.type], step_id=step, content=text, metadata=metadata)]
+def _plan_summary(plan: Json) -> str:
+    """Its own, else the titles of its tasks."""
+    own = text_of(plan.get("plan_summary")) or text_of(plan.get("summary"))
+    tasks = plan.get("tasks")
+    if not own and isinstance(tasks, list):
+        own = "; ".join(filter(None, map(_title, tasks)))
+    return _cut(own, _SHOWN_CHARS_MAX)
+
+
+def _title(task: object) -> str:
+    if isinstance(task, dict):
+        found = next((task[name] for name in ("title", "name", "content") if task.get(name)), "")
+        return text_of(found)[:_TITLE_CHARS_MAX]
+    return text_of(task)[:_TITLE_CHARS_MAX]
+
+
+def _plan_step(state: Outward, event_id: int, event: SessionEvent) -> Made:
+    title = text_of(event.title) or text_of(event.content) or text_of(event.message)
+    error = text_of(event.error) or None
+    turn = state.underway.turn(text_of(event.turn_id), event_id)
+    task: Json = {"title": title}
+    content: Json = {"task": task}
+    if event.result is not None:
+        content["result"] = event.result
+    step = turn.plan_step or f"plan_{event_id}"
+    metadata = {"error": error, "result": event.result}
+    told = Downlink(_SOLVER[event.type], step_id=step, content=content, metadata=metadata)
+    if event.type == "plan_step_start":
+        turn.begin_step(title, task)
+        return [told]
+    turn.end_step(title)
+    return [told, busy(turn)]
+
+
+def _call_text(name: str, title: str, given: object) -> str:
+    """A tool call in one line."""
+    told = title if title and title != name else ""
+    return " ".join(filter(None, (name, told, text_of(given))))
+
+
+def _dialog(event: SessionEvent, name: str, message: str) -> Json:
+    """What a page's dialog shows: it reads neither the message nor the arguments."""
+    call = _call_text(name, text_of(event.title), event.given_input) if name else ""
+    summary = _cut("\n".join(filter(None, (message, call))), _SUMMARY_CHARS_MAX)
+    plan = event.plan
+    tasks = plan.get("tasks") if isinstance(plan, dict) else plan
+    if isinstance(tasks, list):
+        return {"scope": "plan", "plan_summary": summary, "tasks": tasks}
+    return {"scope": "tool" if name else "question", "plan_summary": summary}
+
+
+def _cut(text: str, chars_max: int) -> str:
+    """As much as fits, and how much does not."""
+    if len(text) <= chars_max:
+        return text
+    return f"{text[:chars_max]} … and {len(text) - chars_max} characters that are not shown here"
 
 
 STEP_HANDLERS: dict[str, Handler] = {

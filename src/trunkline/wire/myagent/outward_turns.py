@@ -4,15 +4,20 @@ from collections.abc import Mapping
 
 from trunkline.wire.events import SessionEvent, text_of
 from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.identifiers import turn_step
 from trunkline.wire.myagent.messages import Downlink, Json
 from trunkline.wire.myagent.outward_state import (
     Handler,
+    Made,
     Outward,
+    Turn,
     answer_type,
+    busy,
     llm_message,
     ms_between,
     number,
 )
+from trunkline.wire.myagent.pieces import Piece
 
 _THINKING = {"reasoning": "reasoning", "replan": "planning"}
 _MODEL_CHARS_MAX = 500
@@ -24,32 +29,43 @@ _STATUS = {
 }
 
 
-def _user_message(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
-    state.underway.begin(text_of(event.turn_id), number(event.ts))
-    return llm_message(state, "user", text_of(event.content))
+def _user_message(state: Outward, event_id: int, event: SessionEvent) -> Made:
+    text = text_of(event.content)
+    turn = state.underway.begin(text_of(event.turn_id), event_id, number(event.ts), text)
+    return [busy(turn), *llm_message(state, "user", text)]
 
 
-def _text(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _text(state: Outward, event_id: int, event: SessionEvent) -> Made:
     text = text_of(event.content)
     if not text:
         return []
     if event.agent:  # what a helper says is no part of the answer
-        return [Downlink(names.THINKING, content=text, metadata={"thinking_type": "reasoning"})]
-    index = state.underway.turn(text_of(event.turn_id)).add(text)
-    return [Downlink(names.PARTIAL_ANSWER, content=text, metadata={"chunk_index": index})]
+        return [_thought(state, event_id, event, text, {"thinking_type": "reasoning"})]
+    turn_id = text_of(event.turn_id)
+    turn = state.underway.turn(turn_id, event_id)
+    index = turn.add(text)
+    return [Piece(turn.stream(turn_id, event.person), text, index, number(event.ts) or state.now())]
 
 
-def _thinking(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _thinking(state: Outward, event_id: int, event: SessionEvent) -> Made:
     text, stage = text_of(event.content), text_of(event.stage)
     if not text:
         return []
     kind = _THINKING.get(stage, "analysis")
     metadata = {"thinking_type": kind, "stage": stage or None}
-    return [Downlink(names.THINKING, content=text, metadata=metadata)]
+    return [_thought(state, event_id, event, text, metadata)]
 
 
-def _usage(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
-    turn = state.underway.turn(text_of(event.turn_id))
+def _thought(
+    state: Outward, event_id: int, event: SessionEvent, text: str, metadata: Json
+) -> Downlink:
+    turn = state.underway.find(text_of(event.turn_id))
+    step_id = turn_step(turn.event_id if turn else event_id, "thinking")
+    return Downlink(names.THINKING, step_id=step_id, content=text, metadata=metadata)
+
+
+def _usage(state: Outward, event_id: int, event: SessionEvent) -> Made:
+    turn = state.underway.turn(text_of(event.turn_id), event_id)
     given = [number(event.tokens_in), number(event.tokens_out)]
     turn.tokens = sum(one or 0 for one in given) if given != [None, None] else None
     if isinstance(event.models, Mapping) and event.models:
@@ -57,13 +73,14 @@ def _usage(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]
     return []
 
 
-def _complete(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
-    turn = state.underway.end(text_of(event.turn_id))
+def _complete(state: Outward, event_id: int, event: SessionEvent) -> Made:
+    turn = state.underway.end(text_of(event.turn_id), event_id)
     answer = event.answer_text or turn.streamed.text
     said = llm_message(state, "assistant", answer)
     if event.cancelled:
         reason = {"reason": text_of(event.reason) or "cancelled"}
-        return [*said, Downlink(names.INTERRUPTED, content="Cancelled.", metadata=reason)]
+        told = Downlink(names.INTERRUPTED, content="Cancelled.", metadata=reason)
+        return [*_cancelled_plan(turn, reason), *said, told]
     kind = answer_type(event.final_response or event.content, answer)
     content = {"answer": answer, "answer_type": kind} if state.typed else answer
     metadata = {
@@ -73,11 +90,48 @@ def _complete(state: Outward, event_id: int, event: SessionEvent) -> list[Downli
         "total_tokens_used": turn.tokens,
         "generation_time_ms": ms_between(turn.ts, event.ts),
     }
-    return [*said, Downlink(names.FINAL_ANSWER, content=content, metadata=metadata)]
+    final = Downlink(
+        names.FINAL_ANSWER,
+        step_id=turn_step(turn.event_id, "answer"),
+        content=content,
+        metadata=metadata,
+    )
+    return [*_completed_plan(turn, event), *said, final]
 
 
-def _failed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
-    turn = state.underway.end(text_of(event.turn_id))
+def _completed_plan(turn: Turn, event: SessionEvent) -> Made:
+    """The end of a turn that had a plan."""
+    if not turn.plan_step:
+        return []
+    metadata = {
+        "task_count": turn.task_count,
+        "total_duration_ms": ms_between(turn.ts, event.ts),
+    }
+    done = "The plan is done."
+    return [
+        Downlink(names.PIPELINE_COMPLETED, step_id=turn.plan_step, content=done, metadata=metadata)
+    ]
+
+
+def _cancelled_plan(turn: Turn, reason: Json) -> Made:
+    """Of a turn that had one: its tasks that were begun, and the plan."""
+    if not turn.plan_step and not turn.steps:
+        return []
+    step_id = turn.plan_step or turn_step(turn.event_id, "plan")
+    tasks = [
+        Downlink(
+            names.SOLVER_CANCELLED, step_id=step_id, content={"task": task}, metadata=dict(reason)
+        )
+        for task in turn.steps.values()
+    ]
+    plan = Downlink(
+        names.PLAN_CANCELLED, step_id=step_id, content="Cancelled.", metadata=dict(reason)
+    )
+    return [*tasks, plan]
+
+
+def _failed(state: Outward, event_id: int, event: SessionEvent) -> Made:
+    turn = state.underway.end(text_of(event.turn_id), event_id)
     metadata = {
         "error_code": text_of(event.code) or "EXECUTION_ERROR",
         "severity": "error",
@@ -90,7 +144,7 @@ def _failed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink
     ]
 
 
-def _status(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _status(state: Outward, event_id: int, event: SessionEvent) -> Made:
     """Only while somebody waits for an answer: to a page that is idle, a thought means work."""
     text = _status_text(event)
     if text is None or event.ready is not None or not state.underway.is_busy:
@@ -100,7 +154,7 @@ def _status(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink
         "machine": event.machine,
         "held": True if event.held else None,
     }
-    return [Downlink(names.THINKING, content=text, metadata=metadata)]
+    return [_thought(state, event_id, event, text, metadata)]
 
 
 def _status_text(event: SessionEvent) -> str | None:
@@ -121,7 +175,7 @@ def _status_text(event: SessionEvent) -> str | None:
     return text
 
 
-def _closed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _closed(state: Outward, event_id: int, event: SessionEvent) -> Made:
     metadata = {
         "reason": text_of(event.reason) or "closed",
         "total_duration_ms": number(event.duration_ms),
@@ -129,7 +183,7 @@ def _closed(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink
     return [Downlink(names.SESSION_END, content="The session has ended.", metadata=metadata)]
 
 
-def _person(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink]:
+def _person(state: Outward, event_id: int, event: SessionEvent) -> Made:
     """A person of a group begins, or fails, which does not end the turn of the others."""
     person = event.person if isinstance(event.person, dict) else {}
     name = text_of(person.get("name")) or "Somebody"
@@ -138,7 +192,7 @@ def _person(state: Outward, event_id: int, event: SessionEvent) -> list[Downlink
     else:
         text, code = f"{name}: {text_of(event.error)}", text_of(event.code) or "EXECUTION_ERROR"
     metadata: Json = {"thinking_type": "analysis", "error_code": code}
-    return [Downlink(names.THINKING, content=text, metadata=metadata)]
+    return [_thought(state, event_id, event, text, metadata)]
 
 
 TURN_HANDLERS: dict[str, Handler] = {

@@ -4,10 +4,12 @@ from typing import Any, Final
 
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec
-from trunkline.wire.yeaft.outward_frames import encode, provider_of
+from trunkline.wire.yeaft.outward_frames import provider_of
 
 SESSION_LIST: Final = "session_list_updated"
 """How an agent lists the group chats that it runs itself."""
+_HEAD_CHARS = 400
+"""In which a message says what it is; most are not read any further."""
 
 Json = dict[str, Any]
 
@@ -44,44 +46,18 @@ def row(conversation: Json, agent_name: str, *, online: bool, shown: Json) -> Js
     }
 
 
-def is_session_list(text: str) -> bool:
-    """Whether an agent lists its group chats there; looked at before anything is read."""
-    return f'"{SESSION_LIST}"' in text[:400]
-
-
-def listed_in(text: str) -> list[Json] | None:
-    """The group chats that an agent lists; None if it does not."""
-    message = _message(text)
-    sessions = None if message is None else _list_in(message).get("sessions")
-    if not isinstance(sessions, list):
-        return None
-    return [one for one in sessions if isinstance(one, dict)]
-
-
-def with_projects(text: str, agent_id: str) -> bytes | None:
-    """An agent's list as a deployed page needs it: one that does not say that it is all there is
-    empties the page's own. None if it is no such list."""
-    message = _message(text)
-    if message is None:
-        return None
-    listed = _list_in(message)
-    listed["projectsAuthoritative"] = True
-    listed.setdefault("projects", [])
-    message.setdefault("agentId", agent_id)
-    return encode(message)
-
-
-def _message(text: str) -> Json | None:
-    if not is_session_list(text):
+def group_chats_in(text: str) -> list[Json] | None:
+    """The group chats that an agent lists, in a message of its own or as an event of a
+    `yeaft_output`; None if it does not."""
+    if f'"{SESSION_LIST}"' not in text[:_HEAD_CHARS]:
         return None
     try:
         message = codec.fields(text)
     except Malformed:
         return None
-    return message if _list_in(message).get("type") == SESSION_LIST else None
-
-
-def _list_in(message: Json) -> Json:
-    """Agents say it as a message of its own, or as an event of a `yeaft_output`."""
     event = message.get("event")
-    return event if isinstance(event, dict) else message
+    listed = event if isinstance(event, dict) else message
+    sessions = listed.get("sessions")
+    if listed.get("type") != SESSION_LIST or not isinstance(sessions, list):
+        return None
+    return [one for one in sessions if isinstance(one, dict)]

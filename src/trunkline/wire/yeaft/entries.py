@@ -181,10 +181,10 @@ def _row(entry: Entry, block: Json) -> Json:
         metadata = None if said is None else msgspec.json.encode({"clientMessageId": said}).decode()
         text = block.get("text")
         return {"role": kind, "content": text, "message_type": kind, "metadata": metadata}
-    given = msgspec.json.encode(block.get("input") or {}).decode()
+    given = encode(block.get("input") or {}).decode()
     metadata = None
     if entry.question is not None and _is_asking(block):
-        metadata = encode(entry.question).decode()
+        metadata = encode(msgspec.to_builtins(entry.question)).decode()
     row: Json = {"role": "assistant", "content": given, "message_type": "tool_use"}
     row["metadata"] = metadata
     return {**row, "tool_name": block.get("name"), "tool_input": given}

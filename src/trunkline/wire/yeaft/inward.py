@@ -244,6 +244,7 @@ def _question(state: Inward, message: Question, ts: int) -> str:
         questions=question.questions or None,
         tool_name=question.tool_name,
         tool_input=question.tool_input,
+        truncated=question.is_cut or None,
         timeout_seconds=state.question_timeout_s,
         turn_id=state.turn_id,
         ts=ts,

@@ -125,6 +125,8 @@ def _relayed(state: Outward, event_id: int, event: SessionEvent, original: bytes
         return turns.end(state, event, original, _kind(original))
     if event.type == "session_status" and isinstance(event.ready, dict):
         return _ready(state, event_id, event, original)
+    if event.type == "approval_request" and state.deployed and b'"questions"' not in original:
+        return speech.asked(state, event_id, event)  # deployed clients can read no other form
     if event.type in ("usage", "foreign") and event.person is None:
         state.turn(event).has_result |= _kind(original) == "result"
     return [original] if original else []

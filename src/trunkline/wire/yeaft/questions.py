@@ -17,8 +17,6 @@ from trunkline.wire.yeaft.messages import AskUserAnswer, Question
 YES_NO: Final = ["yes", "no"]
 ASKING: Final = "AskUserQuestion"
 """The tool call at which deployed clients show a question."""
-INPUT_CHARS_MAX: Final = 2_000
-"""Of a tool's input, as a question shows it."""
 
 _OPTIONS_MAX = 50
 _QUESTIONS_MAX = 20
@@ -95,6 +93,8 @@ class Asked(msgspec.Struct, frozen=True):
     kind: str = ""
     tool_name: str | None = None
     tool_input: dict[str, Any] | None = None
+    is_cut: bool = False
+    """Less is shown than was asked: it can only be denied."""
 
 
 def prompt_of(message: str, kind: Any, options: Any, tool_input: Any) -> str:
@@ -107,9 +107,6 @@ def prompt_of(message: str, kind: Any, options: Any, tool_input: Any) -> str:
 
 def _shown(tool_input: Any) -> str:
     text = "" if tool_input in (None, {}) else events.text_of(tool_input)
-    cut = len(text) - INPUT_CHARS_MAX
-    if cut > 0:
-        text = f"{text[:INPUT_CHARS_MAX]}… ({cut} more characters)"
     return f"\n{text}" if text else ""
 
 
@@ -130,6 +127,7 @@ def asked(question: Question) -> Asked:
         "approve",
         tool_name,
         tool_input,
+        is_cut=(tool_name or None) != (name or None) or (tool_input or None) != (given or None),
     )
 
 

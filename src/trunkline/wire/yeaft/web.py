@@ -148,6 +148,11 @@ class Request:
             raise Malformed("attachments must be a list of objects")
         self.fields["attachments"] = [*given, *files]
 
+    def rewrite(self, *, without: str) -> None:
+        """Its text is what its fields are now, but for that one: what is passed on has changed."""
+        self.fields.pop(without, None)
+        self.text = codec.encode(self.fields).decode()
+
     def rest(self, *known: str) -> Json:
         """The fields that the control plane has no name for."""
         return {

@@ -100,6 +100,18 @@ async def test_several_messages_of_one_event_are_counted(desk: Desk) -> None:
     }
 
 
+async def test_a_message_that_joins_events_is_behind_the_last_and_its_page_begins_before_the_first(
+    desk: Desk,
+) -> None:
+    session = await desk.session()
+    track = Track(new_id(), desk.people.ann.user_id, page_runs=1)
+    for seq, (first, last) in enumerate(((4, 9), (10, 10), (11, 30)), 1):
+        desk.positions.sent(track, session, seq, last, first_id=first)
+    find = desk.positions.find
+    found = [await find(track, session, track.connection_id, seq, NOBODY) for seq in range(4)]
+    assert found == [Place(3), Place(8, 1), Place(9, 1), Place(29, 1)]
+
+
 async def test_who_began_in_the_middle_of_an_event_is_behind_its_later_messages(
     desk: Desk,
 ) -> None:

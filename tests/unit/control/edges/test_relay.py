@@ -24,3 +24,13 @@ def test_a_listener_that_left_hears_nothing() -> None:
     relay.leave("yeaft", "ann", listener)
     assert relay.publish("yeaft", "ann", "m", "{}") == 0
     assert heard == []
+
+
+def test_a_watcher_hears_all_users_of_its_protocol_whether_a_client_listens_or_not() -> None:
+    relay, heard = Relay(), []
+    relay.watch("yeaft", lambda machine, text: heard.append((machine, text)))
+    relay.listen("yeaft", "ann", lambda _machine, _text: None)
+    assert relay.publish("yeaft", "ann", "m1", "{}") == 1
+    assert relay.publish("yeaft", "bob", "m2", "[]") == 0
+    assert relay.publish("other", "bob", "m3", "[]") == 0
+    assert heard == [("m1", "{}"), ("m2", "[]")]

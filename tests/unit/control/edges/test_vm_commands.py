@@ -18,6 +18,7 @@ from trunkline.wire.commands import (
     Stop,
 )
 from trunkline.wire.semibot.codec import encode
+from trunkline.wire.semibot.messages import ConfigUpdate, StartSession
 
 golden = Golden("semibot")
 
@@ -94,4 +95,32 @@ def test_a_persons_answer_names_the_question(confirmed: bool, answer: Any) -> No
         "type": "approval_response",
         "session_id": "s",
         "data": {"request_id": "r-1", "confirmed": confirmed, "answer": answer},
+    }
+
+
+@pytest.mark.proves("notes-1-others-by-the-document")
+def test_the_id_of_a_servers_record_is_for_the_deployed_kind_alone() -> None:
+    servers = [{"id": "1", **one} for one in START["mcp_servers"]]
+    command = msgspec.structs.replace(Start(**START), mcp_servers=servers)
+    assert _sent(command)["data"] == START
+    told = to_wire(command, named_turns=False, is_deployed=True)
+    assert isinstance(told, StartSession)
+    assert [one["id"] for one in told.data.mcp_servers] == ["1"] * len(servers)
+    assert all(
+        one.items() <= entry.items()
+        for one, entry in zip(servers, told.data.mcp_servers, strict=True)
+    )
+
+
+@pytest.mark.proves("notes-1-config-update-has-all-in-data")
+def test_the_whole_configuration_is_for_the_deployed_kind_alone() -> None:
+    command = Configure(SESSION, {"temperature": 0.5}, {"model": "m", "temperature": 0.5})
+    assert _sent(command)["data"] == {"temperature": 0.5}
+    told = to_wire(command, named_turns=False, is_deployed=True)
+    assert isinstance(told, ConfigUpdate)
+    assert told.session_id == SESSION
+    assert told.data == {
+        "temperature": 0.5,
+        "session_id": SESSION,
+        "agent_config": {"model": "m", "temperature": 0.5},
     }

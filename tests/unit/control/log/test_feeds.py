@@ -204,3 +204,29 @@ async def test_no_more_bytes_than_the_bound_are_looked_through(log: Log) -> None
     await say(log, session, *("x" * 10 for _ in range(4 * limits.RING_EVENTS)))
     await feeds.follow(session, Client(), None)
     assert translations.calls == limits.RING_EVENTS
+
+
+@pytest.mark.parametrize(
+    ("position", "partly", "before", "next_body"),
+    [
+        (2, False, [], "x#2"),
+        (2, True, ["b#2"], "x#3"),
+        (None, False, [], "x#4"),
+        (4, True, [], "x#4"),
+    ],
+    ids=["at a place", "inside of an event", "at the end", "at the end, though partly"],
+)
+async def test_who_begins_is_shown_the_translation_as_it_stands_there(
+    log: Log, position: int | None, partly: bool, before: list[str], next_body: str
+) -> None:
+    feeds = Feeds(log, Translations().make)
+    session, client = await log.open("s"), Client()
+    await say(log, session, "begin", "a", "b", "c")
+    seen: list[str] = []
+
+    def begins(translate: Translate) -> None:
+        seen.extend(client.bodies)
+        seen.append(translate(99, ["x"])[0].body.decode())
+
+    await feeds.follow(session, client, position, begins, partly=partly)
+    assert seen == [*before, next_body]

@@ -262,3 +262,31 @@ def test_what_is_past_is_known_and_what_never_was_is_not() -> None:
     assert not pure.core.is_past("s", "never")
     assert not pure.core.finish("s", "t", "execution_error")
     assert not pure.core.finish("nowhere", "t", "execution_error")
+
+
+@pytest.mark.proves("notes-1-unlisted-turns-end")
+@pytest.mark.parametrize(
+    ("is_fresh", "listed", "ended"),
+    [
+        (False, None, False),
+        (False, {"s"}, False),
+        (False, set(), True),
+        (False, {"another"}, True),
+        (True, None, True),
+    ],
+)
+def test_a_plain_machine_that_returns_without_a_session_has_ended_its_turns(
+    is_fresh: bool, listed: set[str] | None, ended: bool
+) -> None:
+    """At once, and not with the next message; a heartbeat without a list says nothing."""
+    pure = up(VM)
+    pure.say("t")
+    pure.core.spoke("s")
+    pure.core.line_down()
+    if is_fresh:
+        pure.core.restarted(VM)
+    pure.up(fresh=is_fresh)
+    pure.core.seen()
+    if listed is not None:
+        pure.core.listed(listed)
+    assert ("t" not in pure.state().turns) is ended

@@ -14,20 +14,20 @@ async def test_an_agent_comes_back_as_it_was_made(records: Records, people: Peop
         name="helper",
         system_prompt="你好",
         temperature=0.5,
-        tools=["shell"],
+        tools=["bash"],
         skills=[],
         session_config={"max_turns": 3},
     )
     made = await records.agents.create(people.ann, new)
     assert await records.agents.get(people.ann, made.id) == made
     assert (made.user_id, made.org_id) == (people.ann.user_id, people.ann.org_id)
-    assert (made.tools, made.skills, made.mcp_servers) == (["shell"], [], None)
+    assert (made.tools, made.skills, made.mcp_servers) == (["bash"], [], None)
 
 
 async def test_a_patch_changes_what_it_names_and_null_clears(
     records: Records, people: People
 ) -> None:
-    new = NewAgent(name="a", model="gpt", tools=["x"], max_tokens=5)
+    new = NewAgent(name="a", model="gpt", tools=["bash"], max_tokens=5)
     made = await records.agents.create(people.ann, new)
     patch = msgspec.json.decode(b'{"model": null, "tools": null, "name": "b"}', type=AgentPatch)
     changed = await records.agents.change(people.ann, made.id, patch)

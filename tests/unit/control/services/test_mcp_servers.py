@@ -58,6 +58,20 @@ async def test_a_session_is_told_names_of_remote_and_commands_of_local_servers(
     assert await services.mcp_servers.index_for(world.org, user, []) == []
 
 
+async def test_a_remote_server_is_called_by_its_name_or_its_id(
+    world: World, services: Services
+) -> None:
+    servers = services.mcp_servers
+    hub = await servers.add(world.org, world.ann.user_id, remote())
+    by_name = await servers.endpoint(world.org, world.ann.user_id, "github")
+    assert await servers.endpoint(world.org, world.ann.user_id, hub.id) == by_name
+    with pytest.raises(NotFound):
+        await servers.endpoint(world.org, world.olga.user_id, hub.id)
+    misleading = await servers.add(world.org, world.ann.user_id, remote(name=hub.id))
+    found = await servers.endpoint(world.org, world.ann.user_id, hub.id)
+    assert found.server_id == misleading.id
+
+
 async def test_a_users_own_server_hides_the_orgs_of_the_same_name(
     world: World, services: Services
 ) -> None:

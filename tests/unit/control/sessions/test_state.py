@@ -146,6 +146,9 @@ def test_a_turn_is_told_heard_and_untold() -> None:
     assert not folded.turns["t1"].is_heard
     take(folded, notes.Told("t1"), notes.Heard(), notes.Told("t1"))
     assert not folded.turns["t1"].is_heard  # told once more, nothing heard since
+    assert folded.turns["t1"].was_told
+    take(folded, notes.Untold("t1"), notes.Moved("m2"))
+    assert not folded.turns["t1"].was_told  # another machine never had it
 
 
 def test_a_cancel_is_of_the_turns_that_were_told_and_the_first_reason_stays() -> None:

@@ -135,11 +135,12 @@ def deployed(**fields: Any) -> dict[str, Any]:
     return {"id": "srv-1", "name": "wiki", **fields}
 
 
-@pytest.mark.proves("notes-5.1-server-mcp-entries", "notes-5.1-server-unsupported-method")
+@pytest.mark.proves("notes-1-server-mcp-entries", "notes-1-server-unsupported-method")
 async def test_a_remote_server_of_a_deployed_control_plane_is_called_by_its_id(home: Home) -> None:
     tools = [{"name": "find", "description": "Finds.", "parameters": {"type": "object"}}, "odd"]
     entry = deployed(transport="http", endpoint="https://x.example.com", available_tools=tools)
-    (server,) = parse_servers([entry], problems := [])
+    problems: list[str] = []
+    (server,) = parse_servers([entry], problems)
     assert isinstance(server, RemoteServer)
     assert problems == []
     unsupported = RequestFailed("UNSUPPORTED_METHOD", "no such method")
@@ -158,11 +159,12 @@ async def test_a_server_whose_tools_nobody_names_is_one_tool() -> None:
     assert [tool.name for tool in await tools_of(RemoteMcp(server, control))] == ["mcp__wiki"]
 
 
-@pytest.mark.proves("notes-5.1-server-mcp-entries")
+@pytest.mark.proves("notes-1-server-mcp-entries")
 def test_a_local_server_of_a_deployed_control_plane_is_its_endpoint() -> None:
     auth = {"env": {"TOKEN": "t"}}
     entry = deployed(transport="stdio", endpoint="mcp-fs '/a b' --ro", auth_config=auth)
-    (server,) = parse_servers([entry], problems := [])
+    problems: list[str] = []
+    (server,) = parse_servers([entry], problems)
     assert isinstance(server, LocalServer)
     assert problems == []
     assert (server.command, server.args) == ("mcp-fs", ["/a b", "--ro"])

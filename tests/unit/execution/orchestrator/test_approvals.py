@@ -227,3 +227,22 @@ async def test_ask_user_gets_the_persons_answer_as_its_result(
     await daemon.end(turn)
     assert model.requests[1].tool_results == ["blue"]
     assert model.requests[2].tool_results == ['{"choice":"yes"}']
+
+
+async def test_a_long_call_is_asked_about_whole_and_one_that_cannot_be_shown_is_not_made(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    long, too_long = (
+        ToolUse(name="write_file", arguments={"path": "made", "content": "x" * chars})
+        for chars in (100_000, 300_000)
+    )
+    model.script(Turn(tool_calls=[too_long]), Turn(tool_calls=[long]), Turn(text="done"))
+    await daemon.start(agent_config=ALWAYS)
+    turn = daemon.say("make it")
+    asked = await daemon.event("approval_request")
+    assert asked["tool_input"] == long.arguments
+    assert "smaller parts" in model.requests[1].tool_results[0]
+    daemon.answer(asked["request_id"], False)
+    await daemon.end(turn)
+    assert len(daemon.of_type("approval_request")) == 1
+    assert not (daemon.home.workspace / "made").exists()

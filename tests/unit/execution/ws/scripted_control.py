@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-WAIT_S = 15.0
+from tests.support.eventually import WAIT_S
 
 Json = dict[str, Any]
 

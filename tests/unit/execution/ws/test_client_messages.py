@@ -5,6 +5,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import structlog
 
@@ -12,6 +13,7 @@ from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, event, make_client, text
 from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline import limits
+from trunkline.wire.semibot.keys import encrypt_key
 
 Json = dict[str, Any]
 
@@ -177,3 +179,27 @@ async def test_a_session_that_the_control_plane_does_not_know_is_owed_nothing(
         line = await server.connected(2)
         await line.until(lambda: bool(line.events()))
         assert [one["session_id"] for one in line.events()] == ["s-2"]
+
+
+@pytest.mark.proves("notes-1-server-config-update")
+async def test_keys_that_come_with_a_config_update_are_every_sessions_and_no_setting(
+    server: ScriptedControl, tmp_path: Path
+) -> None:
+    """Encrypted as in `init`, or plain; what is not named stays as it was."""
+    server.init |= {"api_keys": {"a": "key-a", "b": "key-b"}, "llm_config": {"default_model": "m"}}
+    client, told = make_client(server.url, tmp_path), Told()
+    inits: list[Json] = []
+    client.on_init = inits.append
+    client.register_session("s-1", told.of(*SESSION))
+    async with connected(client):
+        sealed = msgspec.to_builtins(encrypt_key("key-b2", client.token, bytes(12)))
+        data = {
+            "agent_config": {"temperature": 1},
+            "api_keys": {"b": sealed, "c": "key-c"},
+            "llm_config": {"fallback_model": "f"},
+        }
+        await server.last.send({"type": "config_update", "session_id": "s-1", "data": data})
+        assert await told.until(1) == [("config_update", {"temperature": 1})]
+        assert inits[-1]["user_id"] == "u-1"
+        assert inits[-1]["api_keys"] == {"a": "key-a", "b": "key-b2", "c": "key-c"}
+        assert inits[-1]["llm_config"] == {"default_model": "m", "fallback_model": "f"}

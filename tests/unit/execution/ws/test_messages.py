@@ -113,7 +113,7 @@ def test_a_config_update_is_for_one_session_or_for_all(
 CONFIG = {"model": "m", "temperature": 0.1}
 
 
-@pytest.mark.proves("notes-5.1-server-config-update")
+@pytest.mark.proves("notes-1-server-config-update")
 @pytest.mark.parametrize(
     ("data", "settings"),
     [
@@ -131,7 +131,7 @@ def test_a_config_update_may_have_a_whole_configuration(
     assert (message.session_id, message.data) == ("s", settings)
 
 
-@pytest.mark.proves("notes-5.1-server-config-update")
+@pytest.mark.proves("notes-1-server-config-update")
 def test_keys_and_models_of_a_config_update_are_no_settings_of_a_session() -> None:
     data = {"llm_config": {"default_model": "m"}, "api_keys": {"openai": "sk-1", "other": None}}
     message = of(type="config_update", session_id="s", data={"temperature": 1, **data})
@@ -156,7 +156,7 @@ def test_a_config_update_that_cannot_be_read_is_malformed(data: dict[str, Any]) 
         of(type="config_update", session_id="s", data=data)
 
 
-@pytest.mark.proves("notes-5.1-own-daemon-drops-the-repeated-message")
+@pytest.mark.proves("notes-1-own-daemon-drops-the-repeated-message")
 @pytest.mark.parametrize(
     ("history", "kept"),
     [

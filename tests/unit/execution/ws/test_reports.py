@@ -165,7 +165,7 @@ def test_a_busy_control_plane_gets_the_report_again_a_little_later(tmp_path: Pat
     assert frame_of(sender) == first
 
 
-@pytest.mark.proves("notes-5.1-server-unsupported-method")
+@pytest.mark.proves("notes-1-server-unsupported-method")
 @pytest.mark.parametrize("code", ["METHOD_NOT_FOUND", "UNSUPPORTED_METHOD"])
 def test_a_control_plane_that_does_not_answer_reports_gets_them_as_documented(
     tmp_path: Path, code: str

@@ -17,7 +17,7 @@ function showMachines(page) {
   const rows = page.items.map((machine) => [
     machine.name,
     machine.kind,
-    machine.online ? both("online", "在线") : machine.state,
+    machine.online ? both("online", "在线") : [machine.state, machine.detail].filter(Boolean).join(": "),
     String(machine.sessions.length),
     when(machine.last_seen_at),
   ]);

@@ -15,6 +15,7 @@ from trunkline.control.access.passwords import CHARS_MAX, CHARS_MIN
 from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
+from trunkline.control.errors import Forbidden
 from trunkline.control.records.credentials import Credential, NewCredential
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.records.people import (
@@ -171,14 +172,18 @@ class NewPassword(msgspec.Struct, kw_only=True):
 
 
 @users.put("/users/{user_id}/password", audit="user.password_set")
-async def set_password(core: Core, who: Principal, user_id: str, body: NewPassword) -> None:
+async def set_password(core: Core, who: Principal, user_id: str, body: NewPassword) -> User:
     """Set a user's password: your own, or of someone not above you.
 
-    It is for pages that log in by name. All browser logins of that user end.
+    It is for pages that log in by name. All browser logins of that user end. A token that ends
+    cannot set one: a password does not.
     """
     user = await core.records.users.get_managed(who, user_id)
+    if who.expires_at is not None:
+        raise Forbidden("a login or token that ends cannot set a password, which does not")
     await core.passwords.set(user.id, body.password)
     await core.records.tokens.end_logins(user.id)
+    return user
 
 
 @users.delete("/users/{user_id}", audit="user.removed")

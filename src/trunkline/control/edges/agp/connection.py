@@ -14,7 +14,15 @@ from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
-from trunkline.wire.agp.messages import Downlink, Ping, Pong, PromptResponse, Update, Uplink
+from trunkline.wire.agp.messages import (
+    UPDATE_TYPES,
+    Downlink,
+    Ping,
+    Pong,
+    PromptResponse,
+    Update,
+    Uplink,
+)
 from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
 
@@ -66,6 +74,7 @@ class AgpLine(Socket):
                 if at < len(texts):
                     at += 1
                     message = decode_uplink(texts[at - 1])
+                    self._look(message)
                     if type(message) is Update and self.device.update(message, ts):
                         updates += 1
                     else:
@@ -92,6 +101,13 @@ class AgpLine(Socket):
                 return
         super().failed(error)
 
+    def _look(self, message: Uplink | Unknown) -> None:
+        """What an app says and no document knows, so that an operator sees it."""
+        if type(message) is Update and message.payload.update_type not in UPDATE_TYPES:
+            self._host.surprises.saw(WIRE, f"update_type {message.payload.update_type}")
+        elif type(message) is Unknown:
+            self._host.surprises.saw(WIRE, f"message {message.method}")
+
     def _other(self, message: Uplink | Unknown) -> None:
         """Everything but a piece of a turn at work."""
         self.count()
@@ -108,8 +124,6 @@ class AgpLine(Socket):
                 msg_id=str(uuid4()), guid=device.guid, user_id=device.user_id, payload=payload
             )
             self.tell(pong)
-        elif isinstance(message, Unknown):
-            self._host.surprises.saw(WIRE, f"message {message.method}")
 
     def tell(self, message: Downlink) -> None:
         sent, kind = self._metrics.sent, type(message)

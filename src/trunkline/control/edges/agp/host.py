@@ -61,8 +61,6 @@ class AgpHost:
         except TrunklineError as error:
             _log_refusal(head.query.get("guid", ""), error)
             raise
-        for name in head.query.keys() - FIELDS:
-            self.surprises.saw(WIRE, f"query field {name}")
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
         self._core.tasks.spawn(self._admit(transport, head, asked), "agp handshake")
@@ -78,6 +76,8 @@ class AgpHost:
                 _log_refusal(asked.guid, error)
             refuse(transport, error)
             return
+        for name in head.query.keys() - FIELDS:
+            self.surprises.saw(WIRE, f"query field {name}")
         if not transport.is_closing():
             transport.resume_reading()
             adopt(transport, head, line, limits.FRAME_BYTES_MAX)

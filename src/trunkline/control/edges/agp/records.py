@@ -37,9 +37,10 @@ class AgpRecords:
         for session_id, state in states.items():
             if session_id not in machine.logs:
                 continue  # it was closed or moved meanwhile
-            for turn in state.told[:1]:
-                device.restore(session_id, turn.id)
-                busy.append(session_id)
+            for turn in list(state.turns.values())[:1]:
+                if turn.is_told or turn.was_told:
+                    device.restore(session_id, turn.id)
+                    busy.append(session_id)
             for turn_id in state.late:
                 device.restore_late(session_id, turn_id, apps.get(session_id))
         # Only there a repeat could do harm: what is said of a turn that has ended is not taken.

@@ -69,6 +69,7 @@ class AgpRefusals:
             case "session":
                 query = select(sessions.c.user_id).where(sessions.c.id == name)
             case "turn":
+                await self._core.projection.settled()  # its record may be a moment behind its log
                 query = (
                     select(sessions.c.user_id)
                     .join(turns, turns.c.session_id == sessions.c.id)

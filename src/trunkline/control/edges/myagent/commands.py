@@ -51,7 +51,13 @@ class Commands:
             names.ACK: self._returns.acknowledge,
             names.REQUEST_STATE: self._export,
             names.RECONNECT_WITH_STATE: self._returns.restore,
+            names.REPLAN: self._replan,
+            names.CANCEL_PLAN: self._cancel,
+            names.SOLVE_TASKS: self._decline,
+            names.CANCEL_TASK: self._decline,
+            names.RESTART_TASK: self._decline,
         }
+        self.resume = self._returns.resume
 
     async def do(self, message: Uplink) -> None:
         await self.known[message.event](message)
@@ -156,23 +162,43 @@ class Commands:
                     names.INTERRUPTED,
                     session_id=session.id,
                     content="Nothing was running.",
-                    metadata={"reason": "idle", "answers": names.CANCEL},
+                    metadata={"reason": "idle", "answers": message.event},
                 )
             )
+
+    async def _replan(self, message: Uplink) -> None:
+        """With a question it is a message; a plan alone cannot be made anew from here."""
+        try:
+            _new_message(message)
+        except InvalidRequest:
+            await self._decline(message)
+        else:
+            await self._message(message)
+
+    async def _decline(self, message: Uplink) -> None:
+        """Which task comes when is the agent's own decision."""
+        text = "The agent decides about its tasks: say in a message what it should do."
+        self._out.notice("NOT_SUPPORTED", text, message.event)
 
     async def _response(self, message: Uplink) -> None:
         if not isinstance(message.step_id, str) or not message.step_id:
             raise InvalidRequest("step_id is missing", code="MISSING_FIELD")
         session = await self._reached(message)
         approval = await _find_question(self._core, self._who, session.id, message.step_id)
+        if approval.state != "pending":
+            return  # too late, which is nobody's mistake: the log has told who was first
         asked = approval.request
         kind = kind_of(asked.get("kind"), asked.get("options"))
         answer = answer_of(message.content, kind)
         if answer is None:
             raise InvalidRequest("content is neither yes nor no, nor an answer")
-        await self._core.sessions.answer(
-            self._who, approval.id, answer.confirmed, answer.answer, session.id
-        )
+        try:
+            await self._core.sessions.answer(
+                self._who, approval.id, answer.confirmed, answer.answer, session.id
+            )
+        except Conflict as error:
+            if error.code != "ALREADY_ANSWERED":  # just now, by somebody faster
+                raise
 
 
 def _turn_running() -> Conflict:

@@ -4,8 +4,10 @@ Turns frames into messages and does them one after the other; a message that can
 answered with an error, and the connection lives.
 """
 
+import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 from trunkline import limits
@@ -19,6 +21,7 @@ from trunkline.control.errors import InvalidRequest, NotFound, TrunklineError
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
 from trunkline.wire.myagent import messages as names
+from trunkline.wire.myagent.identifiers import Seen
 from trunkline.wire.myagent.messages import Downlink, Uplink
 from trunkline.wire.myagent.signed_state import StateRefused
 
@@ -26,6 +29,12 @@ if TYPE_CHECKING:
     from trunkline.control.edges.myagent.host import MyAgentHost
 
 _log = structlog.get_logger(__name__)
+
+_OWN_CHOICE = (names.CREATE_SESSION, names.RECONNECT, names.RECONNECT_WITH_STATE)
+"""A client that begins with one of these says itself where it goes on."""
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_KNOWN_FIELDS = {*Uplink.__struct_fields__, *Downlink.__struct_fields__}
+_HEARD_S = 1.0  # several times as long as the page waits between two acknowledgements
 
 
 class MyAgentConnection(Socket):
@@ -54,18 +63,58 @@ class MyAgentConnection(Socket):
             host.feeds[typed],
             core.clock,
             core.tuning.myagent_sessions_max,
+            core.tuning.myagent_pieces_s,
         )
         self._commands = Commands(host, who, self.out)
         self._work = Serial(core.tasks)
         self._is_paused = False
+        self._opened_at = 0.0
+        self._unfinished: dict[str, Seen] = {}
+        """Sessions that the user's last connection broke off in mid-turn, and how far it was."""
 
     def opened(self) -> None:
+        self._opened_at = self._now()
         self._host.connections[self.id] = self
         self.out.say(self._greeting)
+        self._inherit(self._host.departures.take(self.who.user_id))
 
     def ended(self) -> None:
         self._host.connections.pop(self.id, None)
+        busy = [one for one in self.out.followed if self.out.is_busy(one)]
+        left = self._unfinished | dict.fromkeys(busy, self._seen())
         self.out.left()
+        heir = next((one for one in self._host.connections.values() if self._is_heir(one)), None)
+        if heir is None:
+            self._host.departures.left(self.who.user_id, left)
+        else:
+            heir._inherit(left)
+
+    def _is_heir(self, other: "MyAgentConnection") -> bool:
+        """The client came back before it was noticed that it had gone."""
+        return (
+            other.who.user_id == self.who.user_id
+            and other._opened_at >= self.last_seen
+            and not other.out.followed
+        )
+
+    def _inherit(self, left: dict[str, Seen]) -> None:
+        """Goes on with these soon, unless the client says itself where it goes on."""
+        self._unfinished |= left
+        if self._unfinished:
+            wait_s = self._core.tuning.myagent_resume_s
+            asyncio.get_running_loop().call_later(wait_s, self._resume)
+
+    def _seen(self) -> Seen:
+        """How far a client is that says nothing about it. One that was just heard has got what it
+        was sent; of one that had fallen silent only what it acknowledged is sure."""
+        was_heard = self._now() - self.last_seen < _HEARD_S
+        return Seen(self.id, self.out.seq if was_heard else None)
+
+    def _resume(self) -> None:
+        """Goes on with what the user's last connection broke off."""
+        if self._unfinished and self.is_open:
+            self._work.add(self._commands.resume(self._unfinished), "myagent resume")
+            self._unfinished = {}
 
     def beat(self, now: float, uptime_s: int) -> None:
         """Once a second: a heartbeat, when it is time for one."""
@@ -82,12 +131,28 @@ class MyAgentConnection(Socket):
         except InvalidRequest as error:
             self.out.fault(None, "INVALID_MESSAGE", error.message)
             return
+        self._note_fields(text)
         if message.event not in self._commands.known:
-            name = message.event[: limits.NAME_CHARS_MAX]
-            self.out.fault(None, "UNKNOWN_EVENT", f"there is no event {name!r} from clients")
+            self._unknown(message.event[: limits.NAME_CHARS_MAX])
             return
+        if message.event in _OWN_CHOICE:
+            self._unfinished = {}
+        self._resume()
         self._work.add(self._do(message), "myagent message")
         self._hold_back(len(self._work) >= limits.MYAGENT_WAITING_MAX)
+
+    def _note_fields(self, text: str) -> None:
+        for name in _fields.decode(text).keys() - _KNOWN_FIELDS:
+            self._core.surprises.saw("myagent", f"field {name}")
+
+    def _unknown(self, event: str) -> None:
+        """A word that other servers may know is no mistake of the client's."""
+        self._core.surprises.saw("myagent", f"message {event}")
+        problem = f"there is no event {event!r} from clients"
+        if event.startswith("user."):
+            self.out.notice("UNKNOWN_EVENT", problem, event)
+        else:
+            self.out.fault(None, "UNKNOWN_EVENT", problem)
 
     def _hold_back(self, paused: bool) -> None:
         """A client that asks faster than it is served is not read meanwhile."""

@@ -13,16 +13,17 @@ from trunkline.control.door.door import refuse
 from trunkline.control.door.head import MYAGENT, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.myagent.connection import MyAgentConnection
+from trunkline.control.edges.myagent.departures import Departures
 from trunkline.control.edges.myagent.positions import Positions
-from trunkline.control.errors import Unauthorized
+from trunkline.control.edges.myagent.translation import Translation
+from trunkline.control.errors import TrunklineError, Unauthorized
 from trunkline.control.ids import new_id
-from trunkline.control.log.feeds import Feeds, Message, Translate
+from trunkline.control.log.feeds import Feeds
 from trunkline.control.store import schema
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import timestamp
 from trunkline.wire.myagent.messages import Downlink
-from trunkline.wire.myagent.outward import from_events, unshown
 from trunkline.wire.myagent.outward_state import Outward
 
 _log = structlog.get_logger(__name__)
@@ -42,6 +43,7 @@ class MyAgentHost:
         self.core = core
         self.positions = Positions(core.store, core.tasks, core.clock)
         self.connections: dict[str, MyAgentConnection] = {}
+        self.departures = Departures()
         self.speaking: set[str] = set()
         """Sessions for which a message is being taken: of two at once, one opens the turn."""
         self.state_key = core.keys.derive("myagent signed state")
@@ -67,6 +69,8 @@ class MyAgentHost:
             if await self._identify(head) != who:
                 raise Unauthorized("the token's rights have just changed")
         except Exception as error:
+            if isinstance(error, TrunklineError):
+                _log.warning("a client was not let in", wire="myagent", reason=error.message)
             refuse(transport, error)
             return
         self.core.connections.known(transport)
@@ -133,7 +137,7 @@ class MyAgentHost:
             connection.close(CloseCode.GOING_AWAY, "the control plane is going down")
         self.positions.save_soon()
 
-    def _translation(self, typed: bool, session_id: str) -> Translate:
+    def _translation(self, typed: bool, session_id: str) -> Translation:
         state = Outward(
             session_id,
             self.core.clock,
@@ -142,21 +146,7 @@ class MyAgentHost:
             confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
             text_chars_max=_TEXT_CHARS_MAX,
         )
-
-        def translate(first_id: int, lines: list[str]) -> list[Message]:
-            messages: list[Message] = []
-            for event_id, line in enumerate(lines, first_id):
-                try:
-                    bodies = from_events(state, event_id, line)
-                except Exception:
-                    _log.exception(
-                        "an event could not be shown", session=session_id, event_id=event_id
-                    )
-                    bodies = unshown(state, line)
-                messages += [Message(event_id, body) for body in bodies]
-            return messages
-
-        return translate
+        return Translation(state)
 
 
 def _offered(head: Head) -> list[str]:

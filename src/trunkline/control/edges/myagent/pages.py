@@ -1,7 +1,8 @@
 """What one MyAgent connection was sent of its sessions, as runs of messages on pages. Pure.
 
 A run: messages `seq`, `seq + 1`, … of the connection are of the events `event_id`, `event_id + 1`,
-… of a session. A page has runs of one session, and where the client was before the first of them.
+… of a session; a message that joins several events stands under the last of them. A page has runs
+of one session, and where the client was before the first of them.
 """
 
 from dataclasses import dataclass, field

@@ -44,11 +44,21 @@ class Positions:
         self._saving = asyncio.Lock()
         self._is_due = False
 
-    def sent(self, track: Track, session_id: str, seq: int, event_id: int, nth: int = 0) -> None:
-        """A message of that event goes out. Does not wait."""
+    def sent(
+        self,
+        track: Track,
+        session_id: str,
+        seq: int,
+        event_id: int,
+        nth: int = 0,
+        first_id: int | None = None,
+    ) -> None:
+        """A message of that event goes out; or of all from `first_id` up to it, joined. Does not
+        wait."""
         page = track.book(session_id).page
         if page is None or page.is_full:
-            page = self._open(track, session_id, seq, Place(event_id - 1, nth), begins=False)
+            place = Place((first_id or event_id) - 1, nth)
+            page = self._open(track, session_id, seq, place, begins=False)
         page.add(seq, event_id, nth)
         self._changed(page)
 

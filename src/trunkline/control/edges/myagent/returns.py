@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 import msgspec
+import structlog
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.edges.myagent.outbound import Outbound
 from trunkline.control.edges.myagent.pages import Place
-from trunkline.control.errors import InvalidRequest, NotFound
+from trunkline.control.errors import InvalidRequest, NotFound, TrunklineError
 from trunkline.control.log.log import SessionLog
 from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.turns import messages_of
@@ -21,6 +22,8 @@ from trunkline.wire.myagent.signed_state import open_state, sign
 if TYPE_CHECKING:
     from trunkline.control.edges.myagent.host import MyAgentHost
 
+_log = structlog.get_logger(__name__)
+
 
 class Returns:
     """Of one connection."""
@@ -30,14 +33,49 @@ class Returns:
         self._core = host.core
         self._who = who
         self._out = out
+        self._resumed: dict[str, Place] = {}
+        """Where this connection went on by itself."""
+
+    async def resume(self, sessions: dict[str, Seen]) -> None:
+        """Goes on with each of these sessions where a connection broke off, unless another one
+        follows it by now."""
+        for session_id, seen in sessions.items():
+            if self._is_followed(session_id):
+                continue
+            try:
+                session = await self._core.sessions.get(self._who, session_id)
+                log = await self._core.log.open(session_id)
+                place = await self._known_place(session_id, seen)
+                if place is not None:
+                    self._resumed[session_id] = place
+                    await self._follow(session, log, place)
+            except TrunklineError as error:
+                _log.info("a session was not gone on with", session=session_id, reason=str(error))
+
+    def _is_followed(self, session_id: str) -> bool:
+        return any(one.out.follows(session_id) for one in self._host.connections.values())
 
     async def reconnect(self, session: Session, message: Uplink) -> None:
         """Sends what the client missed of that session, then goes on live."""
         seen = seen_of(message, limits.JSON_INT_MAX)
         if seen == UNSAID and self._out.follows(session.id):
             return  # it has missed nothing
+        self._out.flush()  # what waits has its place, too
         log = await self._core.log.open(session.id)
-        await self._follow(session, log, await self._place(log, seen))
+        place = await self._place(log, seen)
+        if not self._has_come_by(session.id, seen, place):
+            await self._follow(session, log, place)
+
+    def _has_come_by(self, session_id: str, seen: Seen, place: Place) -> bool:
+        """All after that place of an earlier connection was sent here before it was asked for."""
+        resumed = self._resumed.get(session_id)
+        is_earlier = seen.connection_id not in (None, self._out.track.connection_id)
+        return (
+            resumed is not None
+            and is_earlier
+            and resumed <= place
+            and self._out.follows(session_id)
+        )
 
     async def _follow(self, session: Session, log: SessionLog, place: Place) -> None:
         await self._out.follow(log, place, has_ended=session.status != "active")
@@ -62,7 +100,7 @@ class Returns:
         """What the client has got, should it come back without saying so."""
         connection_id, seq = seen_of(message, limits.JSON_INT_MAX)
         if seq is None:
-            raise InvalidRequest("last_seq or last_event_id is missing", code="MISSING_FIELD")
+            return  # it says nothing
         named = message.session_id  # a position is the connection's, but clients name one
         if isinstance(named, str) and named and not self._out.follows(named):
             await self._core.sessions.get(self._who, named)
@@ -120,6 +158,7 @@ class Returns:
                 content="The session goes on.",
                 metadata={
                     "restored_at": timestamp(self._core.clock()),
+                    "message_count": len(state["messages"]),
                     "restored_messages": len(state["messages"]),
                     "restored_step": state["last_event_id"],
                     "state_integrity": "verified",

@@ -314,20 +314,15 @@ class VmLine(PacedSocket):
             self._undeliverable(command)
 
     def _undeliverable(self, command: Command) -> None:
-        """It fits no frame that the machine would take: whoever waits for it is told."""
+        """It fits no frame that the machine takes: whoever waits for it is told."""
         assert self.machine is not None
         why = "this is too large for the machine's line"
-        with self.machine.input() as core:
-            if isinstance(command, Say):
-                core.finish(
-                    command.session_id,
-                    command.turn_id,
-                    "execution_error",
-                    error=why,
-                    code="MESSAGE_TOO_LARGE",
-                )
-            elif isinstance(command, Start):
-                core.not_started(command.session_id, why, "SESSION_START_FAILED")
+        if isinstance(command, Start):
+            self._host.refused_start(self.machine, command.session_id, why)
+        elif isinstance(command, Say):
+            turn, code = command.turn_id, "MESSAGE_TOO_LARGE"
+            with self.machine.input() as core:
+                core.finish(command.session_id, turn, "execution_error", error=why, code=code)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         self.tell(Ack(acked=acked))

@@ -67,7 +67,9 @@ class VmHost:
         """An upgrade request for `/ws/vm`."""
         user_id = head.query.get("user_id", "")
         if not user_id:
-            raise InvalidRequest("user_id is missing in the URL")
+            refusal = InvalidRequest("user_id is missing in the URL")
+            _log.warning("line refused", reason=refusal.message)
+            raise refusal
         line = VmLine(self, user_id, head.query.get("ticket"))
         adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 
@@ -231,6 +233,12 @@ class VmHost:
         for log in list(logs.values()):
             await self.log.committed(log)
         line.caught_up()
+
+    def refused_start(self, machine: Machine, session_id: str, why: str) -> None:
+        """As if the machine had said that it cannot start the session."""
+        error = {"error": why, "code": "SESSION_START_FAILED"}
+        line = events.make("execution_error", self._core.clock(), **error)
+        self.machines.watched(machine, machine.logs[session_id], line)
 
     def lost(self, line: VmLine, log: SessionLog, known: int, seq: int) -> None:
         """The machine skipped numbers: what was between is gone, and readers are told."""

@@ -57,15 +57,17 @@ def end_inventory(visit: Visit, request: Request) -> None:
 
 async def pin(visit: Visit, request: Request) -> None:
     """`pin_session` and `unpin_session`."""
+    visit.who.require("talk")
     session = await visit.session_of(request)
     pinned = request.type == "pin_session"
     await visit.core.shown.change(session.id, pinned=pinned)
     visit.tell("session_pinned", request, conversationId=session.id, pinned=pinned)
-    await visit.catalog_changed()
+    visit.catalog_changed()
 
 
 async def set_metadata(visit: Visit, request: Request) -> None:
     """`set_session_ui_metadata`; what it does not name stays."""
+    visit.who.require("talk")
     named = {name: request.fields.get(name) for name in ("catalogKey", "routeRef")}
     try:
         session = await _named(visit, request.fields)
@@ -79,7 +81,7 @@ async def set_metadata(visit: Visit, request: Request) -> None:
     shown = {"pinned": kept.get("pinned") is True, "hidden": kept.get("hidden") is True}
     fields = {**named, "ok": True, **shown, "sortRank": kept.get("sort_rank")}
     visit.tell("session_ui_metadata_updated", request, **fields)
-    await visit.catalog_changed()
+    visit.catalog_changed()
 
 
 def _wanted(request: Request) -> Json:
@@ -105,6 +107,7 @@ async def _named(visit: Visit, row: Json) -> Session:
 
 async def reorder(visit: Visit, request: Request) -> None:
     """`reorder_session_catalog`: all rows, in their new order."""
+    visit.who.require("talk")
     rows = request.fields.get("sessions")
     fields: Json = {"ok": True}
     try:
@@ -119,7 +122,7 @@ async def reorder(visit: Visit, request: Request) -> None:
         fields = {"ok": False, "error": error.message}
     visit.tell("session_catalog_reorder_result", request, **fields)
     if fields["ok"]:
-        await visit.catalog_changed()
+        visit.catalog_changed()
 
 
 def _is_ours(row: Json) -> bool:
@@ -128,6 +131,7 @@ def _is_ours(row: Json) -> bool:
 
 async def update_files(visit: Visit, request: Request) -> None:
     """`update_file_tabs`: which files are open beside a conversation. It wants no answer."""
+    visit.who.require("talk")
     session = await _beside(visit, request)
     opened = request.fields.get("openFiles")
     if session is None or not isinstance(opened, list):

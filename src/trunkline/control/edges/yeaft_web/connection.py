@@ -19,7 +19,6 @@ from trunkline.control.errors import Forbidden, NotFound, TrunklineError, Unauth
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
-from trunkline.wire.yeaft.catalog import with_projects
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
 from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request, role_of
@@ -40,7 +39,8 @@ async def _hello(visit: Visit, request: Request) -> None:
     """Everything is plain text: TLS is the transport's business."""
     if request.fields.get("positions") is True:
         visit.reader.wants_positions = True
-    if "workbenchRouteProtocol" in request.fields:  # only deployed pages know of it
+    is_deployed = "workbenchRouteProtocol" in request.fields  # others do not know of it
+    if is_deployed and not visit.reader.deployed:
         await visit.reader.speak_deployed()
     visit.tell("client_hello_ack", request, plaintextOk=True, **WORKBENCH)
 
@@ -226,10 +226,6 @@ class YeaftWeb(Socket):
     def _heard(self, machine_id: str, text: str) -> None:
         """What a Yeaft agent says outside of any session, as it came. Deployed clients need to
         know whose it is, and agents do not say."""
-        listed = with_projects(text, machine_id) if self.reader.deployed else None
-        if listed is not None:
-            self.send(listed)
-            return
         body = text.encode(errors="replace")
         if self.reader.deployed and b'"agentId"' not in body and body.startswith(b"{"):
             body = b'{"agentId":' + encode(machine_id) + b"," + body[1:].lstrip()

@@ -86,6 +86,8 @@ async def _opened(visit: Visit, request: Request, session: Session) -> None:
     if machine is None or machine.kind != WIRE:
         visit.send(_ready(visit, session, machine, **request.correlation))
     await visit.follow(session, 0)
+    if visit.reader.deployed:
+        visit.catalog_changed()
 
 
 def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any) -> bytes:
@@ -266,7 +268,7 @@ async def update_settings(visit: Visit, request: Request) -> None:
     title = _title(request)
     if "title" in request.fields:
         await visit.core.sessions.rename(visit.who, session.id, title)
-        await visit.catalog_changed()
+        visit.catalog_changed()
     if request.rest("title"):
         await pass_on(visit, request)
 
@@ -285,4 +287,4 @@ async def delete(visit: Visit, request: Request) -> None:
     if visit.reader.deployed:
         fields = {"conversationId": session.id, "agentId": session.machine_id}
         visit.tell("conversation_delete_result", request, **fields, ok=True)
-        await visit.catalog_changed()
+        visit.catalog_changed()

@@ -14,7 +14,8 @@ from trunkline.control.edges.yeaft_web.connection import YeaftWeb
 from trunkline.control.edges.yeaft_web.visit import WIRE
 from trunkline.control.log.feeds import Feeds, Message, Translate
 from trunkline.control.machines.machine import Machine
-from trunkline.wire.yeaft import catalog, plain
+from trunkline.wire.yeaft import plain
+from trunkline.wire.yeaft.catalog import group_chats_in
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_state import Outward
@@ -87,7 +88,7 @@ class YeaftWebHost:
 
     def _overheard(self, agent_id: str, text: str) -> None:
         """Kept for pages that open later: agents list them only when that changes."""
-        if len(text) <= _GROUP_CHATS_CHARS_MAX and (listed := catalog.listed_in(text)) is not None:
+        if len(text) <= _GROUP_CHATS_CHARS_MAX and (listed := group_chats_in(text)) is not None:
             self._group_chats.pop(agent_id, None)
             self._group_chats[agent_id] = [{**one, "agentId": agent_id} for one in listed]
             while len(self._group_chats) > _GROUP_CHATS_AGENTS_MAX:

@@ -74,15 +74,18 @@ def _agent(visit: Visit, record: MachineRecord, conversations: list[Json]) -> Js
         "workDir": work_dir if isinstance(work_dir, str) else "",
     }
     if visit.reader.deployed:
-        shown |= {"conversations": conversations, "proxyPorts": []}
-        shown["slashCommands"] = _slash_commands(machine)
+        shown |= {"conversations": conversations, "proxyPorts": [], **_slash_commands(machine)}
     return shown
 
 
-def _slash_commands(machine: Machine | None) -> list[Any]:
-    """What its agent offers behind a slash, as it has said last."""
-    said = None if machine is None else machine.health.get("slashCommands")
-    return said if isinstance(said, list) else []
+def _slash_commands(machine: Machine | None) -> Json:
+    """What its agent takes behind a slash, as it has said last."""
+    said = {} if machine is None else machine.health
+    names, about = said.get("slashCommands"), said.get("slashCommandDescriptions")
+    return {
+        "slashCommands": names if isinstance(names, list) else [],
+        "slashCommandDescriptions": about if isinstance(about, dict) else {},
+    }
 
 
 async def select_agent(visit: Visit, request: Request) -> None:
@@ -99,7 +102,7 @@ async def select_agent(visit: Visit, request: Request) -> None:
         request,
         agentId=machine.id,
         agentName=record.name,
-        slashCommands=_slash_commands(machine),
+        **_slash_commands(machine),
         **fields,
     )
 

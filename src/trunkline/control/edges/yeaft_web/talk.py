@@ -21,7 +21,6 @@ Json = dict[str, Any]
 
 _WITH_WORDS = ("input", "select")
 _KNOWN = ("text", "prompt", "attachments", "fileIds")
-_TITLE_CHARS_MAX = 100
 
 
 async def send_message(visit: Visit, request: Request) -> None:
@@ -32,7 +31,7 @@ async def send_message(visit: Visit, request: Request) -> None:
 
 async def _say(visit: Visit, request: Request, session: Session, said: str | None) -> None:
     said = said or new_id()
-    file_ids = request.texts("fileIds", limits.ATTACHMENTS_MAX) or []
+    file_ids = _file_ids(request)
     if file_ids and await visit.core.turns.named(session.id, said) is None:
         request.attach([_uploaded(visit, one) for one in file_ids])
     machine = await visit.machine_of(session)
@@ -45,8 +44,10 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
     visit.reader.said(said)
     await visit.core.sessions.send(visit.who, session.id, message)
     visit.core.uploads.remove(file_ids)
-    if session.title is None:
-        await _entitle(visit, session, message.message)
+
+
+def _file_ids(request: Request) -> list[str]:
+    return request.texts("fileIds", limits.ATTACHMENTS_MAX) or []
 
 
 def _uploaded(visit: Visit, file_id: str) -> Json:
@@ -54,13 +55,6 @@ def _uploaded(visit: Visit, file_id: str) -> Json:
     file = visit.core.uploads.get(visit.who.user_id, file_id)
     content = base64.b64encode(file.content).decode()
     return {"name": file.name, "mime": file.mime, "base64": content}
-
-
-async def _entitle(visit: Visit, session: Session, text: str) -> None:
-    """Until somebody names it, a conversation is called by what was said in it first."""
-    title = " ".join(text.split())[:_TITLE_CHARS_MAX]
-    if title:
-        await visit.core.sessions.rename(visit.who, session.id, title)
 
 
 def _message(request: Request, said: str, metadata: Json) -> NewMessage:
@@ -132,7 +126,13 @@ async def _session_chat(visit: Visit, request: Request, unseen: dict[str, NotFou
         machine, session = await visit.agent_for(request)
         if machine is None or machine.kind != WIRE:
             raise NotFound("group", request.get("groupId", "sessionId") or "")
+        file_ids = _file_ids(request)
+        if file_ids:  # it cannot fetch them from here
+            request.attach([_uploaded(visit, one) for one in file_ids])
+            request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
+            request.rewrite(without="fileIds")
         await _say_there(visit, request, machine, session)
+        visit.core.uploads.remove(file_ids)
         return
     if session is None:
         session = await _newest(visit, group)

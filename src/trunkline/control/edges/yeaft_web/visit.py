@@ -99,7 +99,7 @@ class Visit:
         """Those that an agent runs itself, as far as it has said."""
         return self._client.host.group_chats(agent_id)
 
-    async def catalog_changed(self) -> None:
+    def catalog_changed(self) -> None:
         """Tells all of this person's pages how conversations are listed now."""
         self._client.host.catalog_changed(self.who.user_id)
 

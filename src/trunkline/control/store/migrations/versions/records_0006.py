@@ -22,6 +22,7 @@ _NEW = (
     ("machines", sa.Column("instance", sa.String(200))),
     ("machines", sa.Column("tokens_from", sa.BigInteger)),
     ("sessions", sa.Column("shown", sa.JSON)),
+    ("snapshots", sa.Column("bytes", sa.BigInteger, nullable=False, server_default="0")),
     ("sessions", sa.Column("created_by", sa.String(36))),
     ("audit", sa.Column("source", sa.String(20))),
     ("persons", sa.Column("confirm", sa.String(20), nullable=False, server_default="dangerous")),

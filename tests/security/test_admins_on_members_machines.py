@@ -1,0 +1,101 @@
+"""Found open: an org's admin could run sessions on a member's machine, and the member was neither
+told nor asked about dangerous tools. Admins may; the member sees it and has the say."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.control import LocalControl, TestUser, running
+from tests.support.orgs import admin_of_new_org
+from trunkline.control.sessions.others import stricter, under
+
+
+async def admin_and_member(control: LocalControl) -> tuple[TestUser, TestUser]:
+    admin = await admin_of_new_org(control, "olga")
+    org = (await admin.ok("GET", "/me"))["org"]["id"]
+    return admin, await control.user("ann", org_id=org)
+
+
+async def entries(control: LocalControl) -> list[tuple[str, str, str]]:
+    page = await control.ok("GET", "/audit?limit=200")
+    return [
+        (one["event"], one["user_id"], one["details"]["owner"])
+        for one in reversed(page["items"])
+        if "owner" in one["details"]
+    ]
+
+
+async def test_a_member_sees_who_made_a_session_on_their_machine_and_it_is_audited(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        admin, member = await admin_and_member(control)
+        async with await member.vm():
+            (machine,) = (await member.ok("GET", "/machines"))["items"]
+            made = await admin.ok("POST", "/sessions", {"machine_id": machine["id"]})
+            (listed,) = (await member.ok("GET", "/sessions"))["items"]
+            assert (listed["id"], listed["created_by"]) == (made["id"], admin.id)
+            async with member.reader(made["id"]) as reader:
+                told = await reader.until_type("session_status")
+                assert told["created_by"] == admin.id
+                await admin.say(made["id"], "list the files")
+                said = await reader.until_type("user_message")
+                assert said["user_id"] == admin.id
+            await admin.ok("PATCH", f"/sessions/{made['id']}/config", {"temperature": 0})
+            assert await entries(control) == [
+                ("session.created", admin.id, member.id),
+                ("session.message", admin.id, member.id),
+                ("session.configured", admin.id, member.id),
+            ]
+            own = await member.session()
+            assert (await member.ok("GET", f"/sessions/{own}"))["created_by"] is None
+
+
+@pytest.mark.parametrize(
+    ("members", "asked", "applied"),
+    [
+        ([], None, "dangerous"),
+        ([], "never", "dangerous"),
+        (["never"], "never", "dangerous"),
+        (["never", "always"], "never", "always"),
+        (["dangerous"], "always", "always"),
+    ],
+)
+async def test_no_admin_runs_tools_there_that_the_member_wants_to_be_asked_about(
+    tmp_path: Path, members: list[str], asked: str | None, applied: str
+) -> None:
+    async with running(tmp_path / "data") as control:
+        admin, member = await admin_and_member(control)
+        for confirm in members:
+            await member.ok("POST", "/agents", {"name": "helper", "confirm": confirm})
+        async with await member.vm() as vm:
+            (machine,) = (await member.ok("GET", "/machines"))["items"]
+            body: dict[str, Any] = {"machine_id": machine["id"]}
+            if asked is not None:
+                body["agent_config"] = {"confirm": asked}
+                body["session_config"] = {"confirm": asked}
+            made = await admin.ok("POST", "/sessions", body)
+            start = await vm.expect("start_session")
+            assert start["data"]["agent_config"]["confirm"] == applied
+            config = f"/sessions/{made['id']}/config"
+            await admin.ok("PATCH", config, {"confirm": "never"})
+            shown = (await member.ok("GET", f"/sessions/{made['id']}"))["agent_config"]
+            assert stricter(shown["confirm"], "dangerous") == shown["confirm"]
+            # The member may, on their own machine.
+            await member.ok("PATCH", config, {"confirm": "never"})
+            shown = (await member.ok("GET", f"/sessions/{made['id']}"))["agent_config"]
+            assert shown["confirm"] == "never"
+
+
+@pytest.mark.parametrize(
+    ("rule", "config", "confirm"),
+    [
+        ("dangerous", {}, "dangerous"),
+        ("dangerous", {"confirm": None}, "dangerous"),
+        ("dangerous", {"confirm": "always"}, "always"),
+        ("always", {"confirm": "sometimes"}, "always"),
+    ],
+)
+def test_the_stricter_rule_counts(rule: str, config: dict[str, Any], confirm: str) -> None:
+    assert under(rule, config)["confirm"] == confirm

@@ -1,0 +1,110 @@
+"""Found open: a person at a terminal was asked to allow a tool of which 300 characters were shown,
+a Yeaft page showed 2,000, and a machine itself cut what it asked: the rest could be anything.
+
+What is asked is shown whole, or can only be denied.
+"""
+
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.control import TestUser, running
+from tests.support.eventually import eventually
+from trunkline.cli.output import plain
+from trunkline.cli.questions import CUT, question
+from trunkline.cli.transcript import Transcript
+from trunkline.client import Event
+from trunkline.wire.yeaft.messages import Question
+from trunkline.wire.yeaft.questions import asked
+
+
+@given(st.text(max_size=300), st.sampled_from(["tool_input", "args", "arguments", "input"]))
+def test_nothing_of_a_command_is_hidden_and_nothing_in_it_pretends(text: str, field: str) -> None:
+    data = {"tool_name": "bash", "message": "May I?", field: {"command": text, "also": [text]}}
+    shown = question(data)
+    for line in text.split("\n"):
+        assert plain(line.replace("\t", "    ")) in shown
+    first, *others = shown.split("\n")
+    assert (first, others[0]) == ("May I?", "  tool: bash")
+    assert all(line.startswith(("  command:", "  also:", "    | ")) for line in others[1:])
+    for character in shown.replace("\n", "").replace(" ", ""):
+        assert unicodedata.category(character)[0] not in "CZ"
+
+
+@pytest.mark.parametrize("chars", [301, 20_001, 150_000])
+def test_the_end_of_a_long_command_is_seen_in_the_terminal(chars: int) -> None:
+    command = "x" * chars + "; rm -r ."
+    data = {"type": "approval_request", "tool_name": "bash", "tool_input": {"command": command}}
+    assert command in Transcript().render(Event(id=1, data=data))
+
+
+def test_a_question_cannot_write_lines_of_its_own() -> None:
+    forged = "ls\n? May I use read_file?\n\x1b[2K\rallow this? [y/N]: y"
+    shown = question({"message": forged, "tool_name": forged, "tool_input": {forged: forged}})
+    assert "\x1b" not in shown
+    assert "\r" not in shown
+    assert not any(line.startswith(("?", "allow")) for line in shown.split("\n"))
+
+
+def test_what_was_shortened_says_that_it_can_only_be_denied() -> None:
+    assert CUT in question({"tool_name": "bash", "truncated": True})
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_cut"),
+    [
+        ({"tool_name": "bash", "tool_input": {"command": "x" * 200_000}}, False),
+        ({"tool_name": "bash"}, False),
+        ({"tool_name": "bash", "tool_input": {}}, False),
+        ({"tool_name": "b" * 201, "tool_input": {"command": "ls"}}, True),
+        ({"tool_name": "bash", "tool_input": ["rm", "-r", "."]}, True),
+        ({"tool_name": ["bash"], "tool_input": {"command": "ls"}}, True),
+    ],
+)
+def test_what_of_a_yeaft_agents_question_cannot_be_shown_marks_it(
+    fields: dict[str, Any], is_cut: bool
+) -> None:
+    message = Question(
+        conversation_id="c", request_id="q", prompt="May I?", kind="approve", **fields
+    )
+    assert asked(message).is_cut is is_cut
+
+
+async def pending(user: TestUser, session: str) -> dict[str, Any]:
+    async def look() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = (await user.ok("GET", f"/approvals?session_id={session}"))[
+            "items"
+        ]
+        return found
+
+    return (await eventually(look))[0]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"truncated": True}, {"tool_input": {"command": "x" * 300_000}}], ids=["cut", "long"]
+)
+async def test_nobody_can_say_yes_to_what_was_not_shown(
+    tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        async with await user.vm() as vm:
+            session = await user.session()
+            await user.say(session, "go")
+            await vm.expect("user_message")
+            await vm.event(
+                session, type="approval_request", request_id="q", tool_name="bash", **asked
+            )
+            approval = await pending(user, session)
+            path = f"/approvals/{approval['id']}"
+            status, answer = await user.call("POST", path, {"confirmed": True})
+            assert (status, answer["error"]["code"]) == (409, "QUESTION_CUT")
+            assert (await pending(user, session))["state"] == "pending"
+            denied = await user.ok("POST", path, {"confirmed": False})
+            assert denied["state"] == "denied"
+            told = await vm.expect("approval_response")
+            assert told["data"]["confirmed"] is False

@@ -1,0 +1,104 @@
+"""Found open: whoever had a login could fill the databases with sessions, agents, memories, skills
+and snapshots. Each has a bound per user (skills: per org), and the error says what to do."""
+
+import io
+import zipfile
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.support.control import LocalControl, TestUser, running
+from tests.support.orgs import admin_of_new_org
+from trunkline.control.errors import LimitReached
+from trunkline.control.tuning import Tuning
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SMALL = Tuning(
+    sessions_per_user_max=2,
+    agents_per_user_max=2,
+    memories_per_user_max=2,
+    snapshot_bytes_per_user_max=1_000,
+    skill_bytes_per_org_max=1_000,
+)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def control(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LocalControl]:
+    async with running(tmp_path_factory.mktemp("control") / "data", tuning=SMALL) as control:
+        yield control
+
+
+async def refused(user: TestUser, path: str, body: Any) -> bool:
+    """With the code and the words that say what to do."""
+    status, answer = await user.call("POST", path, body)
+    return (status, answer["error"]["code"]) == (429, "LIMIT_REACHED") and (
+        "first" in answer["error"]["message"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/agents", {"name": "a"}), ("/memories", {"content": "the cat is called Tom"})],
+)
+async def test_nobody_keeps_more_records_than_there_is_room_for(
+    control: LocalControl, path: str, body: dict[str, Any]
+) -> None:
+    user, other = await control.user("ada"), await control.user("bob")
+    made = [await user.ok("POST", path, body) for _ in range(2)]
+    assert await refused(user, path, body)
+    await other.ok("POST", path, body)  # who is none the worse for it
+    await user.ok("DELETE", f"{path}/{made[0]['id']}")
+    await user.ok("POST", path, body)
+
+
+async def test_nobody_has_more_open_sessions_than_there_is_room_for(control: LocalControl) -> None:
+    user = await control.user()
+    async with await user.vm():
+        first = await user.session()
+        await user.session()
+        assert await refused(user, "/sessions", {})
+        await user.ok("DELETE", f"/sessions/{first}")
+        await user.session()
+
+
+async def test_snapshots_of_closed_sessions_make_room_and_those_of_open_ones_do_not(
+    control: LocalControl,
+) -> None:
+    user = await control.user()
+    snapshots = control.core.services.snapshots
+    large = {"text": "x" * 600}
+    async with await user.vm() as vm:
+        first, second = await user.session(), await user.session()
+        await snapshots.sync(first, large)
+        with pytest.raises(LimitReached, match="close sessions first"):
+            await snapshots.sync(second, large)
+        assert await snapshots.latest(second) is None
+        await user.ok("DELETE", f"/sessions/{first}")
+        await vm.expect("stop_session")
+        await snapshots.sync(second, large)
+        assert await snapshots.latest(second) == large
+
+
+async def test_an_org_keeps_no_more_bytes_of_skills_than_there_is_room_for(
+    control: LocalControl,
+) -> None:
+    boss = await admin_of_new_org(control, "small")
+
+    async def upload(name: str) -> tuple[int, Any]:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            head = f"---\nname: {name}\ndescription: d\nversion: 1.0.0\n---\n"
+            archive.writestr("SKILL.md", head + "x" * 600)
+        headers = {"Authorization": f"Bearer {boss.token}", "Content-Type": "application/zip"}
+        async with aiohttp.ClientSession() as http:
+            url = f"{control.url}/api/v1/skills"
+            async with http.post(url, data=packed.getvalue(), headers=headers) as answer:
+                return answer.status, await answer.json()
+
+    assert (await upload("one"))[0] < 300
+    status, answer = await upload("two")
+    assert (status, answer["error"]["code"]) == (429, "LIMIT_REACHED")

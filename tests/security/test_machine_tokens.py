@@ -1,0 +1,105 @@
+"""Found open: a machine's token that had leaked could only be ended together with the machine."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.clock import FakeClock
+from tests.support.control import TestUser, running
+from tests.support.vm import ScriptedVm
+from trunkline import limits
+from trunkline.control.clock import now_ms
+from trunkline.control.errors import Unauthorized
+
+
+async def close_code(user: TestUser, token: str, ticket: str | None = None) -> int | None:
+    """Of a line with these credentials; None if it is let in."""
+    vm = await ScriptedVm(user.ws_url, user.id, token, ticket).connect()
+    await vm.send({"type": "auth", "token": token})
+    try:
+        await vm.expect("init")
+    except AssertionError:
+        return vm.close_code
+    finally:
+        await vm.leave()
+    return None
+
+
+async def test_a_leaked_token_ends_with_its_line_and_the_machine_goes_on_with_a_new_one(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user, other = await control.user("ann"), await control.user("eve")
+        scheduled = await user.schedule()
+        machine = scheduled["vm_id"]
+        unused = await user.ok("POST", f"/machines/{machine}/token")
+        vm = await ScriptedVm(
+            scheduled["ws_url"], user.id, scheduled["token"], scheduled["ticket"]
+        ).connect()
+        await vm.authenticate()
+        session = await user.session()
+        assert (await other.call("POST", f"/machines/{machine}/revoke-token"))[0] == 404
+        for _ in range(2):  # twice is like once
+            await user.ok("POST", f"/machines/{machine}/revoke-token")
+        assert await vm.closed() == 4001
+        await vm.leave()
+        assert await close_code(user, scheduled["token"]) == 4001
+        assert await close_code(user, unused["token"], unused["ticket"]) == 4001
+        renewed = await user.ok("POST", f"/machines/{machine}/token")
+        assert await close_code(user, renewed["token"], unused["ticket"]) == 4001
+        back = ScriptedVm(user.ws_url, user.id, renewed["token"], renewed["ticket"])
+        async with back:
+            await back.authenticate()
+            assert (await user.ok("GET", f"/machines/{machine}"))["state"] == "online"
+            await user.say(session, "are you there?")
+            await back.expect("user_message")
+
+
+async def test_a_token_that_a_line_was_given_later_ends_with_the_one_before_it(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock(now_ms())
+    async with running(tmp_path / "data", clock=clock) as control:
+        user = await control.user()
+        vm = await user.vm("seq")
+        clock.advance(limits.VM_TOKEN_LIFE_S / 2 + 1)
+        control.sweep()
+        renewed = (await vm.expect("token"))["data"]["token"]
+        (machine,) = (await user.ok("GET", "/machines"))["items"]
+        await user.ok("POST", f"/machines/{machine['id']}/revoke-token")
+        assert await vm.closed() == 4001
+        await vm.leave()
+        assert await close_code(user, renewed) == 4001
+
+
+async def test_a_devices_token_and_an_agents_secret_end_without_their_machine(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        device = await user.ok("POST", f"/users/{user.id}/devices", {"guid": "phone"})
+        agent = await user.ok("POST", f"/users/{user.id}/yeaft-agents", {"name": "laptop"})
+        for machine in (device["machine_id"], agent["id"]):
+            await user.ok("POST", f"/machines/{machine}/revoke-token")
+        secrets = control.core.machine_secrets
+        with pytest.raises(Unauthorized):
+            await secrets.by_token(device["token"])
+        assert await secrets.by_agent_secret(agent["secret"]) is None
+        again = await user.ok("POST", f"/users/{user.id}/devices", {"guid": "phone"})
+        assert again["machine_id"] == device["machine_id"]
+        assert (await secrets.by_token(again["token"])).machine_id == device["machine_id"]
+        renewed = await user.ok("POST", f"/users/{user.id}/yeaft-agents", {"id": agent["id"]})
+        assert renewed["id"] == agent["id"]
+        known = await secrets.by_agent_secret(renewed["secret"])
+        assert known is not None
+        assert known.machine_id == agent["id"]
+        stranger = await control.user("eve")
+        body = {"id": agent["id"]}
+        status, _ = await stranger.call("POST", f"/users/{stranger.id}/yeaft-agents", body)
+        assert status == 404
+
+
+@pytest.mark.parametrize("machine", ["nonsense", "01a1dd16-7fed-7860-a4ee-8e35ee94311f"])
+async def test_a_machine_that_is_not_there_is_not_found(tmp_path: Path, machine: str) -> None:
+    async with running(tmp_path / "data") as control:
+        assert (await control.call("POST", f"/machines/{machine}/revoke-token"))[0] == 404
