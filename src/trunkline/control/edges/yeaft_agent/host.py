@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy import select
 
 from trunkline import limits
+from trunkline.control.access.auth import Principal
 from trunkline.control.access.trail import shown
 from trunkline.control.core import Core
 from trunkline.control.door.head import YEAFT_AGENT, Head
@@ -103,8 +104,8 @@ class YeaftAgentHost:
                 "by": "the user's secret",
                 "name": shown(name),
             }
-            about = {"org_id": org_id, "user_id": user_id}
-            await self.core.trail.own("machine.registered", details, **about)
+            owner = Principal(user_id, org_id, "member")
+            await self.core.trail.own("machine.registered", details, owner)
         return known
 
     def ended(self, line: YeaftAgentLine) -> None:
