@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 
 from tests.unit.control.edges.yeaft_line import Json, MemoryLine, World, world
 from trunkline import limits
+from trunkline.control.records.page import Paging
 from trunkline.control.tuning import Tuning
 
 REFUSED = 1008
@@ -38,6 +39,16 @@ async def test_a_users_secret_lets_in_many_agents_each_under_its_own_name(here: 
     assert await _machine(again, secret) == made[0]
     assert desk.close_code == REFUSED  # superseded
     assert (again.is_open, here.line.is_open) == (True, True)
+
+
+async def test_an_agent_that_is_made_at_first_sight_is_in_the_audit_log_once(here: World) -> None:
+    secret = await here.core.user_secrets.show(here.who.user_id)
+    for _ in range(2):
+        machine_id = await _machine(MemoryLine(here.host, "desk"), secret)
+    page = await here.core.services.audit.page(here.who, Paging())
+    [entry] = [one for one in page.items if one.event == "machine.registered"]
+    assert (entry.user_id, entry.org_id) == (here.who.user_id, here.who.org_id)
+    assert entry.details["machine_id"] == machine_id
 
 
 async def test_an_agents_own_secret_wins_over_whatever_it_calls_itself(here: World) -> None:

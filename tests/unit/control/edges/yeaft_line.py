@@ -1,5 +1,6 @@
 """A Yeaft agent's line in memory: the real edge on a real core, without a socket."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -30,6 +31,11 @@ class MemoryLine(YeaftAgentLine):
         self.close_code: int | None = None
         self.is_open = True
         self.opened()
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """Of no address."""
+        return asyncio.Transport()
 
     def send_all(self, messages: Iterable[bytes]) -> None:
         if self.is_open:

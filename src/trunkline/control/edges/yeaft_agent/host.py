@@ -9,6 +9,8 @@ import structlog
 from sqlalchemy import select
 
 from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.access.trail import shown
 from trunkline.control.core import Core
 from trunkline.control.door.head import YEAFT_AGENT, Head
 from trunkline.control.door.websocket import adopt
@@ -94,7 +96,17 @@ class YeaftAgentHost:
         if not visitor.instance:
             raise Unauthorized("with a user's secret, instanceId or id has to name the agent")
         name = visitor.name or visitor.instance
-        return await self.core.machine_secrets.instance(user_id, visitor.instance, name)
+        known, is_new = await self.core.machine_secrets.instance(user_id, visitor.instance, name)
+        if is_new:
+            org_id = (await self.core.machines.get(known.machine_id)).org_id
+            details = {
+                "machine_id": known.machine_id,
+                "by": "the user's secret",
+                "name": shown(name),
+            }
+            owner = Principal(user_id, org_id, "member")
+            await self.core.trail.own("machine.registered", details, owner)
+        return known
 
     def ended(self, line: YeaftAgentLine) -> None:
         self.lines.discard(line)
