@@ -9,8 +9,6 @@ import structlog
 from sqlalchemy import select
 
 from trunkline import limits
-from trunkline.control.access.auth import Principal
-from trunkline.control.access.trail import shown
 from trunkline.control.core import Core
 from trunkline.control.door.head import YEAFT_AGENT, Head
 from trunkline.control.door.websocket import adopt
@@ -96,16 +94,7 @@ class YeaftAgentHost:
         if not visitor.instance:
             raise Unauthorized("with a user's secret, instanceId or id has to name the agent")
         name = visitor.name or visitor.instance
-        known, is_new = await self.core.machine_secrets.instance(user_id, visitor.instance, name)
-        if is_new:
-            org_id = (await self.core.machines.get(known.machine_id)).org_id
-            details = {
-                "machine_id": known.machine_id,
-                "by": "the user's secret",
-                "name": shown(name),
-            }
-            owner = Principal(user_id, org_id, "member")
-            await self.core.trail.own("machine.registered", details, owner)
+        known, _ = await self.core.machine_secrets.instance(user_id, visitor.instance, name)
         return known
 
     def ended(self, line: YeaftAgentLine) -> None:
