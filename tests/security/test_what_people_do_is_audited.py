@@ -114,7 +114,7 @@ async def test_a_machine_that_nobody_registered_is_an_entry_when_it_first_comes(
         user = await control.user()
         secrets = control.core.machine_secrets
         device = await secrets.unproven(user.id, "phone-1")
-        agent, _ = await secrets.instance(user.id, "laptop", "my laptop")
+        agent = await secrets.instance(user.id, "laptop", "my laptop")
         for _ in range(2):  # it comes again
             await secrets.unproven(user.id, "phone-1")
             await secrets.instance(user.id, "laptop", "my laptop")

@@ -119,9 +119,9 @@ class MachineSecrets:
         row = await self._row(wanted)
         return None if row is None else _record(row)
 
-    async def instance(self, user_id: str, instance: str, name: str) -> tuple[Known, bool]:
-        """The Yeaft agent that this user's secret has let in under that name of its own, and
-        whether it was made just now, at first sight."""
+    async def instance(self, user_id: str, instance: str, name: str) -> Known:
+        """The Yeaft agent that this user's secret has let in under that name of its own; made at
+        first sight."""
         wanted = and_(
             machines.c.user_id == user_id,
             machines.c.kind == "yeaft",
@@ -130,12 +130,12 @@ class MachineSecrets:
         row = await self._row(wanted)
         if row is None:
             try:
-                return await self._add(user_id, "yeaft", name, None, instance=instance), True
+                return await self._add(user_id, "yeaft", name, None, instance=instance)
             except Conflict:  # another line of it was faster
                 row = await self._row(wanted)
         if row is None:
             raise Unauthorized("this agent was removed in the same moment")
-        return _record(row), False
+        return _record(row)
 
     async def unproven(self, user_id: str, guid: str) -> Known:
         """The device of that name, on a network that is trusted. One that nobody has is made

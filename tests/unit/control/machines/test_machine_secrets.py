@@ -62,11 +62,11 @@ async def test_an_agent_is_made_at_first_sight_and_known_by_its_instance(
 ) -> None:
     secrets, people = MachineSecrets(store, clock), await People.settle(store, clock)
     ann, bob = people.ann.user_id, people.bob.user_id
-    first, is_new = await secrets.instance(ann, "i-1", "laptop")
-    assert (first.user_id, is_new) == (ann, True)
-    assert await secrets.instance(ann, "i-1", "another name") == (first, False)
+    first = await secrets.instance(ann, "i-1", "laptop")
+    assert first.user_id == ann
+    assert await secrets.instance(ann, "i-1", "another name") == first
     others = {
-        (await secrets.instance(user_id, instance, "laptop"))[0].machine_id
+        (await secrets.instance(user_id, instance, "laptop")).machine_id
         for user_id, instance in ((ann, "i-2"), (bob, "i-1"), (ann, "I-1"))
     }
     assert len(others) == 3
@@ -80,8 +80,7 @@ async def test_an_agents_instance_is_made_once_by_however_many_lines(
     found = await asyncio.gather(
         *(secrets.instance(ann.user_id, "i-1", "laptop") for _ in range(5))
     )
-    assert len({one.machine_id for one, _ in found}) == 1
-    assert [is_new for _, is_new in found].count(True) == 1
+    assert len({one.machine_id for one in found}) == 1
 
 
 async def test_how_many_agents_a_users_secret_makes_is_bounded(
@@ -100,7 +99,7 @@ async def test_an_agent_that_was_given_up_does_not_come_back_by_its_owners_secre
     store: Store, clock: FakeClock
 ) -> None:
     secrets, ann = MachineSecrets(store, clock), (await People.settle(store, clock)).ann
-    known, _ = await secrets.instance(ann.user_id, "i-1", "laptop")
+    known = await secrets.instance(ann.user_id, "i-1", "laptop")
     await _give_up(store, known.machine_id)
     with pytest.raises(Unauthorized):
         await secrets.instance(ann.user_id, "i-1", "laptop")

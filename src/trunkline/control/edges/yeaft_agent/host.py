@@ -94,7 +94,7 @@ class YeaftAgentHost:
         if not visitor.instance:
             raise Unauthorized("with a user's secret, instanceId or id has to name the agent")
         name = visitor.name or visitor.instance
-        known, _ = await self.core.machine_secrets.instance(user_id, visitor.instance, name)
+        known = await self.core.machine_secrets.instance(user_id, visitor.instance, name)
         return known
 
     def ended(self, line: YeaftAgentLine) -> None:
