@@ -94,8 +94,7 @@ class YeaftAgentHost:
         if not visitor.instance:
             raise Unauthorized("with a user's secret, instanceId or id has to name the agent")
         name = visitor.name or visitor.instance
-        known = await self.core.machine_secrets.instance(user_id, visitor.instance, name)
-        return known
+        return await self.core.machine_secrets.instance(user_id, visitor.instance, name)
 
     def ended(self, line: YeaftAgentLine) -> None:
         self.lines.discard(line)
