@@ -16,8 +16,7 @@ CONTROL: Final = (
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
-    *("vm_command", "connections_max", "connections_per_address_max", "trusted_proxies"),
-    "metrics_allowed",
+    "vm_command",
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (

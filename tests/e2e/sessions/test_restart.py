@@ -234,7 +234,7 @@ async def test_a_machine_without_capabilities_is_served_exactly_as_documented(
     process: ControlProcess,
 ) -> None:
     user = await process.user()
-    scheduled = await user.schedule()
+    scheduled = await user.schedule(dialect="documented")
     vm = ScriptedVm(scheduled["ws_url"], user.id, scheduled["token"], scheduled["ticket"])
     await vm.connect()
     init = await vm.authenticate()

@@ -82,14 +82,17 @@ async def test_a_token_that_came_in_time_may_take_long_to_check(
         control.disk.stop()
         await vm.text(session, "to the disk")
         await control.stalled()
-        newcomer = ScriptedVm(user.ws_url, user.id, scheduled["token"], scheduled["ticket"])
-        await newcomer.connect()
-        await newcomer.send({"type": "auth", "token": scheduled["token"]})
-        async with await RawWs(again_url(user)).connect() as silent:
-            assert await silent.closed() == 4001  # so much time has passed
-        assert newcomer.received == []
-        control.disk.heal()
-        await newcomer.expect("init")
+        healed = asyncio.Event()
+        with control.records.before("credentials", healed.wait):
+            newcomer = ScriptedVm(user.ws_url, user.id, scheduled["token"], scheduled["ticket"])
+            await newcomer.connect()
+            await newcomer.send({"type": "auth", "token": scheduled["token"]})
+            async with await RawWs(again_url(user)).connect() as silent:
+                assert await silent.closed() == 4001  # so much time has passed
+            assert newcomer.received == []
+            control.disk.heal()
+            healed.set()
+            await newcomer.expect("init")
         await newcomer.leave()
 
 

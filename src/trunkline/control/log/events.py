@@ -29,7 +29,8 @@ ESCAPED = "\\u00"
 _TYPE = ANOTHER_TYPE[0]
 _HIDDEN_LETTER = re.compile(r"\\u00[4-7]")
 """Other than `ESCAPED`, which many write for letters with accents."""
-_WORDS = ('"execution_', '"approval_', *(f'"{kind}"' for kind in OURS), ESCAPED)
+_OUR_WORDS = tuple(f'"{kind}"' for kind in OURS)
+_WORDS = ('"execution_', '"approval_', *_OUR_WORDS, ESCAPED)
 
 
 class Watched(msgspec.Struct):
@@ -145,7 +146,9 @@ def _decoded(line: str, decode: Callable[[str], Any]) -> Any:
     try:
         return decode(line)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"an event that cannot be read: {str(error)[:200]}") from error
+        if _HIDDEN_LETTER.search(line) or any(word in line for word in _OUR_WORDS):
+            raise Malformed(f"an event that cannot be read: {str(error)[:200]}") from error
+        return None  # whatever it is, nobody takes it for ours
 
 
 def to_text(data: dict[str, Any]) -> str:
