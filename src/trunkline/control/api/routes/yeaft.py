@@ -16,6 +16,7 @@ from trunkline.control.access.passwords import CHARS_MAX
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
+from trunkline.control.door.callers import counted_as
 from trunkline.control.errors import Unauthorized
 from trunkline.control.services.uploads import Upload
 from trunkline.wire.yeaft.web import role_of
@@ -113,16 +114,18 @@ async def get_version() -> Version:
 async def log_in_by_name(core: Core, request: web.Request, body: Login) -> web.Response:
     """Log in by name, with a password or a bearer token.
 
-    After a few wrong ones, an address has to wait longer and longer.
+    After a few wrong ones, an address has to wait longer and longer. So has everybody for a few
+    seconds, but where they have logged in before, under a name at which many addresses guess.
     """
-    address = str(core.connections.callers.of(request.remote or "", request.headers))
-    core.attempts.begin(address)
+    caller = core.connections.callers.of(request.remote or "", request.headers)
+    address = counted_as(caller)
+    core.attempts.begin(address, body.username)
     try:
         token, who = await _admit(core, body)
     except Unauthorized as error:
-        core.trail.login_refused("yeaft", address, error.message, body.username)
+        core.trail.login_refused("yeaft", str(caller), error.message, body.username)
         raise
-    core.attempts.succeeded(address)
+    core.attempts.succeeded(address, body.username)
     await core.trail.logged_in(who.user_id, who.org_id, "yeaft", who.token_id)
     known = LoggedIn(token=token, role=role_of(who.role), user_id=who.user_id)
     response = json_response(known)
