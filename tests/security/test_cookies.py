@@ -99,7 +99,8 @@ async def profile(control: LocalControl, cookies: str) -> str | None:
         aiohttp.ClientSession(headers={"Cookie": cookies}) as http,
         http.get(f"{control.url}/api/user/profile") as answer,
     ):
-        return (await answer.json()).get("username")
+        name: str | None = (await answer.json()).get("username")
+        return name
 
 
 async def test_the_cookie_of_yeafts_page_opens_nothing_else(tmp_path: Path) -> None:
