@@ -2,6 +2,7 @@
 who exists, or flooded. And what it lets in may reach for what is another's."""
 
 import asyncio
+import weakref
 from pathlib import Path
 
 import aiohttp
@@ -9,9 +10,11 @@ import pytest
 
 from tests.support.clock import FakeClock
 from tests.support.control import LocalControl, TestUser, running
+from tests.support.eventually import until
 from tests.support.peer import Json
 from tests.support.yeaft_page import Page, PageHttp
-from trunkline.control.services.uploads import BYTES_MAX
+from trunkline.control.services.uploads import BYTES_MAX, Upload
+from trunkline.control.tuning import Tuning
 
 PASSWORD = "correct horse battery"
 
@@ -138,6 +141,22 @@ async def test_uploads_cannot_fill_the_memory(tmp_path: Path) -> None:
             half = ("b.bin", "x/y", b"x" * (BYTES_MAX - 1))
             statuses = [(await http.upload(half))[0] for _ in range(5)]
             assert statuses == [200] * 4 + [429]
+
+
+class Watched(Upload, frozen=True, weakref=True):
+    """A file of which a test sees whether it is still in memory."""
+
+
+async def test_uploads_do_not_stay_in_memory_until_the_next_one(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with running(tmp_path / "data", clock, Tuning(sweep_s=0.005)) as control:
+        file = Watched("a.bin", "x/y", b"x")
+        kept = weakref.ref(file)
+        control.core.uploads.add("ada", [file])
+        del file
+        assert kept() is not None
+        clock.advance(601)
+        await until(lambda: kept() is None)
 
 
 async def test_a_token_that_ends_cannot_leave_a_password_behind(tmp_path: Path) -> None:
