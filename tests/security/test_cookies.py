@@ -8,7 +8,10 @@ import aiohttp
 import pytest
 from multidict import CIMultiDict
 
+from tests.support.clock import FakeClock
 from tests.support.control import LocalControl, TestUser, running
+from tests.support.yeaft_page import PageHttp
+from tests.support.yeaft_web import ScriptedWeb, web_url
 from trunkline.control.access.cookies import cookie_name, cookie_of
 from trunkline.control.settings import Settings
 
@@ -41,6 +44,8 @@ def test_a_cookie_is_one_servers_alone(settings: Settings, host: str | None, nam
         (Settings(), "trunkline_session_9000=of-another", None),
         (Settings(), "trunkline_session=old", None),
         (Settings(), "__Host-trunkline_session=x", None),
+        (Settings(), "yeaft_session=x", None),
+        (Settings(), "yeaft_session=x; trunkline_session_8080=own", "own"),
     ],
 )
 def test_no_other_cookie_is_taken_for_the_login(
@@ -77,3 +82,91 @@ async def test_a_browser_with_a_cookie_of_the_old_name_logs_out_cleanly(tmp_path
         fresh = await log_in(control, user, "trunkline_session=x")
         assert fresh["trunkline_session"]["max-age"] == "0"
         assert fresh[control.cookie]["httponly"]
+
+
+async def yeaft_cookie(control: LocalControl, user: TestUser, name: str) -> str:
+    """Of a login on Yeaft's page with the user's token."""
+    async with PageHttp(control.url) as http:
+        assert (await http.login(name, user.token))["success"] is True
+        cookie = http.cookie("yeaft_session")
+    assert cookie is not None
+    return cookie
+
+
+async def profile(control: LocalControl, cookies: str) -> str | None:
+    """The name of whoever these cookies are on Yeaft's routes."""
+    async with (
+        aiohttp.ClientSession(headers={"Cookie": cookies}) as http,
+        http.get(f"{control.url}/api/user/profile") as answer,
+    ):
+        name: str | None = (await answer.json()).get("username")
+        return name
+
+
+async def test_the_cookie_of_yeafts_page_opens_nothing_else(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        ada = await control.user("ada")
+        headers = {"Cookie": f"yeaft_session={await yeaft_cookie(control, ada, 'ada')}"}
+        for path in ("/me", "/sessions/any/stream"):
+            assert (await control.call("GET", path, token=None, headers=headers))[0] == 401
+        async with aiohttp.ClientSession(headers=headers) as http:
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await http.ws_connect(f"{control.url}/ws/myagent")
+        assert refused.value.status == 401
+
+
+@pytest.mark.parametrize("own", ["dead", "of another"])
+async def test_no_other_login_takes_the_place_of_one_on_yeafts_page(
+    tmp_path: Path, own: str
+) -> None:
+    async with running(tmp_path / "data") as control:
+        ada, eve = await control.user("ada"), await control.user("eve")
+        secret = (
+            "tl_dead" if own == "dead" else (await control.core.auth.issue(eve.id, "cookie"))[0]
+        )
+        yeafts = await yeaft_cookie(control, ada, "ada")
+        cookies = f"{control.cookie}={secret}; yeaft_session={yeafts}"
+        assert await profile(control, cookies) == "ada"
+        async with ScriptedWeb(web_url(ada, token=""), {"Cookie": cookies}) as web:
+            assert (await web.expect("auth_result"))["userId"] == ada.id
+        me = await control.call("GET", "/me", token=None, headers={"Cookie": cookies})
+        assert me[0] == (401 if own == "dead" else 200)
+
+
+async def test_the_cookie_of_yeafts_page_is_no_bearer_token_and_ends_with_it(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock()
+    async with running(tmp_path / "data", clock) as control:
+        ada = await control.user("ada")
+        body = {"expires_in_s": 60, "scopes": ["read"]}
+        made = await ada.ok("POST", f"/users/{ada.id}/token", body)
+        async with PageHttp(control.url) as http:
+            assert (await http.login("ada", made["token"]))["token"] == made["token"]
+            cookie = http.cookie("yeaft_session")
+            assert cookie not in (None, made["token"])
+            http.token = None
+            assert (await http.get("/api/user/profile"))[0] == 200
+            assert (await http.get("/api/user/agent-secret"))[0] == 403, "its scopes hold"
+            clock.advance(61)
+            assert await profile(control, f"yeaft_session={cookie}") is None
+
+
+@pytest.mark.parametrize("end", ["revoked", "left"])
+async def test_nothing_of_a_login_on_yeafts_page_stays_behind(tmp_path: Path, end: str) -> None:
+    async with running(tmp_path / "data") as control:
+        ada = await control.user("ada")
+        made = await ada.ok("POST", f"/users/{ada.id}/token")
+        async with PageHttp(control.url) as http:
+            await http.login("ada", made["token"])
+            cookie = f"yeaft_session={http.cookie('yeaft_session')}"
+            web = await ScriptedWeb(web_url(ada, token=""), {"Cookie": cookie}).connect()
+            assert (await web.expect("auth_result"))["success"] is True
+            if end == "revoked":
+                await ada.ok("DELETE", f"/tokens/{made['id']}")
+            else:
+                await http.post("/api/auth/logout")
+                assert (await control.call("GET", "/me", token=made["token"]))[0] == 200
+            assert await web.closed() == 1008
+            await web.leave()
+        assert await profile(control, cookie) is None

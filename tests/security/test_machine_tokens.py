@@ -7,6 +7,7 @@ import pytest
 from tests.support.clock import FakeClock
 from tests.support.control import TestUser, running
 from tests.support.vm import ScriptedVm
+from tests.support.yeaft_agent import ScriptedAgent, auth
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.errors import Unauthorized
@@ -103,3 +104,37 @@ async def test_a_devices_token_and_an_agents_secret_end_without_their_machine(
 async def test_a_machine_that_is_not_there_is_not_found(tmp_path: Path, machine: str) -> None:
     async with running(tmp_path / "data") as control:
         assert (await control.call("POST", f"/machines/{machine}/revoke-token"))[0] == 404
+
+
+@pytest.mark.parametrize("end", ["revoked", "replaced", "terminated", "of the user"])
+async def test_an_agent_is_not_let_in_with_what_ends_during_its_handshake(
+    tmp_path: Path, end: str
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        made = await user.ok("POST", f"/users/{user.id}/yeaft-agents", {"name": "laptop"})
+        secret = made["secret"]
+        if end == "of the user":
+            secret = await control.core.user_secrets.show(user.id)
+        ends = [end]
+
+        async def step() -> None:
+            match ends and ends.pop():
+                case "revoked":
+                    await user.ok("POST", f"/machines/{made['id']}/revoke-token")
+                case "replaced":
+                    await user.ok("POST", f"/users/{user.id}/yeaft-agents", {"id": made["id"]})
+                case "terminated":
+                    await user.ok("DELETE", f"/machines/{made['id']}")
+                case "of the user":
+                    await control.core.user_secrets.renew(user.id)
+
+        # What comes behind the look at the secret.
+        with control.records.before("SELECT users.name", step):
+            line = await ScriptedAgent(control.url, made["id"], secret).connect()
+            await line.send(auth(await line.expect("auth_required"), secret))
+            assert await line.closed() == 1008
+        await line.leave()
+        assert ends == []
+        machines = (await user.ok("GET", "/machines"))["items"]
+        assert [one for one in machines if one["online"]] == []

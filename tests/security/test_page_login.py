@@ -2,15 +2,19 @@
 who exists, or flooded. And what it lets in may reach for what is another's."""
 
 import asyncio
+import weakref
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.support.clock import FakeClock
 from tests.support.control import LocalControl, TestUser, running
+from tests.support.eventually import until
 from tests.support.peer import Json
 from tests.support.yeaft_page import Page, PageHttp
-from trunkline.control.services.uploads import BYTES_MAX
+from trunkline.control.services.uploads import BYTES_MAX, Upload
+from trunkline.control.tuning import Tuning
 
 PASSWORD = "correct horse battery"
 
@@ -34,6 +38,34 @@ async def test_nobody_can_guess_a_password_for_ever_nor_all_at_once(tmp_path: Pa
             assert (await http.post("/api/auth/login", right))[0] == 429
             clock.advance(2)
             assert (await http.login("ada", PASSWORD))["success"] is True
+
+
+async def test_nobody_can_guess_on_by_logging_in_as_themselves_in_between(tmp_path: Path) -> None:
+    async with running(tmp_path / "data", FakeClock()) as control:
+        await named(control, "ada")
+        await named(control, "eve")
+        statuses = []
+        async with PageHttp(control.url) as http:
+            for password in ["guess"] * 4 + [PASSWORD] + ["guess"] * 2:
+                name = "eve" if password == PASSWORD else "ada"
+                given = {"username": name, "password": password}
+                statuses.append((await http.post("/api/auth/login", given))[0])
+        assert statuses == [401] * 4 + [200, 401, 429]
+
+
+async def test_nobody_can_guess_on_from_their_other_addresses(tmp_path: Path) -> None:
+    async with running(tmp_path / "data", FakeClock(), trusted_proxies="127.0.0.1") as control:
+        await named(control, "ada")
+        statuses = []
+        async with aiohttp.ClientSession() as http:
+            for number in range(6):
+                async with http.post(
+                    f"{control.url}/api/auth/login",
+                    json={"username": "ada", "password": "guess"},
+                    headers={"X-Forwarded-For": f"2001:db8::{number}"},
+                ) as answer:
+                    statuses.append(answer.status)
+        assert statuses == [401] * 5 + [429], "all of one network are one caller"
 
 
 async def test_nobody_can_tell_by_an_answer_who_exists(tmp_path: Path) -> None:
@@ -109,6 +141,22 @@ async def test_uploads_cannot_fill_the_memory(tmp_path: Path) -> None:
             half = ("b.bin", "x/y", b"x" * (BYTES_MAX - 1))
             statuses = [(await http.upload(half))[0] for _ in range(5)]
             assert statuses == [200] * 4 + [429]
+
+
+class Watched(Upload, frozen=True, weakref=True):
+    """A file of which a test sees whether it is still in memory."""
+
+
+async def test_uploads_do_not_stay_in_memory_until_the_next_one(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with running(tmp_path / "data", clock, Tuning(sweep_s=0.005)) as control:
+        file = Watched("a.bin", "x/y", b"x")
+        kept = weakref.ref(file)
+        control.core.uploads.add("ada", [file])
+        del file
+        assert kept() is not None
+        clock.advance(601)
+        await until(lambda: kept() is None)
 
 
 async def test_a_token_that_ends_cannot_leave_a_password_behind(tmp_path: Path) -> None:

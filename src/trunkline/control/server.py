@@ -138,6 +138,7 @@ class Server:
         core = self.core
         now = core.clock()
         core.log.tidy()
+        core.uploads.tidy()
         await core.services.results.purge()
         await core.services.reports.purge()
         await core.auth.save_uses()

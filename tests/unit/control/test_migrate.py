@@ -74,6 +74,7 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
             "ALTER TABLE tokens DROP COLUMN scopes",
             "ALTER TABLE tokens DROP COLUMN last_used_at",
             "ALTER TABLE tokens DROP COLUMN login_until",
+            "ALTER TABLE tokens DROP COLUMN ends_with",
             "ALTER TABLE sessions DROP COLUMN shown",
             "ALTER TABLE sessions DROP COLUMN created_by",
             "ALTER TABLE audit DROP COLUMN source",

@@ -43,6 +43,29 @@ def agent(dialect: str = DEPLOYED) -> Here:
     return made
 
 
+def recalled(*tool_events: str) -> Here:
+    """The same behind a restart of ours, with a tool's events, and its program is done."""
+    here = Here(CoreByHand("s"), is_up=False)
+    here.core.open("s", "t1")
+    conversation = here.talk.conversation("s")
+    conversation.recall({"machine_id": "m", "dialect": DEPLOYED})
+    say = Say("s", "t1", "do t1", [], {})
+    inward = here.talk.recall(say, is_cancelling=False, is_late=False)
+    inward.recall(SessionEvent("text_chunk", content="half", turn_id="t1"))
+    for kind in tool_events:
+        inward.recall(SessionEvent(kind, tool_call_id="c", turn_id="t1"))
+    inward.recall(SessionEvent("foreign", name="context_usage", turn_id="t1"))
+    here.line_up()
+    here.listed(s=True)
+    here.synced()
+    return here
+
+
+def said_by(role: str, block: Json) -> Json:
+    data = {"type": role, "message": {"role": role, "content": [block]}}
+    return {"type": "claude_output", "conversationId": "s", "data": data}
+
+
 def ends(here: Here) -> list[tuple[str, str]]:
     return [(one["type"], one["turn_id"]) for one in here.core.ends]
 
@@ -93,6 +116,36 @@ def test_a_turn_that_goes_on_behind_its_context_usage_has_not_ended() -> None:
     for _ in range(3):
         here.passes(QUIET_S)
     assert ends(here) == []
+
+
+def test_a_turn_has_not_ended_while_its_question_waits() -> None:
+    here = agent()
+    here.hears(ASKED)
+    here.hears(USED)
+    for _ in range(3):
+        here.passes(QUIET_S)
+    assert ends(here) == []
+    here.told(Answer("s", "q", confirmed=True))
+    here.passes(QUIET_S - 1)
+    assert ends(here) == []
+    here.passes(1)
+    assert ends(here) == [("execution_complete", "t1")]
+
+
+@pytest.mark.parametrize("is_recalled", [False, True])
+def test_a_turn_has_not_ended_while_its_tool_runs(is_recalled: bool) -> None:
+    here = recalled("tool_call_start") if is_recalled else agent()
+    if not is_recalled:
+        here.hears(said_by("assistant", {"type": "tool_use", "id": "c", "name": "Bash"}))
+        here.hears(USED)
+    for _ in range(3):
+        here.passes(QUIET_S)
+    assert ends(here) == []
+    here.hears(said_by("user", {"type": "tool_result", "tool_use_id": "c", "content": "done"}))
+    here.hears(USED)
+    for _ in range(2):
+        here.passes(QUIET_S)
+    assert ends(here) == [("execution_complete", "t1")]
 
 
 def test_an_end_that_is_said_is_the_one_that_counts() -> None:
@@ -178,17 +231,7 @@ def test_an_error_before_the_context_usage_is_how_the_turn_ends() -> None:
 
 
 def test_an_end_that_was_not_said_before_a_restart_of_ours_is_one_behind_it() -> None:
-    here = Here(CoreByHand("s"), is_up=False)
-    here.core.open("s", "t1")
-    conversation = here.talk.conversation("s")
-    conversation.recall({"machine_id": "m", "dialect": DEPLOYED})
-    say = Say("s", "t1", "do t1", [], {})
-    inward = here.talk.recall(say, is_cancelling=False, is_late=False)
-    inward.recall(SessionEvent("text_chunk", content="half", turn_id="t1"))
-    inward.recall(SessionEvent("foreign", name="context_usage", turn_id="t1"))
-    here.line_up()
-    here.listed(s=True)
-    here.synced()
+    here = recalled("tool_call_start", "tool_call_complete")
     for _ in range(2):
         here.passes(QUIET_S)
     assert [(one["type"], one["content"]) for one in here.core.ends] == [

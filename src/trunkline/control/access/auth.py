@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import jwt
 import msgspec
-from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy import and_, delete, insert, or_, select, update
 
 from trunkline import limits
 from trunkline.control.access import scopes
@@ -236,9 +236,11 @@ class Auth:
         limited_to: Scopes = None,
         under: Principal | None = None,
         login_until: int | None = None,
+        ends_with: str | None = None,
     ) -> tuple[str, str]:
         """A new secret for that user and the id under which it can be revoked. `under`: whoever
-        asks for it; it neither outlives nor exceeds the token that they came with."""
+        asks for it; it neither outlives nor exceeds the token that they came with. `ends_with`:
+        the id of a token with which it is revoked."""
         token_id, secret = new_id(), new_secret("tl")
         end = None if life_s is None else self._clock() + int(life_s * 1000)
         if under is not None:
@@ -256,14 +258,21 @@ class Auth:
             "created_at": self._clock(),
             "expires_at": end,
             "login_until": login_until,
+            "ends_with": ends_with or None,
         }
         await self._store.run(insert(schema.tokens).values(row))
         return secret, token_id
 
     async def revoke(self, token_id: str) -> None:
-        if not await self._store.run(delete(schema.tokens).where(schema.tokens.c.id == token_id)):
+        tokens = schema.tokens
+        ending = or_(tokens.c.id == token_id, tokens.c.ends_with == token_id)
+        async with self._store.write() as connection:
+            ended = (
+                await connection.scalars(delete(tokens).where(ending).returning(tokens.c.id))
+            ).all()
+        if token_id not in ended:
             raise NotFound("token", token_id)
-        self.forget([token_id])
+        self.forget(ended)
 
     def on_revoke(self, cut: Callable[[str], None]) -> None:
         """Registers a function that ends the connections of a revoked token, given its id."""

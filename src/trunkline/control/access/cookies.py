@@ -17,7 +17,8 @@ OLD = "trunkline_session"
 
 
 YEAFT = "yeaft_session"
-"""The name that Yeaft's page knows; what is in it is the same."""
+"""The name that Yeaft's page knows. It has neither `__Host-` nor a port, so that it may be another
+server's or planted: it opens that page's routes and socket, and nothing else."""
 
 
 def is_secure(settings: Settings) -> bool:
@@ -49,11 +50,14 @@ def cookies_of(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield name, value.strip('"')
 
 
-def cookie_of(headers: Mapping[str, str], settings: Settings) -> str | None:
-    """The secret of the login."""
-    own = cookie_name(settings, headers.get("Host"))
+def cookie_of(
+    headers: Mapping[str, str], settings: Settings, *, of_yeaft: bool = False
+) -> str | None:
+    """The secret of the login. `of_yeaft`: for what Yeaft's page uses, where its own login counts
+    before one on our page, which may be somebody else's or long over."""
     found = dict(cookies_of(headers))
-    return found.get(own) or found.get(YEAFT)
+    own = found.get(cookie_name(settings, headers.get("Host")))
+    return found.get(YEAFT, own) if of_yeaft else own
 
 
 def old_cookie_of(headers: Mapping[str, str]) -> str | None:

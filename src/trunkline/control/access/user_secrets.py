@@ -22,6 +22,8 @@ class UserSecrets:
     def __init__(self, store: Store, keys: Keys) -> None:
         self._store = store
         self._keys = keys
+        self.renewed = 0
+        """Counts the secrets that ended."""
 
     async def find(self, secret: str) -> str | None:
         """The id of the user whose secret this is."""
@@ -43,6 +45,7 @@ class UserSecrets:
         """A new secret in place of the old one, which finds nobody from now on. Agents that are
         connected stay so until their line ends."""
         await self._write(user_id, replace=True)
+        self.renewed += 1
         return await self.show(user_id)
 
     async def _sealed(self, user_id: str) -> bytes | None:

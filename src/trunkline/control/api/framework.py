@@ -52,8 +52,9 @@ class Route:
     """What a response of the handler's own holds; more than one with commas between."""
     refusal: str = ""
     """The media type of a 401 that is not JSON: a page for people."""
-    says_success: bool = False
-    """Errors are `{success: false, error}` with the message, as some pages read them."""
+    of_yeaft: bool = False
+    """For Yeaft's page: its cookie counts, and errors are `{success: false, error}` with the
+    message."""
     tag: str
     takes: frozenset[str]
     query: type[msgspec.Struct] | None
@@ -84,11 +85,11 @@ class Route:
 class Routes:
     """The routes of one subject, under one prefix."""
 
-    def __init__(self, tag: str, prefix: str = _OURS, *, says_success: bool = False) -> None:
+    def __init__(self, tag: str, prefix: str = _OURS, *, of_yeaft: bool = False) -> None:
         self.items: list[Route] = []
         self._tag = tag
         self._prefix = prefix
-        self._says_success = says_success
+        self._of_yeaft = of_yeaft
 
     def get(
         self,
@@ -147,7 +148,7 @@ class Routes:
                 body=hints.get("body"),
                 default_body=default if isinstance(default, msgspec.Struct) else None,
                 returns=hints["return"],
-                says_success=self._says_success,
+                of_yeaft=self._of_yeaft,
                 **served,
             )
             self.items.append(route)
@@ -156,9 +157,11 @@ class Routes:
         return declare
 
 
-async def identify(core: Core, request: web.Request, *, old_cookie: bool = False) -> Principal:
+async def identify(
+    core: Core, request: web.Request, *, old_cookie: bool = False, of_yeaft: bool = False
+) -> Principal:
     """The person who sends this request, or Unauthorized."""
-    secret = credentials_of(request.headers, core.settings)
+    secret = credentials_of(request.headers, core.settings, of_yeaft=of_yeaft)
     if secret is None and old_cookie:
         secret = old_cookie_of(request.headers)
     if secret is None:
@@ -184,7 +187,9 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
     async def serve(request: web.Request) -> web.StreamResponse:
         given: dict[str, Any] = {"core": core, "request": request}
         if not route.is_open:
-            given["who"] = await identify(core, request, old_cookie=route.old_cookie)
+            given["who"] = await identify(
+                core, request, old_cookie=route.old_cookie, of_yeaft=route.of_yeaft
+            )
             given["who"].require(route.scope)
         for name in names:
             given[name] = inputs.read_path(request, name)
@@ -217,4 +222,4 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
         except TrunklineError as error:
             return plain_error(error)
 
-    return serve_plainly if route.says_success else serve
+    return serve_plainly if route.of_yeaft else serve

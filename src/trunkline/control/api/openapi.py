@@ -166,7 +166,7 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
         "default": True,
     }
     responses = {str(route.status): good}
-    error = _PLAIN_REF if route.says_success else _ERROR_REF
+    error = _PLAIN_REF if route.of_yeaft else _ERROR_REF
     responses |= {status: error for status, happens in failures.items() if happens}
     if route.refusal:
         responses["401"] = {"description": "A page says why", "content": _text(route.refusal)}

@@ -87,8 +87,11 @@ def wire_of(path: str, query: Mapping[str, str]) -> str:
     return MYAGENT
 
 
-def credentials_of(headers: Mapping[str, str], settings: Settings) -> str | None:
-    """The bearer token, else the page's cookie. The mapping must ignore case.
+def credentials_of(
+    headers: Mapping[str, str], settings: Settings, *, of_yeaft: bool = False
+) -> str | None:
+    """The bearer token, else the page's cookie (`of_yeaft`: that of Yeaft's page first). The
+    mapping must ignore case.
 
     A request with an `Authorization` header of another kind has no credentials: it is not
     quietly served as the person whose cookie happens to be there.
@@ -97,12 +100,14 @@ def credentials_of(headers: Mapping[str, str], settings: Settings) -> str | None
     if authorization is not None:
         scheme, _, secret = authorization.partition(" ")
         return secret.strip() or None if scheme.lower() == "bearer" else None
-    return cookie_of(headers, settings)
+    return cookie_of(headers, settings, of_yeaft=of_yeaft)
 
 
-def secret_of(head: Head, settings: Settings, offered: str | None = None) -> str | None:
+def secret_of(
+    head: Head, settings: Settings, offered: str | None = None, *, of_yeaft: bool = False
+) -> str | None:
     """The secret of a socket's client. What was given for this connection (`Authorization`, the
     query, `offered`) counts before the cookie, which a browser always sends."""
     if "Authorization" not in head.headers and (given := head.query.get("token") or offered):
         return given
-    return credentials_of(head.headers, settings)
+    return credentials_of(head.headers, settings, of_yeaft=of_yeaft)

@@ -48,7 +48,7 @@ class Uploads:
 
     def add(self, user_id: str, files: list[Upload]) -> list[str]:
         """Keeps all of them, or none; returns the ids by which a message names them."""
-        self._forget_old()
+        self.tidy()
         for file in files:
             if len(file.content) > BYTES_MAX:
                 raise TooLarge(f"{file.name[:100]!r} is larger than {BYTES_MAX} bytes")
@@ -67,18 +67,21 @@ class Uploads:
         return ids
 
     def get(self, user_id: str, file_id: str) -> Upload:
-        self._forget_old()
+        self.tidy()
         kept = self._kept.get(file_id)
         if kept is None or kept.user_id != user_id:
             raise NotFound("file", file_id)
         return kept.file
 
-    def remove(self, file_ids: list[str]) -> None:
-        """They are part of a message now."""
+    def remove(self, user_id: str, file_ids: list[str]) -> None:
+        """They are part of a message of that user now."""
         for file_id in file_ids:
-            self._kept.pop(file_id, None)
+            kept = self._kept.get(file_id)
+            if kept is not None and kept.user_id == user_id:
+                del self._kept[file_id]
 
-    def _forget_old(self) -> None:
+    def tidy(self) -> None:
+        """Forgets what no message took in its time; also once a minute."""
         oldest = self._clock() - _LIFE_MS
         for file_id in [one for one, kept in self._kept.items() if kept.since < oldest]:
             del self._kept[file_id]

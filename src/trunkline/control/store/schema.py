@@ -42,6 +42,7 @@ tokens = sa.Table(
     sa.Column("expires_at", sa.BigInteger),
     # of a login link: when the login that it opens ends at the latest; null: its usual life
     sa.Column("login_until", sa.BigInteger),
+    sa.Column("ends_with", sa.String(36)),  # the token that takes this one along when it is revoked
     created(),
 )
 

@@ -14,7 +14,7 @@ from trunkline.wire.yeaft import commands as words
 from trunkline.wire.yeaft.codec import encode
 from trunkline.wire.yeaft.conversation import Conversation, Phase
 from trunkline.wire.yeaft.inward import settle, to_events
-from trunkline.wire.yeaft.inward_state import READY, Doubt, Inward
+from trunkline.wire.yeaft.inward_state import READY, Doubt, DoubtfulEnd, Inward
 from trunkline.wire.yeaft.messages import (
     CancelExecution,
     DeleteConversation,
@@ -351,11 +351,10 @@ class AgentTalk(Telling):
         """A turn that may have its end, if the agent says nothing more."""
         conversation, now_s = self.conversation(say.session_id), self._now_s
         pending = conversation.inward.doubtful_end
-        is_busy = say.session_id in self._busy
         if pending is None:
             conversation.doubt = None
         elif (
-            (is_busy and not pending.outweighs_list)
+            self._is_at_work(say, pending)
             or conversation.doubt is None
             or conversation.doubt[0] is not pending
         ):
@@ -365,3 +364,10 @@ class AgentTalk(Telling):
             self.out += [actions.Write(say.session_id, line) for line in lines]
             if not self._is_sent(say):
                 self._turn_ended(say.session_id, say.turn_id)
+
+    def _is_at_work(self, say: Say, pending: DoubtfulEnd) -> bool:
+        """Whether the agent's silence says nothing of this end."""
+        if not pending.outweighs_list:
+            return say.session_id in self._busy
+        is_waiting = bool(self.questions.open_of(say.session_id))
+        return is_waiting or self.conversation(say.session_id).inward.has_running_tools

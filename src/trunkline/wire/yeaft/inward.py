@@ -167,6 +167,7 @@ def _tool_result(state: Inward, block: Block, person: Person | None) -> Event | 
     if block.type != "tool_result":
         return None
     call_id = events.text_of(block.tool_use_id)
+    state.tool_done(call_id)
     return Event(
         "tool_call_complete",
         tool_call_id=call_id,

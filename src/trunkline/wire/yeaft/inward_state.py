@@ -115,6 +115,8 @@ class Inward:
         self._persons_max = persons_max
         self.answer = BoundedText(text_chars_max)
         self._tools: dict[str, str] = {}
+        self._running: set[str] = set()
+        """The calls among them that have no result yet."""
 
     def begin(self, turn_id: str, prompt: str = "") -> None:
         """From here on, what the agent says is of this turn."""
@@ -124,6 +126,7 @@ class Inward:
         self.prompt = prompt
         self.answer = BoundedText(self._text_chars_max)
         self._tools = {}
+        self._running = set()
         self._watch()
 
     def end(self) -> None:
@@ -202,6 +205,8 @@ class Inward:
             self.answer.add(events.text_of(event.content))
         elif event.type == "tool_call_start" and isinstance(event.tool_call_id, str):
             self.note_tool(event.tool_call_id, events.text_of(event.tool_name))
+        elif event.type == "tool_call_complete" and isinstance(event.tool_call_id, str):
+            self.tool_done(event.tool_call_id)
         if event.type in _OF_TURNS or event.echo is True:
             self.spoke()
         elif event.type == "foreign" and event.name == USED:
@@ -241,6 +246,15 @@ class Inward:
 
     def note_tool(self, call_id: str, name: str) -> None:
         events.keep(self._tools, call_id, name, self._tools_max)
+        self._running.add(call_id)
+        self._running &= self._tools.keys()
+
+    def tool_done(self, call_id: str) -> None:
+        self._running.discard(call_id)
+
+    @property
+    def has_running_tools(self) -> bool:
+        return bool(self._running)
 
     def tool_of(self, call_id: str) -> str | None:
         return self._tools.get(call_id)

@@ -17,7 +17,9 @@ def test_a_file_is_its_uploaders_until_a_message_took_it(clock: FakeClock) -> No
     assert len(uploads.get("ann", second).content) == 2
     with pytest.raises(NotFound):
         uploads.get("bob", first)
-    uploads.remove([first])
+    uploads.remove("bob", [first])
+    assert uploads.get("ann", first), "nobody else's message takes it"
+    uploads.remove("ann", [first])
     with pytest.raises(NotFound):
         uploads.get("ann", first)
     assert uploads.get("ann", second)

@@ -11,16 +11,18 @@ from msgspec import Meta
 
 from trunkline import __version__, limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.access.cookies import set_yeaft_cookie
+from trunkline.control.access.cookies import cookie_of, set_yeaft_cookie
 from trunkline.control.access.passwords import CHARS_MAX
-from trunkline.control.api.framework import Routes, identify
+from trunkline.control.api.framework import Routes
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
+from trunkline.control.door.callers import counted_as
+from trunkline.control.door.head import credentials_of
 from trunkline.control.errors import Unauthorized
 from trunkline.control.services.uploads import Upload
 from trunkline.wire.yeaft.web import role_of
 
-routes = Routes("yeaft", prefix="/api", says_success=True)
+routes = Routes("yeaft", prefix="/api", of_yeaft=True)
 
 _Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
 _Password = Annotated[str, Meta(min_length=1, max_length=CHARS_MAX)]
@@ -113,43 +115,59 @@ async def get_version() -> Version:
 async def log_in_by_name(core: Core, request: web.Request, body: Login) -> web.Response:
     """Log in by name, with a password or a bearer token.
 
-    After a few wrong ones, an address has to wait longer and longer.
+    After a few wrong ones, an address has to wait longer and longer. So has everybody for a few
+    seconds, but where they have logged in before, under a name at which many addresses guess.
     """
-    address = str(core.connections.callers.of(request.remote or "", request.headers))
-    core.attempts.begin(address)
+    caller = core.connections.callers.of(request.remote or "", request.headers)
+    address = counted_as(caller)
+    core.attempts.begin(address, body.username)
     try:
-        token, who = await _admit(core, body)
+        token, cookie, who = await _admit(core, body)
     except Unauthorized as error:
-        core.trail.login_refused("yeaft", address, error.message, body.username)
+        core.trail.login_refused("yeaft", str(caller), error.message, body.username)
         raise
-    core.attempts.succeeded(address)
+    core.attempts.succeeded(address, body.username)
     await core.trail.logged_in(who.user_id, who.org_id, "yeaft", who.token_id)
     known = LoggedIn(token=token, role=role_of(who.role), user_id=who.user_id)
     response = json_response(known)
-    cookie = set_yeaft_cookie(core.settings, token, int(limits.COOKIE_LIFE_S))
-    response.headers.add("Set-Cookie", cookie)
+    life_s = int(limits.COOKIE_LIFE_S)
+    if who.expires_at is not None:
+        life_s = min(life_s, max(0, who.expires_at - core.clock()) // 1000)
+    response.headers.add("Set-Cookie", set_yeaft_cookie(core.settings, cookie, life_s))
     return response
 
 
-async def _admit(core: Core, given: Login) -> tuple[str, Principal]:
-    """A token of that user, as it was given; else a new login for the right password."""
+async def _admit(core: Core, given: Login) -> tuple[str, str, Principal]:
+    """Token, cookie, and whose they are. A token of that user as it was given, and for the cookie a
+    login that ends with it; else one new login for the right password."""
     with contextlib.suppress(Unauthorized):  # it is no token, so it may be a password
         who = await core.auth.identify(given.password)
         user = await core.records.users.get(who, who.user_id)
         if given.username in (user.name, user.id):
-            return given.password, who
+            life_s = limits.COOKIE_LIFE_S
+            cookie, _ = await core.auth.issue(
+                who.user_id, "cookie", life_s=life_s, under=who, ends_with=who.token_id
+            )
+            # It may have been revoked in the meantime: then nobody gets to know the cookie.
+            return given.password, cookie, await core.auth.identify(given.password)
     user_id = await core.passwords.check(given.username, given.password)
     if user_id is None:
         raise Unauthorized("wrong username or password")
     token, _ = await core.auth.issue(user_id, "cookie", life_s=limits.COOKIE_LIFE_S)
-    return token, await core.auth.identify(token)
+    return token, token, await core.auth.identify(token)
 
 
 @routes.post("/auth/logout", is_open=True)
 async def log_out_by_name(core: Core, request: web.Request) -> web.Response:
     """End this login. A bearer token that was used as one stays good."""
-    with contextlib.suppress(Unauthorized):  # it has ended already
-        await core.records.tokens.log_out(await identify(core, request))
+    headers, settings = request.headers, core.settings
+    shown = {
+        credentials_of(headers, settings, of_yeaft=True),
+        cookie_of(headers, settings, of_yeaft=True),
+    }
+    for secret in filter(None, shown):
+        with contextlib.suppress(Unauthorized):  # it has ended already
+            await core.records.tokens.log_out(await core.auth.identify(secret))
     response = json_response(Done())
     response.headers.add("Set-Cookie", set_yeaft_cookie(core.settings, "", 0))
     return response

@@ -58,12 +58,8 @@ class YeaftAgentHost:
 
     async def _authenticate(self, line: YeaftAgentLine, secret: str) -> None:
         try:
-            known = await self._known(line, secret)
-            machine = await self.core.machines.get(known.machine_id)
-            agent = self._agents.get(machine.id)
-            if agent is None:
-                agent = await self._load(machine)
-                agent = self._agents.setdefault(machine.id, agent)  # another line may be faster
+            agent = await self._agent(line, secret)
+            machine = agent.machine
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:
                 self.core.connections.known(line.transport)
@@ -78,6 +74,22 @@ class YeaftAgentHost:
             line.close(CloseCode.INTERNAL_ERROR, "internal error")
         else:
             _log.info("agent is live", machine=machine.id, user=machine.user_id)
+
+    async def _agent(self, line: YeaftAgentLine, secret: str) -> Agent:
+        """The agent that has shown this secret, which is still good when this returns."""
+        renewed = None
+        while renewed != self._renewed:  # else it may have ended while the rest was read
+            renewed = self._renewed
+            known = await self._known(line, secret)
+            machine = await self.core.machines.get(known.machine_id)
+            agent = self._agents.get(machine.id) or await self._load(machine)
+        if machine.core.state in ENDED:
+            raise Unauthorized("this machine was given up")
+        return self._agents.setdefault(machine.id, agent)  # another line may be faster
+
+    @property
+    def _renewed(self) -> tuple[int, int]:
+        return self.core.machine_secrets.renewed, self.core.user_secrets.renewed
 
     async def _known(self, line: YeaftAgentLine, secret: str) -> Known:
         """By the secret alone: what an agent calls itself is free text. Its own secret is that

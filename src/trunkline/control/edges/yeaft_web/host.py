@@ -52,7 +52,7 @@ class YeaftWebHost:
         core.relay.watch(WIRE, self._overheard)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
-        client = YeaftWeb(self, secret_of(head, self.core.settings))
+        client = YeaftWeb(self, secret_of(head, self.core.settings, of_yeaft=True))
         adopt(transport, head, client, limits.FRAME_BYTES_MAX)
 
     def ended(self, client: YeaftWeb) -> None:

@@ -43,7 +43,7 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
     await visit.follow(session)
     visit.reader.said(said)
     await visit.core.sessions.send(visit.who, session.id, message)
-    visit.core.uploads.remove(file_ids)
+    visit.core.uploads.remove(visit.who.user_id, file_ids)
 
 
 def _file_ids(request: Request) -> list[str]:
@@ -132,7 +132,7 @@ async def _session_chat(visit: Visit, request: Request, unseen: dict[str, NotFou
             request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
             request.rewrite(without="fileIds")
         await _say_there(visit, request, machine, session)
-        visit.core.uploads.remove(file_ids)
+        visit.core.uploads.remove(visit.who.user_id, file_ids)
         return
     if session is None:
         session = await _newest(visit, group)

@@ -18,6 +18,7 @@ _NEW = (
     ("tokens", sa.Column("scopes", sa.JSON)),
     ("tokens", sa.Column("last_used_at", sa.BigInteger)),
     ("tokens", sa.Column("login_until", sa.BigInteger)),
+    ("tokens", sa.Column("ends_with", sa.String(36))),
     ("machines", sa.Column("dialect", sa.String(20))),
     ("machines", sa.Column("instance", sa.String(200))),
     ("machines", sa.Column("tokens_from", sa.BigInteger)),
