@@ -136,7 +136,8 @@ async def test_a_daemon_that_follows_the_document_is_served_by_the_document(
     async with ScriptedVm(user.ws_url, user.id, vm["token"], ticket) as line:
         session = await user.session(agent_config={"model": "m"})
         start = await started(line, session)
-        assert start.keys().isdisjoint({"agent_id", "snapshot"})
+        assert ("agent_id" in start) is (dialect is None), "it may turn out to be the other kind"
+        assert "snapshot" not in start
         if dialect:
             found = await line.request("__memory__", "memory_search", query="x")
             assert found["result"] == {"results": []}
@@ -242,13 +243,17 @@ async def test_turns_of_a_daemon_that_was_restarted_end_and_their_readers_are_to
 
 
 @pytest.mark.proves("notes-1-mcp-entries", "notes-1-agent-id", "notes-1-default-model")
-async def test_a_session_is_started_with_what_the_daemon_looks_for(user: TestUser) -> None:
+@pytest.mark.parametrize("dialect", ["deployed", None])
+async def test_a_session_is_started_with_what_the_daemon_looks_for(
+    user: TestUser, dialect: str | None
+) -> None:
+    """Also the first one, before its habits have shown of which kind it is."""
     local = {"name": "files", "type": "local", "command": "mcp-files", "args": ["/a b", "--ro"]}
     files = await user.ok("POST", "/mcp-servers", local)
     hub = {"name": "hub", "type": "remote", "url": "https://hub.example.com/mcp?key=secret"}
     await user.ok("POST", "/mcp-servers", hub)
     agent = await user.ok("POST", "/agents", {"name": "a", "model": "m"})
-    async with await scheduled(user, dialect="deployed") as daemon:
+    async with await scheduled(user, dialect=dialect) as daemon:
         (init,) = daemon.of_type("init")
         assert init["data"]["llm_config"]["default_model"]
         session = await user.session(agent_id=agent["id"])

@@ -21,7 +21,8 @@ REQUIREMENTS = (
     Requirement(
         "notes-1-others-by-the-document",
         "A machine that shows none of these habits is served by the document, whatever its"
-        " messages hold.",
+        " messages hold; what a first session of the deployed kind needs is added, and kept from"
+        " one that is said to follow the document.",
         _KIND,
     ),
     Requirement(
