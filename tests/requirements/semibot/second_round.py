@@ -14,8 +14,8 @@ REQUIREMENTS = (
     ),
     Requirement(
         "notes-1-set-by-hand",
-        "The `dialect` of a machine can be set when it is scheduled, and its habits do not change"
-        " that.",
+        "The `dialect` of a machine can be set when it is scheduled and later, and its habits do"
+        " not change that.",
         _KIND,
     ),
     Requirement(
