@@ -78,6 +78,7 @@ async def test_each_thing_that_an_administrator_does_is_an_entry_without_a_secre
         headers = {"Authorization": f"Bearer {SECRET}"}
         await control.ok("POST", "/mcp-servers", {**remote, "headers": headers})
         vm = await control.ok("POST", f"{users}/vm", {"provider": "manual"})
+        await control.ok("PATCH", f"/machines/{vm['vm_id']}", {"dialect": "documented"})
         await control.ok("POST", f"/machines/{vm['vm_id']}/token")
         await control.ok("POST", f"/machines/{vm['vm_id']}/revoke-token")
         device = await control.ok("POST", f"{users}/devices", {"guid": "phone-1"})
@@ -88,7 +89,8 @@ async def test_each_thing_that_an_administrator_does_is_an_entry_without_a_secre
             *("login_link.made", "org.made", "org.changed", "user.made", "user.changed"),
             *("token.issued", "token.revoked", "login_link.made", "credential.stored"),
             *("credential.removed", "mcp_server.added", "mcp_server.removed", "mcp_server.added"),
-            *("machine.scheduled", "machine.token_issued", "machine.token_revoked"),
+            *("machine.scheduled", "machine.changed"),
+            *("machine.token_issued", "machine.token_revoked"),
             *("machine.registered", "machine.registered", "machine.terminated"),
         ]
         assert {one["source"] for one in found} == {"control"}

@@ -99,9 +99,9 @@ class TestUser:
         )
         return scheduled
 
-    async def vm(self, *capabilities: str) -> ScriptedVm:
-        """A new VM, connected and authenticated."""
-        scheduled = await self.schedule()
+    async def vm(self, *capabilities: str, **fields: Any) -> ScriptedVm:
+        """A new VM, scheduled with these fields, connected and authenticated."""
+        scheduled = await self.schedule(**fields)
         vm = ScriptedVm(scheduled["ws_url"], self.id, scheduled["token"], scheduled["ticket"])
         await vm.connect()
         await vm.authenticate(*capabilities)

@@ -39,6 +39,17 @@ class Page(MyAgentClient):
             await asyncio.sleep(ACK_S)  # its own clock, whatever comes
             await self.send("user.ack", content={"last_event_id": self.last_event_id})
 
+    async def has_acknowledged(self) -> None:
+        """Waits until the server knows that all has come which is here now."""
+        await self.send("user.ack", content={"last_event_id": self.last_event_id})
+        await self.answered()
+
+    def fall_silent(self) -> None:
+        """It acknowledges nothing more."""
+        if self._acking is not None:
+            self._acking.cancel()
+            self._acking = None
+
     async def send(self, event: str, **fields: Any) -> None:
         """It writes its own time into every message."""
         stamped = {"event": event, **fields, "timestamp": "2027-01-15T08:00:00.000Z"}
@@ -48,9 +59,7 @@ class Page(MyAgentClient):
         self.shown.append(message)
 
     async def finish(self) -> None:
-        if self._acking is not None:
-            self._acking.cancel()
-            self._acking = None
+        self.fall_silent()
         await super().finish()
 
     async def come_back(self) -> "Page":

@@ -103,6 +103,19 @@ async def add_yeaft_agent(
     return Record(await client.post("users", user_id, "yeaft-agents", body=given(name=name)))
 
 
+@remote(app, "set-dialect", example="trunkline machine set-dialect ID documented")
+async def set_dialect(
+    client: "Client",
+    machine_id: str,
+    dialect: Annotated[
+        str, typer.Argument(help="documented, deployed, or unknown: its habits tell anew.")
+    ],
+) -> Record:
+    """Say how an execution plane speaks its wire, from its next connection on."""
+    body = {"dialect": None if dialect == "unknown" else dialect}
+    return Record(await client.patch("machines", machine_id, body=body))
+
+
 @remote(app, "token", example="trunkline machine token ID")
 async def token(client: "Client", machine_id: str) -> Record:
     """Print a new token and ticket for an execution plane that is scheduled already."""

@@ -45,6 +45,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """Between two messages with pieces of an answer; what comes meanwhile is joined."""
     myagent_resume_s: float = 0.5
     """In which a client that broke off in mid-turn may say itself where it goes on."""
+    myagent_departed_s: float = 300.0
+    """In which the user's next connection goes on with what broke off in mid-turn."""
     yeaft_requests_bytes_max: int = limits.FRAME_BYTES_MAX
     """Of one web client that wait for an answer; then it is not read."""
     refusals_max: int = 600

@@ -99,6 +99,7 @@ async def test_a_page_that_was_cut_off_in_mid_turn_gets_the_rest_without_asking(
     session = await begin(page, vm)
     await vm.text(session, "one ")
     await has(page, "one ")
+    await page.has_acknowledged()
     last = page.last_event_id
     again = await page.come_back()
     try:
@@ -118,12 +119,32 @@ async def test_a_page_that_was_cut_off_in_mid_turn_gets_the_rest_without_asking(
 
 
 @pytest.mark.proves("notes-2-own-reconnect")
+async def test_what_a_page_has_not_acknowledged_comes_again(page: Page, vm: ScriptedVm) -> None:
+    """It was sent, and may have been lost with the line, though the page was just heard."""
+    session = await begin(page, vm)
+    await vm.text(session, "one ")
+    await has(page, "one ")
+    await page.has_acknowledged()
+    page.fall_silent()
+    await vm.text(session, "two ")
+    await has(page, "one two ")
+    await page.cancel("of nobody")  # a sign of life
+    again = await page.come_back()
+    try:
+        await again.expect("agent.partial_answer")
+        assert again.text(session) == "two "
+    finally:
+        await again.leave()
+
+
+@pytest.mark.proves("notes-2-own-reconnect")
 async def test_what_was_said_and_ended_meanwhile_is_the_rest_too(
     page: Page, user: TestUser, vm: ScriptedVm
 ) -> None:
     session = await begin(page, vm)
     await vm.text(session, "one ")
     await has(page, "one ")
+    await page.has_acknowledged()
     await page.drop()
     await vm.text(session, "two ")
     await vm.event(session, type="execution_complete", content="one two")
@@ -143,6 +164,7 @@ async def test_a_page_that_is_back_before_its_break_was_noticed_gets_the_rest_to
     session = await begin(page, vm)
     await vm.text(session, "one ")
     await has(page, "one ")
+    await page.has_acknowledged()
     async with Page(user, page.shown) as again:
         await again.expect("system.connected")
         await page.drop()

@@ -136,7 +136,8 @@ async def test_a_daemon_that_follows_the_document_is_served_by_the_document(
     async with ScriptedVm(user.ws_url, user.id, vm["token"], ticket) as line:
         session = await user.session(agent_config={"model": "m"})
         start = await started(line, session)
-        assert start.keys().isdisjoint({"agent_id", "snapshot"})
+        assert ("agent_id" in start) is (dialect is None), "it may turn out to be the other kind"
+        assert "snapshot" not in start
         if dialect:
             found = await line.request("__memory__", "memory_search", query="x")
             assert found["result"] == {"results": []}
@@ -242,13 +243,17 @@ async def test_turns_of_a_daemon_that_was_restarted_end_and_their_readers_are_to
 
 
 @pytest.mark.proves("notes-1-mcp-entries", "notes-1-agent-id", "notes-1-default-model")
-async def test_a_session_is_started_with_what_the_daemon_looks_for(user: TestUser) -> None:
+@pytest.mark.parametrize("dialect", ["deployed", None])
+async def test_a_session_is_started_with_what_the_daemon_looks_for(
+    user: TestUser, dialect: str | None
+) -> None:
+    """Also the first one, before its habits have shown of which kind it is."""
     local = {"name": "files", "type": "local", "command": "mcp-files", "args": ["/a b", "--ro"]}
     files = await user.ok("POST", "/mcp-servers", local)
     hub = {"name": "hub", "type": "remote", "url": "https://hub.example.com/mcp?key=secret"}
     await user.ok("POST", "/mcp-servers", hub)
     agent = await user.ok("POST", "/agents", {"name": "a", "model": "m"})
-    async with await scheduled(user, dialect="deployed") as daemon:
+    async with await scheduled(user, dialect=dialect) as daemon:
         (init,) = daemon.of_type("init")
         assert init["data"]["llm_config"]["default_model"]
         session = await user.session(agent_id=agent["id"])
@@ -311,7 +316,36 @@ async def test_what_is_not_known_is_left_alone_and_counted_once_a_kind(
 
 @pytest.mark.parametrize("dialect", ["", "Deployed", 7, ["deployed"], {}])
 async def test_a_machine_speaks_one_of_the_two_ways(user: TestUser, dialect: Any) -> None:
-    status, body = await user.call("POST", f"/users/{user.id}/vm", {"dialect": dialect})
+    machine = (await user.schedule())["vm_id"]
+    for method, path in (("POST", f"/users/{user.id}/vm"), ("PATCH", f"/machines/{machine}")):
+        status, body = await user.call(method, path, {"dialect": dialect})
+        assert (status, body["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.proves("notes-1-set-by-hand")
+async def test_a_wrong_recognition_is_taken_back_for_the_next_connection(
+    user: TestUser, eve: TestUser
+) -> None:
+    vm = await user.schedule()
+    machine = f"/machines/{vm['vm_id']}"
+    async with ScriptedVm(user.ws_url, user.id, vm["token"], vm["ticket"]) as line:
+        await line.request("__memory__", "memory_search", query="x")
+        await eventually(lambda: dialects(user), lambda seen: seen == ["deployed"])
+    assert (await eve.call("PATCH", machine, {"dialect": None}))[0] == 404
+    assert (await user.ok("PATCH", machine, {}))["dialect"] == "deployed"
+    assert (await user.ok("PATCH", machine, {"dialect": "documented"}))["dialect"] == "documented"
+    async with ScriptedVm(user.ws_url, user.id, vm["token"]) as again:
+        await again.request("__memory__", "memory_search", query="x")
+        session = await user.session()
+        assert "agent_id" not in await started(again, session)
+    assert await dialects(user) == ["documented"]
+    assert (await user.ok("PATCH", machine, {"dialect": None}))["dialect"] is None
+
+
+async def test_only_an_execution_plane_speaks_in_one_of_these_ways(user: TestUser) -> None:
+    device = await user.ok("POST", f"/users/{user.id}/devices")
+    path = f"/machines/{device['machine_id']}"
+    status, body = await user.call("PATCH", path, {"dialect": "deployed"})
     assert (status, body["error"]["code"]) == (400, "INVALID_REQUEST")
 
 

@@ -1,6 +1,9 @@
 """Sessions on a VM start and stop: every field of `start_session`, the runtime, the reason."""
 
+from collections.abc import AsyncIterator
+
 import pytest
+import pytest_asyncio
 
 from tests.support.control import Control, TestUser
 from tests.support.orgs import admin_of_new_org, import_skill
@@ -11,6 +14,13 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.usefixtures("no_fault_in_the_loop"),
 ]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def vm(user: TestUser) -> AsyncIterator[ScriptedVm]:
+    """One that is told what the document says, and nothing more."""
+    async with await user.vm(dialect="documented") as live:
+        yield live
 
 
 SKILL_MD = b"""---

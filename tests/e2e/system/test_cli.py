@@ -117,6 +117,8 @@ def test_a_login_link_can_be_had_while_the_server_runs(cli: Cli) -> None:
 def test_a_machine_gets_a_new_token_until_it_is_given_up(cli: Cli) -> None:
     made = cli.json("machine", "schedule", "--name", "laptop", "--dialect", "deployed")
     assert cli.json("machine", "show", made["vm_id"])["dialect"] == "deployed"
+    for dialect, known in (("documented", "documented"), ("unknown", None)):
+        assert cli.json("machine", "set-dialect", made["vm_id"], dialect)["dialect"] == known
     again = cli.json("machine", "token", made["vm_id"])
     assert set(again) == set(made)
     assert (again["vm_id"], again["ws_url"]) == (made["vm_id"], made["ws_url"])

@@ -14,14 +14,15 @@ REQUIREMENTS = (
     ),
     Requirement(
         "notes-1-set-by-hand",
-        "The `dialect` of a machine can be set when it is scheduled, and its habits do not change"
-        " that.",
+        "The `dialect` of a machine can be set when it is scheduled and later, and its habits do"
+        " not change that.",
         _KIND,
     ),
     Requirement(
         "notes-1-others-by-the-document",
         "A machine that shows none of these habits is served by the document, whatever its"
-        " messages hold.",
+        " messages hold; what a first session of the deployed kind needs is added, and kept from"
+        " one that is said to follow the document.",
         _KIND,
     ),
     Requirement(

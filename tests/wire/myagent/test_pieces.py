@@ -7,12 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.myagent.talk import END, NOW_MS, SAID, SESSION, Json, all_shown, outward, shown
+from tests.wire.myagent.talk import (
+    END,
+    NOW_MS,
+    SAID,
+    SESSION,
+    Json,
+    all_shown,
+    names,
+    outward,
+    shown,
+)
 from trunkline.wire.myagent.outward import from_events, under_way
 from trunkline.wire.myagent.pieces import Block, Piece
 
 ADA: Json = {"id": "p1", "name": "Ada"}
 BOB: Json = {"id": "p2", "name": "Bob"}
+PLAN: Json = {"type": "plan", "plan": [{"title": "a"}], "turn_id": "t1"}
+DONE: Json = {"type": "plan_step_complete", "title": "a", "turn_id": "t1"}
 
 
 def text(content: str, **fields: Any) -> Json:
@@ -93,7 +105,18 @@ def test_a_turn_begins_with_one_thought_before_anything_else() -> None:
 
 @pytest.mark.parametrize(
     ("story", "is_running"),
-    [([], False), ([SAID], True), ([SAID, text("a")], True), ([SAID, END], False)],
+    [
+        ([], False),
+        ([SAID], True),
+        ([SAID, text("a")], True),
+        ([text("a")], True),  # its beginning is too long ago
+        ([SAID, END], False),
+        ([SAID, END, text("late")], False),
+        ([SAID, END, {"type": "usage", "tokens_in": 1}], False),
+        ([SAID, END, PLAN, DONE], False),
+        ([text("a"), END, text("late")], False),
+        ([SAID, END, text("late"), SAID], True),
+    ],
 )
 def test_who_begins_to_follow_is_told_of_a_running_turn(
     story: list[Json], is_running: bool
@@ -104,6 +127,15 @@ def test_who_begins_to_follow_is_told_of_a_running_turn(
     assert (told is not None) is is_running
     if told is not None:
         assert (told.event, told.session_id) == ("agent.thinking", SESSION)
+
+
+def test_what_comes_behind_a_turns_end_is_not_told_as_work() -> None:
+    state = outward()
+    all_shown(SAID, END, state=state)
+    status = {"type": "session_status", "message": "x"}
+    late = all_shown(text("late"), PLAN, DONE, status, state=state)
+    assert "agent.thinking" not in names(late)
+    assert "plan.completed" in names(late)
 
 
 @pytest.mark.proves("notes-2-show-content")

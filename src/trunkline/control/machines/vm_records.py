@@ -149,6 +149,11 @@ class VmRecords:
             await connection.execute(update(machines).where(hers).values(tokens_from=newer))
             await connection.execute(delete(tickets).where(tickets.c.machine_id == machine_id))
 
+    async def set_dialect(self, machine_id: str, dialect: str | None) -> None:
+        """What is known of how the VM speaks its wire; its next connection goes by it."""
+        change = update(machines).where(machines.c.id == machine_id)
+        await self._store.run(change.values(dialect=dialect))
+
     async def tokens_from(self, machine_id: str) -> int | None:
         """What a token for that machine is issued with."""
         query = select(machines.c.tokens_from).where(machines.c.id == machine_id)

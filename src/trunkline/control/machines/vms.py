@@ -165,6 +165,12 @@ class Vms:
         self._machines.close(machine_id, CloseCode.AUTH_FAILED, "the token was revoked")
         _log.info("tokens revoked", machine=machine_id, user=principal.user_id)
 
+    async def set_dialect(self, principal: Principal, machine_id: str, dialect: str | None) -> None:
+        """How a VM speaks its wire, from its next connection on. None: its habits tell anew."""
+        await self._records.owned(principal, machine_id)
+        await self._records.set_dialect(machine_id, dialect)
+        _log.info("dialect set", machine=machine_id, dialect=dialect, user=principal.user_id)
+
     async def _credentials(
         self, machine_id: str, user_id: str, org_id: str, ws_url: str
     ) -> Scheduled:

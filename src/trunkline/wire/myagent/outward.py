@@ -43,7 +43,7 @@ def from_events(state: Outward, event_id: int, line: str) -> list[bytes | Piece]
 def under_way(state: Outward) -> Downlink | None:
     """What is told first to who begins to follow: that a turn runs, if one does."""
     turn = state.underway.active
-    if turn is None:
+    if turn is None or not state.underway.is_busy:
         return None
     message = busy(turn)
     message.session_id = state.session_id

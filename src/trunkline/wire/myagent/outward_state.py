@@ -95,12 +95,15 @@ class Underway:
         self._turns: dict[str, Turn] = {}
         self._unasked: Turn | None = None
         """What a machine does though nobody has said anything, as far as is known."""
+        self._has_seen_end = False
         self._calls: list[tuple[tuple[str, str], Call]] = []
         self._questions: dict[str, str] = {}
 
     @property
     def is_busy(self) -> bool:
-        return bool(self._turns) or self._unasked is not None
+        """A turn runs. What comes though none is open may be of one that began before the first
+        event that was seen here; behind a turn's end it is late, and no work."""
+        return bool(self._turns) or (self._unasked is not None and not self._has_seen_end)
 
     @property
     def active(self) -> Turn | None:
@@ -129,6 +132,7 @@ class Underway:
         turn = self.turn(turn_id, event_id)
         self._turns.pop(turn.id, None)
         self._unasked = None
+        self._has_seen_end = True
         if not self._turns:
             self._calls.clear()
             self._questions.clear()

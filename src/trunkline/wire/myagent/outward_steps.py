@@ -9,6 +9,7 @@ from trunkline.wire.myagent.outward_state import (
     Handler,
     Made,
     Outward,
+    Turn,
     busy,
     llm_message,
     ms_between,
@@ -146,7 +147,7 @@ def _plan(state: Outward, event_id: int, event: SessionEvent) -> Made:
     return [
         Downlink(names.PLAN_START, step_id=step, content={"question": turn.asked}),
         Downlink(names.PLAN_COMPLETED, step_id=step, content=content, metadata=metadata),
-        busy(turn),
+        *_still_busy(state, turn),
     ]
 
 
@@ -181,7 +182,11 @@ def _plan_step(state: Outward, event_id: int, event: SessionEvent) -> Made:
         turn.begin_step(title, task)
         return [told]
     turn.end_step(title)
-    return [told, busy(turn)]
+    return [told, *_still_busy(state, turn)]
+
+
+def _still_busy(state: Outward, turn: Turn) -> Made:
+    return [busy(turn)] if state.underway.is_busy else []
 
 
 def _call_text(name: str, title: str, given: object) -> str:

@@ -1,7 +1,8 @@
 """What execution planes of the deployed kind are told, where that differs from the document. Pure.
 
 A VM is of that kind by its habits, or because its owner says so
-(docs/protocols/semibot.md#the-deployed-kind). All others are told what the document says.
+(docs/protocols/semibot.md#the-deployed-kind). All others are told what the document says; those of
+which nothing is known yet, in `start_session`, both.
 """
 
 import shlex

@@ -132,8 +132,8 @@ class StartSessionData(msgspec.Struct, kw_only=True):
 
 class StartSession(_Down, tag="start_session"):
     """Start a session's process. `snapshot` restores one that ran elsewhere before; a
-    machine with `seq` numbers the session's events from `acked` + 1; one of the deployed kind is
-    told the agent's id once more."""
+    machine with `seq` numbers the session's events from `acked` + 1; one that
+    may be of the deployed kind is told the agent's id once more."""
 
     data: StartSessionData
 

@@ -218,6 +218,7 @@ async def test_an_org_admin_gets_no_admins_token_machine_or_keys(api: Api) -> No
         ("POST", f"/users/{ada}/vm", {}),
         ("POST", f"/users/{ada}/login-link", {}),
         ("POST", f"/machines/{machine_id}/token", {}),
+        ("PATCH", f"/machines/{machine_id}", {"dialect": "deployed"}),
         ("PUT", f"/users/{ada}/credentials/openai", {"api_key": "k"}),
         ("DELETE", f"/users/{ada}", None),
     ):

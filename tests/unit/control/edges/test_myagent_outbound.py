@@ -177,7 +177,7 @@ async def test_what_waits_when_the_connection_ends_was_not_sent() -> None:
 
 
 def test_departures_are_the_next_connections_and_bounded() -> None:
-    left = Departures(users_max=2)
+    left = Departures(300.0, lambda: 0.0, users_max=2)
     left.left("ann", {"s1": Seen("c1", 4)})
     left.left("ann", {"s2": Seen("c2", None)})
     left.left("bob", {})
@@ -189,3 +189,12 @@ def test_departures_are_the_next_connections_and_bounded() -> None:
     assert [bool(left.take(f"user {number}")) for number in range(5)] == [False] * 3 + [True] * 2
     left.left("ann", {f"s{number}": Seen("c", 1) for number in range(500)})
     assert len(left.take("ann")) == 100
+
+
+def test_a_departure_is_forgotten_after_a_while_and_a_later_one_does_not_keep_it() -> None:
+    times = iter((0.0, 200.0, 300.0, 600.0))
+    left = Departures(300.0, lambda: next(times))
+    left.left("ann", {"s1": Seen("c1", 4)})
+    left.left("ann", {"s2": Seen("c2", 7)})
+    assert left.take("ann") == {"s2": Seen("c2", 7)}
+    assert left.take("ann") == {}

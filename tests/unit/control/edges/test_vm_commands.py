@@ -17,8 +17,8 @@ from trunkline.wire.commands import (
     Start,
     Stop,
 )
+from trunkline.wire.semibot import deployed
 from trunkline.wire.semibot.codec import encode
-from trunkline.wire.semibot.messages import ConfigUpdate, StartSession
 
 golden = Golden("semibot")
 
@@ -36,7 +36,11 @@ DOCUMENTED: dict[str, Command] = {
 
 
 def _sent(command: Command, *, named_turns: bool = False) -> Any:
-    message = to_wire(command, named_turns=named_turns)
+    return _told(command, deployed.DOCUMENTED, named_turns=named_turns)
+
+
+def _told(command: Command, dialect: str | None, *, named_turns: bool = False) -> Any:
+    message = to_wire(command, named_turns=named_turns, dialect=dialect)
     assert message is not None
     return msgspec.json.decode(encode(message))
 
@@ -59,7 +63,8 @@ def test_every_command_is_tried_here() -> None:
 
 
 def test_a_message_of_another_protocol_has_no_words_on_this_wire() -> None:
-    assert to_wire(Forward(SESSION, "yeaft", "{}"), named_turns=True) is None
+    forward = Forward(SESSION, "yeaft", "{}")
+    assert to_wire(forward, named_turns=True, dialect=deployed.DOCUMENTED) is None
 
 
 @pytest.mark.proves("000-5.2-openclaw-config-optional")
@@ -98,28 +103,43 @@ def test_a_persons_answer_names_the_question(confirmed: bool, answer: Any) -> No
     }
 
 
-@pytest.mark.proves("notes-1-others-by-the-document")
-def test_the_id_of_a_servers_record_is_for_the_deployed_kind_alone() -> None:
+@pytest.mark.proves("notes-1-others-by-the-document", "notes-1-agent-id", "notes-1-mcp-entries")
+@pytest.mark.parametrize("dialect", [None, deployed.DEPLOYED])
+def test_what_the_deployed_kind_looks_for_is_kept_only_from_who_follows_the_document(
+    dialect: str | None,
+) -> None:
+    """Which kind a machine is may be known only when its first session runs already."""
     servers = [{"id": "1", **one} for one in START["mcp_servers"]]
     command = msgspec.structs.replace(Start(**START), mcp_servers=servers)
     assert _sent(command)["data"] == START
-    told = to_wire(command, named_turns=False, is_deployed=True)
-    assert isinstance(told, StartSession)
-    assert [one["id"] for one in told.data.mcp_servers] == ["1"] * len(servers)
-    assert all(
-        one.items() <= entry.items()
-        for one, entry in zip(servers, told.data.mcp_servers, strict=True)
-    )
+    told = _told(command, dialect)["data"]
+    assert told["agent_id"] == deployed.agent_id(START["agent_config"], START["session_id"])
+    assert told["mcp_servers"] == [deployed.mcp_entry(one) for one in servers]
+    assert {name: one for name, one in told.items() if name not in ("agent_id", "mcp_servers")} == {
+        name: one for name, one in START.items() if name != "mcp_servers"
+    }
+
+
+@pytest.mark.proves("notes-1-no-snapshot")
+@pytest.mark.parametrize(
+    ("dialect", "has_it"),
+    [(deployed.DOCUMENTED, True), (None, True), (deployed.DEPLOYED, False)],
+)
+def test_only_the_deployed_kind_is_told_nothing_of_a_snapshot(
+    dialect: str | None, has_it: bool
+) -> None:
+    command = msgspec.structs.replace(Start(**START), snapshot={"checkpoint": {}})
+    assert ("snapshot" in _told(command, dialect)["data"]) is has_it
 
 
 @pytest.mark.proves("notes-1-config-update-has-all-in-data")
-def test_the_whole_configuration_is_for_the_deployed_kind_alone() -> None:
+@pytest.mark.parametrize("dialect", [None, deployed.DOCUMENTED])
+def test_the_whole_configuration_is_for_the_deployed_kind_alone(dialect: str | None) -> None:
     command = Configure(SESSION, {"temperature": 0.5}, {"model": "m", "temperature": 0.5})
-    assert _sent(command)["data"] == {"temperature": 0.5}
-    told = to_wire(command, named_turns=False, is_deployed=True)
-    assert isinstance(told, ConfigUpdate)
-    assert told.session_id == SESSION
-    assert told.data == {
+    assert _told(command, dialect)["data"] == {"temperature": 0.5}
+    told = _told(command, deployed.DEPLOYED)
+    assert told["session_id"] == SESSION
+    assert told["data"] == {
         "temperature": 0.5,
         "session_id": SESSION,
         "agent_config": {"model": "m", "temperature": 0.5},

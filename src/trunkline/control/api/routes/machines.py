@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 import msgspec
 from aiohttp import web
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.core import Core
-from trunkline.control.errors import Conflict, NotFound
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.machines.vms import Scheduled
 from trunkline.control.records.fields import AgentApp, Id, Json, Name
 from trunkline.control.records.machines import MachineRecord
@@ -110,13 +110,22 @@ class MachineQuery(Paging, kw_only=True):
     terminated: bool = False
 
 
+Dialect = Literal["documented", "deployed"]
+
+
 class NewVm(msgspec.Struct, kw_only=True):
     """`manual`: you start the daemon. `local`: this server starts it as a child process.
     `dialect`: how the daemon speaks the wire; without it, the daemon's habits tell."""
 
     provider: Literal["manual", "local"] = "manual"
     name: Name | None = None
-    dialect: Literal["documented", "deployed"] | None = None
+    dialect: Dialect | None = None
+
+
+class MachinePatch(msgspec.Struct, kw_only=True):
+    """`dialect`, of an execution plane: null lets its habits tell anew."""
+
+    dialect: Dialect | UnsetType | None = UNSET
 
 
 @machines.post("/users/{user_id}/vm", status=201, audit="machine.scheduled")
@@ -153,6 +162,19 @@ async def get_machine(core: Core, who: Principal, machine_id: str) -> Machine:
     return (await _live(core, [record]))[0]
 
 
+@machines.patch("/machines/{machine_id}", audit="machine.changed")
+async def change_machine(
+    core: Core, who: Principal, machine_id: str, body: MachinePatch
+) -> Machine:
+    """Say how an execution plane speaks its wire, from its next connection on."""
+    record = await _managed(core, who, machine_id)
+    if body.dialect is not UNSET:
+        if record.kind != "vm":
+            raise InvalidRequest("only an execution plane has a dialect")
+        await core.vms.set_dialect(who, machine_id, body.dialect)
+    return await get_machine(core, who, machine_id)
+
+
 @machines.post("/machines/{machine_id}/token", status=201, audit="machine.token_issued")
 async def renew_token(
     core: Core, who: Principal, request: web.Request, machine_id: str
@@ -161,7 +183,7 @@ async def renew_token(
 
     What it has stays good until its end; its next connection may use either.
     """
-    await _check_managed(core, who, machine_id)
+    await _managed(core, who, machine_id)
     return await core.vms.renew(who, machine_id, base_url=base_url(core, request))
 
 
@@ -171,7 +193,7 @@ async def terminate_machine(core: Core, who: Principal, machine_id: str) -> None
 
     Its line is closed, its process, if it is a local one, stopped. Twice is like once.
     """
-    await _check_managed(core, who, machine_id)
+    await _managed(core, who, machine_id)
     await core.vms.terminate(who, machine_id)
 
 
@@ -183,14 +205,15 @@ async def revoke_machine_token(core: Core, who: Principal, machine_id: str) -> N
     /users/{id}/devices` with the same `guid` for a device, `POST /users/{id}/yeaft-agents` with its
     `id` for a Yeaft agent.
     """
-    await _check_managed(core, who, machine_id)
+    await _managed(core, who, machine_id)
     await core.machine_secrets.revoke(machine_id)
     await core.vms.revoke_tokens(who, machine_id)
 
 
-async def _check_managed(core: Core, who: Principal, machine_id: str) -> None:
+async def _managed(core: Core, who: Principal, machine_id: str) -> MachineRecord:
     record = await core.records.machines.get(who, machine_id)
     await core.records.users.get_managed(who, record.user_id)
+    return record
 
 
 async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:

@@ -34,15 +34,21 @@ _OWN_CHOICE = (names.CREATE_SESSION, names.RECONNECT, names.RECONNECT_WITH_STATE
 """A client that begins with one of these says itself where it goes on."""
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _KNOWN_FIELDS = {*Uplink.__struct_fields__, *Downlink.__struct_fields__}
-_HEARD_S = 1.0  # several times as long as the page waits between two acknowledgements
 
 
 class MyAgentConnection(Socket):
     """One client."""
 
     def __init__(
-        self, host: "MyAgentHost", who: Principal, greeting: Downlink, *, typed: bool
+        self,
+        host: "MyAgentHost",
+        who: Principal,
+        greeting: Downlink,
+        *,
+        typed: bool,
+        is_anonymous: bool,
     ) -> None:
+        """`is_anonymous`: it has shown nothing, and may be anybody."""
         core = host.core
         super().__init__(
             bytes_max=limits.MYAGENT_FRAME_BYTES_MAX,
@@ -69,6 +75,7 @@ class MyAgentConnection(Socket):
         self._work = Serial(core.tasks)
         self._is_paused = False
         self._opened_at = 0.0
+        self._is_anonymous = is_anonymous
         self._unfinished: dict[str, Seen] = {}
         """Sessions that the user's last connection broke off in mid-turn, and how far it was."""
 
@@ -76,13 +83,17 @@ class MyAgentConnection(Socket):
         self._opened_at = self._now()
         self._host.connections[self.id] = self
         self.out.say(self._greeting)
-        self._inherit(self._host.departures.take(self.who.user_id))
+        if not self._is_anonymous:
+            self._inherit(self._host.departures.take(self.who.user_id))
 
     def ended(self) -> None:
         self._host.connections.pop(self.id, None)
         busy = [one for one in self.out.followed if self.out.is_busy(one)]
-        left = self._unfinished | dict.fromkeys(busy, self._seen())
+        # How far it is, it does not say: what it acknowledged is sure, or else what it was sent.
+        left = self._unfinished | dict.fromkeys(busy, Seen(self.id, None))
         self.out.left()
+        if self._is_anonymous:
+            return
         heir = next((one for one in self._host.connections.values() if self._is_heir(one)), None)
         if heir is None:
             self._host.departures.left(self.who.user_id, left)
@@ -93,6 +104,7 @@ class MyAgentConnection(Socket):
         """The client came back before it was noticed that it had gone."""
         return (
             other.who.user_id == self.who.user_id
+            and not other._is_anonymous
             and other._opened_at >= self.last_seen
             and not other.out.followed
         )
@@ -103,12 +115,6 @@ class MyAgentConnection(Socket):
         if self._unfinished:
             wait_s = self._core.tuning.myagent_resume_s
             asyncio.get_running_loop().call_later(wait_s, self._resume)
-
-    def _seen(self) -> Seen:
-        """How far a client is that says nothing about it. One that was just heard has got what it
-        was sent; of one that had fallen silent only what it acknowledged is sure."""
-        was_heard = self._now() - self.last_seen < _HEARD_S
-        return Seen(self.id, self.out.seq if was_heard else None)
 
     def _resume(self) -> None:
         """Goes on with what the user's last connection broke off."""

@@ -43,7 +43,7 @@ class MyAgentHost:
         self.core = core
         self.positions = Positions(core.store, core.tasks, core.clock)
         self.connections: dict[str, MyAgentConnection] = {}
-        self.departures = Departures()
+        self.departures = Departures(core.tuning.myagent_departed_s, core.now)
         self.speaking: set[str] = set()
         """Sessions for which a message is being taken: of two at once, one opens the turn."""
         self.state_key = core.keys.derive("myagent signed state")
@@ -78,15 +78,19 @@ class MyAgentHost:
             return
         typed = head.query.get("shape") == "typed"
         greeting = self._greeting(active)
-        connection = MyAgentConnection(self, who, greeting, typed=typed)
+        is_anonymous = self._secret(head) is None
+        connection = MyAgentConnection(self, who, greeting, typed=typed, is_anonymous=is_anonymous)
         transport.resume_reading()
         chosen = _chosen_subprotocol(head)
         adopt(transport, head, connection, limits.MYAGENT_FRAME_BYTES_MAX, chosen)
 
-    async def _identify(self, head: Head) -> Principal:
+    def _secret(self, head: Head) -> str | None:
         bearers = (one for one in _offered(head) if one.startswith(_BEARER))
         offered = next(bearers, "").removeprefix(_BEARER)
-        secret = secret_of(head, self.core.settings, offered)
+        return secret_of(head, self.core.settings, offered)
+
+    async def _identify(self, head: Head) -> Principal:
+        secret = self._secret(head)
         if secret is not None:
             return await self.core.auth.identify(secret)
         if self.core.settings.open_myagent and "Authorization" not in head.headers:

@@ -17,14 +17,13 @@ from trunkline.wire.semibot import deployed
 from trunkline.wire.semibot import messages as wire
 
 
-def to_wire(
-    command: Command, *, named_turns: bool, is_deployed: bool = False
-) -> wire.Downlink | None:
-    """`named_turns`: the machine speaks our additions and gets the turn's id. `is_deployed`: it is
-    of the deployed kind. None for what this wire has no words for."""
+def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire.Downlink | None:
+    """`named_turns`: the machine speaks our additions and gets the turn's id. `dialect`: what is
+    known of how it speaks the wire. None for what this wire has no words for."""
+    is_deployed = dialect == deployed.DEPLOYED
     match command:
         case Start():
-            return _start(command, is_deployed=is_deployed)
+            return _start(command, dialect)
         case Say():
             earlier, message = command.history, command.message
             return wire.UserMessage(
@@ -58,15 +57,18 @@ def to_wire(
             return None
 
 
-def _start(command: Start, *, is_deployed: bool) -> wire.StartSession:
+def _start(command: Start, dialect: str | None) -> wire.StartSession:
+    """Of which kind a machine is may be known only when its first session runs: what the deployed
+    kind looks for is kept only from one that follows the document for sure."""
     fields = msgspec.structs.asdict(command)
     known = {name: value for name, value in fields.items() if value is not None}
-    if is_deployed:
+    if dialect == deployed.DEPLOYED:
         known.pop("snapshot", None)  # it never reads it, and mostly cannot
+    if dialect == deployed.DOCUMENTED:
+        known["mcp_servers"] = [_documented(one) for one in command.mcp_servers]
+    else:
         known["agent_id"] = deployed.agent_id(command.agent_config, command.session_id)
         known["mcp_servers"] = [deployed.mcp_entry(one) for one in command.mcp_servers]
-    else:
-        known["mcp_servers"] = [_documented(one) for one in command.mcp_servers]
     return wire.StartSession(data=wire.StartSessionData(**known))
 
 

@@ -23,7 +23,7 @@ from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink
 from trunkline.wire.semibot.connection import Connection
-from trunkline.wire.semibot.deployed import DEPLOYED, MEMORY
+from trunkline.wire.semibot.deployed import DEPLOYED, DOCUMENTED, MEMORY
 from trunkline.wire.semibot.deployed import FRAME_BYTES_MAX as DEPLOYED_FRAME_BYTES_MAX
 from trunkline.wire.semibot.fitting import frame_of
 from trunkline.wire.semibot.messages import (
@@ -301,9 +301,9 @@ class VmLine(PacedSocket):
         return self._connection.auth.token if self._connection.auth is not None else ""
 
     def deliver(self, command: Command) -> None:
-        message = to_wire(
-            command, named_turns=bool(self.capabilities), is_deployed=self.dialect == DEPLOYED
-        )
+        is_ours = bool(self.capabilities)
+        dialect = DOCUMENTED if is_ours else self.dialect
+        message = to_wire(command, named_turns=is_ours, dialect=dialect)
         if message is None:
             return
         if isinstance(message, StartSession) and self.traits.numbers:
