@@ -138,6 +138,8 @@ class SessionRecords:
         config, session_config = configs(given, new.agent_config or {}, new.session_config or {})
         if rule is not None:
             config = others.under(rule, config)
+        if others.is_weaker(config, configs(given, {}, {})[0]):
+            who.require("approve")
         return {
             "org_id": machine.org_id,
             "user_id": machine.user_id,
