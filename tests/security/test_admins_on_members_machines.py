@@ -9,12 +9,19 @@ import pytest
 from tests.support.control import LocalControl, TestUser, running
 from tests.support.orgs import admin_of_new_org
 from trunkline.control.sessions.others import stricter, under
+from trunkline.execution.orchestrator.settings import read_settings
 
 
 async def admin_and_member(control: LocalControl) -> tuple[TestUser, TestUser]:
     admin = await admin_of_new_org(control, "olga")
     org = (await admin.ok("GET", "/me"))["org"]["id"]
     return admin, await control.user("ann", org_id=org)
+
+
+def confirm_of(start: dict[str, Any]) -> str:
+    """Which tools ask first, as the runtime reads it."""
+    told = start["data"]
+    return read_settings(told["agent_config"], told["session_config"])[0].confirm
 
 
 async def entries(control: LocalControl) -> list[tuple[str, str, str]]:
@@ -76,8 +83,7 @@ async def test_no_admin_runs_tools_there_that_the_member_wants_to_be_asked_about
                 body["agent_config"] = {"confirm": asked}
                 body["session_config"] = {"confirm": asked}
             made = await admin.ok("POST", "/sessions", body)
-            start = await vm.expect("start_session")
-            assert start["data"]["agent_config"]["confirm"] == applied
+            assert confirm_of(await vm.expect("start_session")) == applied
             config = f"/sessions/{made['id']}/config"
             await admin.ok("PATCH", config, {"confirm": "never"})
             shown = (await member.ok("GET", f"/sessions/{made['id']}"))["agent_config"]
@@ -86,6 +92,33 @@ async def test_no_admin_runs_tools_there_that_the_member_wants_to_be_asked_about
             await member.ok("PATCH", config, {"confirm": "never"})
             shown = (await member.ok("GET", f"/sessions/{made['id']}"))["agent_config"]
             assert shown["confirm"] == "never"
+
+
+async def test_nor_with_an_agent_whose_session_config_asks_for_it(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        admin, member = await admin_and_member(control)
+        agent = {"name": "bold", "confirm": "never", "session_config": {"confirm": "never"}}
+        bold = await admin.ok("POST", "/agents", agent)
+        async with await member.vm() as vm:
+            (machine,) = (await member.ok("GET", "/machines"))["items"]
+            body = {"machine_id": machine["id"], "agent_id": bold["id"]}
+            await admin.ok("POST", "/sessions", body)
+            assert confirm_of(await vm.expect("start_session")) == "dangerous"
+
+
+async def test_what_the_member_says_later_holds_at_the_next_start(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        admin, member = await admin_and_member(control)
+        async with await member.vm() as vm:
+            (machine,) = (await member.ok("GET", "/machines"))["items"]
+            body = {"machine_id": machine["id"], "session_config": {"confirm": "dangerous"}}
+            made = await admin.ok("POST", "/sessions", body)
+            await vm.expect("start_session")
+            await member.ok("PATCH", f"/sessions/{made['id']}/config", {"confirm": "always"})
+            record = await member.ok("GET", f"/sessions/{made['id']}")
+        assert read_settings(record["agent_config"], record["session_config"])[0].confirm == (
+            "always"
+        )
 
 
 @pytest.mark.parametrize(

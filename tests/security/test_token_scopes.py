@@ -181,3 +181,28 @@ def test_every_route_needs_a_scope_and_none_that_changes_something_is_open_to_re
     shows_a_secret = path == "/api/user/agent-secret"
     is_read = (method == "GET" and not shows_a_secret) or path.endswith("/logout")
     assert (scope == "read") is is_read
+
+
+async def test_who_may_talk_but_not_approve_does_not_switch_questions_off(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        owner = await control.user()
+        careful = await owner.ok("POST", "/agents", {"name": "careful", "confirm": "dangerous"})
+        async with await owner.vm():
+            talker = await limited(owner, "talk", "read")
+            both = await limited(owner, "talk", "approve", "read")
+            for config in ("agent_config", "session_config"):
+                body = {"agent_id": careful["id"], config: {"confirm": "never"}}
+                status, answer = await talker.call("POST", "/sessions", body)
+                assert (status, answer["error"]["code"]) == (403, "SCOPE_MISSING"), config
+                await both.ok("POST", "/sessions", body)
+                body[config] = {"confirm": "always"}
+                made = await talker.ok("POST", "/sessions", body)
+            path = f"/sessions/{made['id']}"
+            for weaker in ({"confirm": "dangerous"}, {"confirm": None}):
+                for body in (weaker, {"agent_config": weaker}):
+                    status, answer = await talker.call("PATCH", f"{path}/config", body)
+                    assert (status, answer["error"]["code"]) == (403, "SCOPE_MISSING"), body
+            assert (await owner.ok("GET", path))["agent_config"]["confirm"] == "always"
+            await talker.ok("PATCH", f"{path}/config", {"confirm": "always", "temperature": 0})
+            await both.ok("PATCH", f"{path}/config", {"confirm": "dangerous"})
+            await talker.ok("PATCH", f"{path}/config", {"confirm": "always"})

@@ -11,7 +11,7 @@ from trunkline.control.errors import Forbidden
 
 Scope = Literal["read", "talk", "approve", "admin"]
 """`read`: records and events. `talk`: sessions, their messages, memories. `approve`: answers to
-questions. `admin`: everything else that changes something."""
+questions, and (with `talk`) that less is asked. `admin`: everything else that changes something."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 Scopes = frozenset[str] | None

@@ -40,7 +40,8 @@ class LogWriter:
         if ask is not None:
             event["person"] = ask.person
         round_.apply(event)
-        self._parts.machines.write(self._machine, self._log, line_of(event))
+        line = line_of(event)
+        self._parts.machines.write(self._machine, self._log, line, is_from_here=True)
         return True
 
     def note(self, round_: Round, text: str, **group: Any) -> None:

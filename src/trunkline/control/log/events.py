@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from trunkline import limits
 from trunkline.wire.errors import Malformed
 
 TERMINAL = ("execution_complete", "execution_error")
@@ -20,6 +22,7 @@ OURS = ("user_message", "session_closed")
 """What people and the control plane do: no machine's word for it counts."""
 STREAMED = ('{"type":"text_chunk",', '{"type": "text_chunk",')
 """How nearly all events begin: pieces of text, which mean nothing to any record."""
+_STATUS = "session_status"
 _WATCHED = (*TERMINAL, "approval_request", "approval_resolved", *OURS)
 ANOTHER_TYPE = '"type"', 8
 """What no piece of text has behind its beginning: of two types a reader takes the last. Inside of
@@ -29,7 +32,7 @@ ESCAPED = "\\u00"
 _TYPE = ANOTHER_TYPE[0]
 _HIDDEN_LETTER = re.compile(r"\\u00[4-7]")
 """Other than `ESCAPED`, which many write for letters with accents."""
-_OUR_WORDS = tuple(f'"{kind}"' for kind in OURS)
+_OUR_WORDS = tuple(f'"{kind}"' for kind in (_STATUS, *OURS, "approval_resolved"))
 _WORDS = ('"execution_', '"approval_', *_OUR_WORDS, ESCAPED)
 
 
@@ -47,6 +50,13 @@ class Watched(msgspec.Struct):
     error: Any = None
     code: Any = None
     client_message_id: Any = None
+    created_by: Any = UNSET
+    settled_by: Any = msgspec.field(name="reason", default=None)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is no machine's to say: who made a session is not, either."""
+        return self.type in OURS or (self.type == _STATUS and self.created_by is not UNSET)
 
     @property
     def text(self) -> str | None:
@@ -123,7 +133,7 @@ def examine(line: str) -> Watched | None:
         if found is None:
             return None
         event = found
-    return event if event.type in _WATCHED else None
+    return event if event.type in _WATCHED or event.is_ours else None
 
 
 def _look_closely(line: str) -> Watched | None:
@@ -159,6 +169,17 @@ def to_text(data: dict[str, Any]) -> str:
 def make(event_type: str, ts: int, **fields: Any) -> str:
     """An event of the control plane's own."""
     return _encoder.encode({"type": event_type, "ts": ts, **fields}).decode()
+
+
+def without_a_person(event: Watched, ts: int) -> str:
+    """A machine's `approval_resolved`: that a question is settled there, and nobody's answer."""
+    settled: dict[str, Any] = {"request_id": event.request, "confirmed": bool(event.confirmed)}
+    reason = _text(event.settled_by)
+    if reason is not None:
+        settled["reason"] = reason[: limits.NAME_CHARS_MAX]
+    if event.turn is not None:
+        settled["turn_id"] = event.turn
+    return make(event.type, ts, **settled)
 
 
 def object_of(line: str) -> dict[str, Any]:

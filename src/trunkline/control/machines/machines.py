@@ -338,17 +338,22 @@ class Machines:
         if is_news:
             self.changed(machine)
 
-    def write(self, machine: Machine, log: SessionLog, line: str) -> None:
+    def write(
+        self, machine: Machine, log: SessionLog, line: str, *, is_from_here: bool = False
+    ) -> None:
         """Logs any event that an edge made of a machine's words; those that may mean more than
         their text are looked at."""
         if line.startswith(events.STREAMED) or not events.may_matter(line):
             self._log.append(log, line)
         else:
-            self.watched(machine, log, line)
+            self.watched(machine, log, line, is_from_here=is_from_here)
 
-    def watched(self, machine: Machine, log: SessionLog, line: str) -> None:
+    def watched(
+        self, machine: Machine, log: SessionLog, line: str, *, is_from_here: bool = False
+    ) -> None:
         """Logs an event that may end a turn or ask a person. What only the control plane may say
-        is dropped, and so is what could be taken for it."""
+        is dropped, and so is what could be taken for it. `is_from_here`: of a machine that the
+        control plane is itself; it may say who has answered."""
         try:
             event = events.examine(line)
         except Malformed as error:
@@ -356,9 +361,11 @@ class Machines:
             return
         if event is None:
             self._log.append(log, line)
-        elif event.type in events.OURS:
+        elif event.is_ours:
             self._dropped(machine, log, event.type)
         else:
+            if event.type == "approval_resolved" and not is_from_here:
+                line = events.without_a_person(event, self._clock())
             with machine.input() as core:
                 core.heard(log.session_id, event, line)
 

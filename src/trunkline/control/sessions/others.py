@@ -18,6 +18,12 @@ def stricter(one: str, other: str) -> str:
     return max(one, other, key=lambda rule: _RANKS.get(rule, 0))
 
 
+def is_weaker(config: Json, before: Json) -> bool:
+    """Whether less is asked with this configuration of an agent than with that one."""
+    one, other = config.get("confirm") or "never", before.get("confirm") or "never"
+    return _RANKS.get(one, 0) < _RANKS.get(other, 0)
+
+
 async def owners_rule(connection: AsyncConnection, user_id: str) -> str:
     """The strictest `confirm` among the agents of a machine's owner, and at least `dangerous`."""
     query = select(agents.c.confirm).where(agents.c.user_id == user_id).distinct()

@@ -18,7 +18,7 @@ from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions import others
-from trunkline.control.sessions.starting import DEFAULT_SESSION_CONFIG, agent_config, check_choices
+from trunkline.control.sessions.starting import configs
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -135,8 +135,11 @@ class SessionRecords:
             is_others = who.user_id != machine.user_id
             rule = await others.owners_rule(connection, machine.user_id) if is_others else None
         given = dict(agent) if agent else None
-        check_choices(new.session_config or {}, "session_config")
-        config = agent_config(given, new.agent_config or {})
+        config, session_config = configs(given, new.agent_config or {}, new.session_config or {})
+        if rule is not None:
+            config = others.under(rule, config)
+        if others.is_weaker(config, configs(given, {}, {})[0]):
+            who.require("approve")
         return {
             "org_id": machine.org_id,
             "user_id": machine.user_id,
@@ -146,12 +149,8 @@ class SessionRecords:
             "runtime_type": resolve_runtime(
                 new.runtime_type, given["runtime_type"] if given else None, *defaults
             ),
-            "agent_config": config if rule is None else others.under(rule, config),
-            "session_config": {
-                **DEFAULT_SESSION_CONFIG,
-                **((given or {}).get("session_config") or {}),
-                **(new.session_config or {}),
-            },
+            "agent_config": config,
+            "session_config": session_config,
             "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
             "status": "active",
             "created_by": who.user_id if is_others else None,

@@ -27,7 +27,7 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
-from trunkline.control.sessions.others import under
+from trunkline.control.sessions.others import is_weaker, under
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import (
     LoggedEvent,
@@ -266,6 +266,8 @@ class Sessions:
         check_choices(patch)
         if "confirm" in patch and who.user_id != session.user_id:
             patch = under(await self._records.owners_rule(session.user_id), patch)
+        if is_weaker({**session.agent_config, **patch}, session.agent_config):
+            who.require("approve")
         agent_config = await self._records.reconfigure(session.id, patch)
         await self._audit_other(who, session, "session.configured", names=sorted(patch)[:50])
         machine = await self._machine_of(session)

@@ -1,6 +1,6 @@
 """What a machine is told when a session starts: the agent, its skills, servers and helpers."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from sqlalchemy import select
@@ -11,6 +11,8 @@ from trunkline.control.services import Services
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Start
+
+Json = dict[str, Any]
 
 DEFAULT_SESSION_CONFIG = {"max_turns": 50, "timeout_seconds": 3600}
 
@@ -48,11 +50,22 @@ def check_choices(config: dict[str, Any], name: str = "agent_config") -> None:
         raise InvalidRequest(f"{name}: {error}") from error
 
 
-def agent_config(agent: dict[str, Any] | None, overrides: dict[str, Any]) -> dict[str, Any]:
-    """The agent's fields, with what the session's creator chose on top; unset ones left out."""
-    check_choices(overrides)
-    config = {name: agent[name] for name in AGENT_FIELDS if agent and agent[name] is not None}
-    return {**config, **{name: value for name, value in overrides.items() if value is not None}}
+def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> tuple[Json, Json]:
+    """A new session's `agent_config` and `session_config`: what its agent's record says, with what
+    its creator chose on top; unset fields of the agent are left out.
+
+    Runtimes read `session_config` last. Which tools ask first therefore stands in `agent_config`
+    alone, wherever it was said: there it is checked, and changed later."""
+    check_choices(agent_choices)
+    check_choices(session_choices, "session_config")
+    known = {name: agent[name] for name in AGENT_FIELDS if agent and agent[name] is not None}
+    chosen = {name: value for name, value in agent_choices.items() if value is not None}
+    of_agent = (agent or {}).get("session_config") or {}
+    session = {**DEFAULT_SESSION_CONFIG, **of_agent, **session_choices}
+    confirm = session.pop("confirm", None)
+    if confirm in get_args(Confirm):
+        chosen["confirm"] = confirm
+    return {**known, **chosen}, session
 
 
 class Starting:
