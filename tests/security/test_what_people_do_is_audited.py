@@ -125,6 +125,16 @@ async def test_a_machine_that_nobody_registered_is_an_entry_when_it_first_comes(
         ]
 
 
+async def test_a_secret_for_agents_is_an_entry_when_it_is_first_shown(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        shown = [await user.ok("GET", "/api/user/agent-secret") for _ in range(2)]
+        assert shown[0] == shown[1]
+        made = [one for one in await entries(control) if one["event"] == "user.agent_secret_made"]
+        assert [one["user_id"] for one in made] == [user.id]
+        assert shown[0]["agentSecret"] not in str(made)
+
+
 async def test_a_login_is_an_entry_and_so_is_a_refused_one(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         user = await control.user()
