@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from trunkline.cli.output import CommandFailed, Json
-from trunkline.cli.remote import check_server, failures, find_server
+from trunkline.cli.remote import NoServer, check_server, failures, find_server
 
 _MACHINES_MAX = 200
 _WAIT_S = 5.0
@@ -41,9 +41,10 @@ def ask(folder: Path, env: Mapping[str, str]) -> Running | str | None:
 async def _ask(folder: Path, env: Mapping[str, str]) -> Running:
     from trunkline.client import Client
 
-    where = find_server(None, None, str(folder), env)
-    if where.key is None:
-        raise CommandFailed("it has not said yet where it listens")
+    try:
+        where = find_server(None, None, str(folder), env)
+    except NoServer as error:
+        raise CommandFailed("it has not said yet where it listens") from error
     async with Client(where.url, where.token, timeout_s=_WAIT_S) as client:
         await check_server(client, where)
         state = await client.get("server")

@@ -108,8 +108,8 @@ class Server:
     def _local_url(self) -> str:
         """Where this host finds it."""
         host, port = self._listener.sockets[0].getsockname()[:2]
-        if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
-            host = "127.0.0.1"
+        # A socket on `::` takes no IPv4: at 127.0.0.1 somebody else may listen.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared only
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def sweep(self) -> None:
