@@ -4,6 +4,7 @@ A route names the entry that it leaves (`api/framework.py`); logins are told her
 people in. What is shown is chosen by name, cut and redacted: no secret can come along.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,7 @@ _SHOWN = frozenset(
 )
 _FROM_RESULT_ONLY = frozenset(("url",))  # what was given may hold a secret; what is shown does not
 _ITEMS_MAX = 50
+_ARGUMENT = re.compile(r"(?P<name>[\w-]+)\s*[=:]\s*(?=\S)")
 
 
 class Trail:
@@ -111,12 +113,22 @@ def shown(value: Any) -> Any:
 
 
 def _list(values: list[Any]) -> list[Any]:
-    """The arguments of a command among them: what follows `--api-key` is a key."""
+    """The arguments of a command among them: what follows `--api-key` or `--api-key=` is a key."""
     found: list[Any] = []
     before = ""
     for value in values:
         text = value if isinstance(value, str) else ""
-        is_secret = before.startswith("-") and is_secret_name(before.strip("-").replace("-", "_"))
-        found.append("***" if is_secret else shown(text) if text else None)
+        named = _ARGUMENT.match(text)
+        if before.startswith("-") and _is_secret(before):
+            found.append("***")
+        elif named is not None and _is_secret(named["name"]):
+            found.append(shown(named[0]) + "***")
+        else:
+            found.append(shown(text) if text else None)
         before = text
     return found
+
+
+def _is_secret(argument: str) -> bool:
+    name = argument.strip("-").replace("-", "_").lower()
+    return is_secret_name(name) or f"_{name}".endswith("_key")
