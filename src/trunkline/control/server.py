@@ -115,6 +115,7 @@ class Server:
     def sweep(self) -> None:
         """Everything that is due by the clock."""
         self.core.auth.sweep()
+        self.core.trail.sweep()
         self.core.machines.sweep()
         self.core.connections.sweep()
         for edge in self._edges:
@@ -156,6 +157,7 @@ class Server:
             watcher.cancel()
         for visitor in list(self._door.waiting):
             visitor.abort()
+        core.trail.settle()
         await core.machines.save_all()
         await core.auth.save_uses()
         for edge in self._edges:

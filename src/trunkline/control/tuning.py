@@ -49,6 +49,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """Of one web client that wait for an answer; then it is not read."""
     refusals_max: int = 600
     """Of one user in a minute that are audited; beyond, one entry says that there were more."""
+    refused_logins_max: int = 20
+    """In a minute, of everybody, that are audited one by one; beyond, they are counted."""
 
     # Sessions and turns
     start_timeout_s: float = limits.SESSION_START_TIMEOUT_S

@@ -39,7 +39,7 @@ class Trail:
     audit log is broken has revoked it."""
 
     def __init__(self, audit: Audit, tasks: Tasks, clock: Clock, refused_logins_max: int) -> None:
-        """`refused_logins_max`: in a minute; beyond, one entry says that there were more."""
+        """`refused_logins_max`: in a minute; beyond, one entry at its end says how many more."""
         self._audit = audit
         self._tasks = tasks
         self._clock = clock
@@ -63,18 +63,28 @@ class Trail:
 
     def login_refused(self, wire: str, address: str, reason: str, name: str = "") -> None:
         """Does not wait. `name`: as whom, if they said so."""
-        minute = self._clock() // 60_000
-        if minute != self._minute:
-            self._minute, self._refused = minute, 0
+        self.sweep()
         self._refused += 1
-        if self._refused > self._refused_max + 1:
+        if self._refused > self._refused_max:
             return
         details = {"wire": wire, "address": shown(address), "reason": shown(reason)}
         if name:
             details["name"] = shown(name)
-        if self._refused > self._refused_max:
-            details = {"wire": "many"}
         self._tasks.spawn(self._write("login.refused", details), "refused login")
+
+    def sweep(self) -> None:
+        """Once a second: a minute may be over."""
+        minute = self._clock() // 60_000
+        if minute != self._minute:
+            self._minute = minute
+            self.settle()
+
+    def settle(self) -> None:
+        """The refused logins of this minute that have no entry of their own get one together."""
+        more, self._refused = self._refused - self._refused_max, 0
+        if more > 0:
+            details = {"wire": "many", "count": more}
+            self._tasks.spawn(self._write("login.refused", details), "refused logins")
 
     async def own(self, event: str, details: dict[str, Any], about: Principal) -> None:
         """The control plane did that by itself, for that user."""
