@@ -2,7 +2,6 @@
 be something else than the environment that the doctor is called in."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -22,27 +21,26 @@ class Running(msgspec.Struct, frozen=True):
     """Those on its own host."""
 
 
-def ask(folder: Path, env: Mapping[str, str]) -> Running | str | None:
+def ask(folder: Path, admin_token: str | None) -> Running | str | None:
     """The server of that data folder: what it says of itself, or why it cannot be asked; None when
-    none runs there."""
+    none runs there. `admin_token`: where the folder has none."""
     from trunkline.control.data_folder import is_held
 
     if not is_held(folder):
         return None
-    # Whatever else the environment names, this is about the server of the folder.
-    own = {name: value for name, value in env.items() if name == "TRUNKLINE_ADMIN_TOKEN"}
     try:
         with failures():
-            return asyncio.run(_ask(folder, own))
+            return asyncio.run(_ask(folder, admin_token))
     except CommandFailed as error:
         return str(error)
 
 
-async def _ask(folder: Path, env: Mapping[str, str]) -> Running:
+async def _ask(folder: Path, admin_token: str | None) -> Running:
     from trunkline.client import Client
 
     try:
-        where = find_server(None, None, str(folder), env)
+        # Whatever the environment names, this is about the server of the folder.
+        where = find_server(None, admin_token, str(folder), {})
     except NoServer as error:
         raise CommandFailed("it has not said yet where it listens") from error
     async with Client(where.url, where.token, timeout_s=_WAIT_S) as client:

@@ -65,6 +65,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     sessions_per_user_max: int = 10_000
     """That are not closed."""
     agents_per_user_max: int = 500
+    tokens_per_user_max: int = 500
+    """And so many login links. Browsers' logins come from these, or from a password."""
     memories_per_user_max: int = 100_000
     """And so many that an org shares."""
     snapshot_bytes_per_user_max: int = 4 * limits.GIB

@@ -95,8 +95,13 @@ async def get_metrics(core: Core, request: web.Request) -> web.Response:
 
     For callers on this host, for addresses in `metrics_allowed`, and for admins.
     """
-    if not _may_read_metrics(core, request) and not (await identify(core, request)).is_admin:
-        raise Forbidden("metrics are for this host, for addresses that are allowed, and for admins")
+    if not _may_read_metrics(core, request):
+        who = await identify(core, request)
+        who.require("read")
+        if not who.is_admin:
+            raise Forbidden(
+                "metrics are for this host, for addresses that are allowed, and for admins"
+            )
     return web.Response(
         body=core.metrics.render(),
         headers={
