@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
 from trunkline.cli.output import plain
-from trunkline.cli.questions import CUT, question
+from trunkline.cli.questions import CUT, question, rows_on_screen
 from trunkline.cli.transcript import Transcript
 from trunkline.client import Event
 from trunkline.wire.yeaft.messages import Question
@@ -48,6 +48,23 @@ def test_a_question_cannot_write_lines_of_its_own() -> None:
     assert "\x1b" not in shown
     assert "\r" not in shown
     assert not any(line.startswith(("?", "allow")) for line in shown.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", 1),
+        ("x" * 9, 1),
+        ("x" * 21, 3),
+        ("\n\n", 3),
+        ("命" * 5, 2),  # each takes two columns
+        ("命" * 100, 21),  # of which a row of eleven columns holds five
+        ("e\u0301" * 9, 1),
+    ],
+)
+def test_what_wide_characters_push_off_the_screen_is_counted(text: str, rows: int) -> None:
+    assert rows_on_screen(text, width=11) == rows
+    assert rows_on_screen(text, width=0) >= rows
 
 
 def test_what_was_shortened_says_that_it_can_only_be_denied() -> None:

@@ -1,5 +1,6 @@
 """Found open: whoever had a login could fill the databases with sessions, agents, memories, skills
-and snapshots. Each has a bound per user (skills: per org), and the error says what to do."""
+and snapshots, and with tokens. Each has a bound per user (skills: per org), and the error says what
+to do."""
 
 import io
 import zipfile
@@ -21,6 +22,7 @@ SMALL = Tuning(
     sessions_per_user_max=2,
     agents_per_user_max=2,
     memories_per_user_max=2,
+    tokens_per_user_max=2,
     snapshot_bytes_per_user_max=1_000,
     skill_bytes_per_org_max=1_000,
 )
@@ -53,6 +55,18 @@ async def test_nobody_keeps_more_records_than_there_is_room_for(
     await other.ok("POST", path, body)  # who is none the worse for it
     await user.ok("DELETE", f"{path}/{made[0]['id']}")
     await user.ok("POST", path, body)
+
+
+@pytest.mark.parametrize("kind", ["token", "login-link"])
+async def test_nobody_has_more_tokens_or_login_links_than_there_is_room_for(
+    control: LocalControl, kind: str
+) -> None:
+    user, other = await control.user(), await control.user()
+    path = f"/users/{user.id}/{kind}"
+    for _ in range(1 if kind == "token" else 2):  # they have a token already
+        await user.ok("POST", path)
+    assert await refused(user, path, None)
+    await other.ok("POST", f"/users/{other.id}/{kind}")
 
 
 async def test_nobody_has_more_open_sessions_than_there_is_room_for(control: LocalControl) -> None:

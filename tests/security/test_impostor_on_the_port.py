@@ -1,5 +1,6 @@
 """Found open: after a server was killed, `server.json` still named its port, and the command line
-gave the admin's token to whoever listened there next.
+gave the admin's token to whoever listened there next. After a clean stop it went to the usual port,
+with the token of the environment. And a server on `::` named an address that is not its own.
 
 `server.json` goes with its server, and a server proves that it has the key of the data folder
 before it is shown a token.
@@ -7,6 +8,7 @@ before it is shown a token.
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from tests.support import warm_start
-from tests.support.control import ControlProcess, free_port
+from tests.support.control import ControlProcess, free_port, running
 from trunkline.control.presence import Presence, proof_of, read_server_file
 
 
@@ -83,6 +85,19 @@ async def test_whoever_listens_on_a_dead_servers_port_is_shown_no_token(
     assert not impostor.was_shown_a_token
 
 
+@pytest.mark.parametrize("name", ["TRUNKLINE_TOKEN", "TRUNKLINE_ADMIN_TOKEN"])
+async def test_whoever_listens_on_the_port_of_a_server_that_has_stopped_is_not_asked(
+    tmp_path: Path, impostor: Impostor, name: str
+) -> None:
+    env = left_behind(tmp_path, impostor.port)
+    (tmp_path / "server.json").unlink()
+    env |= {name: "tl_of-the-environment", "TRUNKLINE_PORT": str(impostor.port)}
+    code, said = await run(env, tmp_path, "user", "me")
+    assert code == 1
+    assert "no server runs with this data folder (trunkline up), or give --url" in said
+    assert impostor.seen == []
+
+
 async def test_an_address_that_a_person_names_gets_the_token_that_they_name(
     tmp_path: Path, impostor: Impostor
 ) -> None:
@@ -124,6 +139,28 @@ async def test_the_file_goes_with_its_server_and_a_killed_one_has_a_new_key(
     assert second.key != first.key
     await server.terminate()
     assert not (data / "server.json").exists()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::1", "::"])
+async def test_a_server_names_an_address_at_which_nobody_else_can_listen(
+    tmp_path: Path, host: str
+) -> None:
+    if ":" in host and not has_ipv6():
+        pytest.skip("this host has no IPv6")
+    async with running(tmp_path / "data", host=host):
+        named = read_server_file(tmp_path / "data")
+        assert named is not None
+        nonce = "a-nonce-of-some-length"
+        assert await ask(named.url, nonce) == (200, proof_of(named.key, nonce, named.url))
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
 
 
 def test_the_file_of_another_server_stays(tmp_path: Path) -> None:

@@ -74,6 +74,16 @@ async def test_only_a_named_proxys_word_puts_a_caller_on_the_list(
         assert await status(control, header) == expected
 
 
+@pytest.mark.parametrize(("scope", "expected"), [("read", 200), ("admin", 403)])
+async def test_an_admins_token_reads_metrics_if_it_may_read(
+    proxied: ControlProcess, scope: str, expected: int
+) -> None:
+    admin = (await proxied.ok("GET", "/me"))["user"]["id"]
+    issued = await proxied.ok("POST", f"/users/{admin}/token", {"scopes": [scope]})
+    headers = f"X-Forwarded-For: {FAR}", f"Authorization: Bearer {issued['token']}"
+    assert await status(proxied, *headers) == expected
+
+
 async def test_a_header_of_nobodys_puts_no_caller_on_the_list(tmp_path: Path) -> None:
     async with running(tmp_path / "data", metrics_allowed=f"{MONITOR},127.0.0.1") as control:
         assert await status(control, f"X-Forwarded-For: {MONITOR}") == 401

@@ -102,6 +102,29 @@ async def test_a_field_that_is_none_is_refused(
     assert f"did you mean '{meant}'" in answer["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "meant"),
+    [
+        ("GET", "/sessions?limt=5", "limit"),
+        ("GET", "/sessions?limit=5&curser=x", "cursor"),
+        ("GET", "/usage?untill=1", "until"),
+        ("GET", "/me?limit=5", ""),
+        ("DELETE", "/agents/x?force=1", ""),
+    ],
+)
+async def test_a_query_field_that_is_none_is_refused(
+    user: TestUser, method: str, path: str, meant: str
+) -> None:
+    status, answer = await user.call(method, path)
+    assert (status, answer["error"]["code"]) == (400, "UNKNOWN_FIELD")
+    assert ("did you mean" in answer["error"]["message"]) is bool(meant)
+    assert meant in answer["error"]["message"]
+
+
+async def test_a_query_field_of_a_page_of_another_make_passes(user: TestUser) -> None:
+    assert (await user.call("GET", "/api/user/profile?t=123"))[0] == 200
+
+
 async def test_what_a_machine_of_another_make_understands_passes(user: TestUser) -> None:
     async with await user.vm():
         session_id = await user.session(agent_config={"temprature": 1, "own": {"machne_id": 2}})

@@ -1,5 +1,6 @@
 """Found open: a stream outlived its token. A reader whose token had expired went on reading, and an
-expiring token could make itself a successor without an end."""
+expiring token could make itself a successor without an end, or read its user's secret for agents,
+which has none."""
 
 from pathlib import Path
 
@@ -81,6 +82,25 @@ async def test_a_token_that_ends_makes_none_that_lives_longer(
         for secret in (made["token"], grandchild["token"], cookie):
             assert (await control.call("GET", "/me", token=secret))[0] == 401
         assert (await user.call("GET", "/me"))[0] == 200
+
+
+async def test_a_token_that_ends_is_not_shown_the_agents_secret_and_a_browsers_login_is(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    async with running(tmp_path / "data", clock=clock) as control:
+        user = await control.user()
+        guest = await expiring(user)
+        for secret in (guest.token, await logged_in(control, guest)):
+            for method, path in (
+                ("GET", "/api/user/agent-secret"),
+                ("POST", "/api/user/agent-secret/reset"),
+            ):
+                assert (await control.call(method, path, token=secret))[0] == 403
+        await user.ok("PUT", f"/users/{user.id}/password", {"password": "correct horse battery"})
+        body = {"username": user.id, "password": "correct horse battery"}
+        login = await control.ok("POST", "/api/auth/login", body, token=None)
+        shown = await control.ok("GET", "/api/user/agent-secret", token=login["token"])
+        assert await user.ok("GET", "/api/user/agent-secret") == shown
 
 
 async def logged_in(control: LocalControl, user: TestUser) -> str:

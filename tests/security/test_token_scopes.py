@@ -1,5 +1,6 @@
 """Found open: every token could do all that its user may. One that was made to look could speak,
-approve, and make other tokens."""
+approve, and make other tokens. Later: one with the scope `admin` alone set a password, and whoever
+logged in with that had every scope."""
 
 from functools import partial
 from pathlib import Path
@@ -148,6 +149,22 @@ async def test_a_token_gives_no_scope_that_it_lacks_and_a_link_no_more_than_its_
         assert (await browser.call("POST", "/sessions", {}))[0] == 403
         assert (await browser.call("GET", "/sessions"))[0] == 200
         assert (await owner.ok("POST", tokens))["scopes"] is None
+
+
+async def test_a_token_with_scopes_gets_nothing_that_has_none(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        owner = await control.user()
+        keeper = await limited(owner, *SCOPES)
+        link = await keeper.ok("POST", f"/users/{owner.id}/login-link")
+        login = await control.core.auth.redeem_login(link["url"].partition("code=")[2])
+        for limited_user in (keeper, TestUser(control, owner.id, login.cookie)):
+            for method, path, body in (
+                ("PUT", f"/users/{owner.id}/password", {"password": "correct horse battery"}),
+                ("GET", "/api/user/agent-secret", None),
+                ("POST", "/api/user/agent-secret/reset", None),
+            ):
+                assert (await limited_user.call(method, path, body))[0] == 403, path
+        assert not await control.core.passwords.is_set(owner.id)
 
 
 async def test_tokens_are_listed_with_their_names_scopes_and_last_use(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.support.clock import FakeClock
 from tests.support.control import LocalControl, TestUser, running
 from tests.support.eventually import eventually
 from trunkline.control.access.trail import shown
@@ -127,6 +128,16 @@ async def test_a_machine_that_nobody_registered_is_an_entry_when_it_first_comes(
         ]
 
 
+async def test_a_secret_for_agents_is_an_entry_when_it_is_first_shown(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        shown = [await user.ok("GET", "/api/user/agent-secret") for _ in range(2)]
+        assert shown[0] == shown[1]
+        made = [one for one in await entries(control) if one["event"] == "user.agent_secret_made"]
+        assert [one["user_id"] for one in made] == [user.id]
+        assert shown[0]["agentSecret"] not in str(made)
+
+
 async def test_a_login_is_an_entry_and_so_is_a_refused_one(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         user = await control.user()
@@ -190,18 +201,45 @@ async def waiting(user: TestUser, count: int) -> bool:
     return len((await user.ok("GET", "/approvals"))["items"]) == count
 
 
-async def test_a_flood_of_refused_logins_is_one_entry_that_says_so(tmp_path: Path) -> None:
-    async with running(tmp_path / "data", tuning=Tuning(refusals_max=3)) as control:
-        for number in range(20):
-            control.core.trail.login_refused("link", "10.0.0.1", "wrong", f"name {number}")
+async def test_a_flood_of_refused_logins_is_one_entry_that_says_how_many(tmp_path: Path) -> None:
+    clock = FakeClock()
+    tuning = Tuning(refused_logins_max=3)
+    async with running(tmp_path / "data", clock, tuning) as control:
 
-        async def refused() -> list[dict[str, Any]]:
-            return [one for one in await entries(control) if one["event"] == "login.refused"]
+        async def refused(count: int) -> list[dict[str, Any]]:
+            for number in range(count):
+                control.core.trail.login_refused("link", f"10.0.0.{number}", "wrong")
+            await control.core.tasks.done()
+            page = await entries(control)
+            return [one["details"] for one in page if one["event"] == "login.refused"]
 
-        await control.core.tasks.done()
-        found = await refused()
+        assert len(await refused(20)) == 3
+        clock.advance(60)
+        control.sweep()
+        found = await refused(0)
         assert len(found) == 4
-        assert found[-1]["details"] == {"wire": "many"}
+        assert found[-1] == {"wire": "many", "count": 17}
+        # The next minute is told apart, and so is one that ends with the server.
+        assert [one.get("count") for one in await refused(5)][4:] == [None] * 3
+        control.core.trail.settle()
+        assert (await refused(0))[-1] == {"wire": "many", "count": 2}
+
+
+async def test_wrong_login_links_of_one_address_are_few_entries_and_a_right_one_still_works(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data", FakeClock()) as control, aiohttp.ClientSession() as http:
+        user = await control.user()
+        link = await user.ok("POST", f"/users/{user.id}/login-link")
+        statuses = []
+        for url in (*[f"{control.url}/login?code=wrong"] * 30, link["url"]):
+            async with http.get(url, allow_redirects=False) as answer:
+                statuses.append(answer.status)
+                assert answer.status == 303 or answer.content_type == "text/html"
+        assert statuses == [401] * 5 + [429] * 25 + [303]
+        await control.core.tasks.done()
+        found = [one for one in await entries(control) if one["event"] == "login.refused"]
+        assert [one["details"]["address"] for one in found] == ["127.0.0.1"] * 5
 
 
 @pytest.mark.parametrize(

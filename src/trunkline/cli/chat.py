@@ -201,11 +201,12 @@ def ask(session_id: str, event: "Event") -> "Answer | None":
 def _show_whole(text: str) -> None:
     """What does not fit on the screen is shown page by page; what went into a file or a pipe, here
     again."""
+    from trunkline.cli.questions import rows_on_screen
+
     width, height = shutil.get_terminal_size()
-    rows = sum(1 + len(line) // max(width, 1) for line in text.split("\n"))
     if not sys.stdout.isatty():
         typer.echo(text, err=True)
-    elif rows >= height - 1:
+    elif rows_on_screen(text, width) >= height - 1:
         click.echo_via_pager(text)
 
 

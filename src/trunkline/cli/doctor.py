@@ -68,7 +68,7 @@ def doctor(
     except TrunklineError as error:
         typer.echo(f"error: {error.message}", err=True)
         raise typer.Exit(2) from error
-    checks = run_all(settings, os.environ, running=ask(settings.data_dir, os.environ))
+    checks = run_all(settings, os.environ, running=ask(settings.data_dir, settings.admin_token))
     if as_json:
         rows = [
             {"name": one.name, "state": one.state, "detail": one.detail, "fix": one.fix}

@@ -6,6 +6,8 @@ Whoever allows a tool has to have seen all that it is about to do. Text in, text
 import json
 from typing import Any
 
+from rich.cells import cell_len
+
 from trunkline import limits
 from trunkline.cli.output import plain
 from trunkline.log_form import one_line
@@ -53,6 +55,11 @@ def summary(data: dict[str, Any]) -> str:
     """What stands before the cursor, below the whole question."""
     tool = data.get("tool_name")
     return "allow this?" if tool is None else f"allow {plain(_text(tool))[:_INLINE_CHARS_MAX]}?"
+
+
+def rows_on_screen(text: str, width: int) -> int:
+    """How many rows a terminal of so many columns needs for it; rather one too many."""
+    return sum(1 + cell_len(line) // max(width - 1, 1) for line in text.split("\n"))
 
 
 def _field(value: Any) -> list[str]:

@@ -37,8 +37,6 @@ Data = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="How many at most; 0 for all.")]
 
-_DEFAULT_PORT = "8080"
-
 T = TypeVar("T")
 Command = Callable[..., Awaitable[Shown]]
 
@@ -104,6 +102,10 @@ class ServerAccess(msgspec.Struct, frozen=True):
         return f"ServerAccess(url={self.url!r})"
 
 
+class NoServer(CommandFailed):
+    """Nobody named one, and none has left its address in the data folder."""
+
+
 def find_server(
     url: str | None, token: str | None, data: str | None, env: Mapping[str, str]
 ) -> ServerAccess:
@@ -112,10 +114,12 @@ def find_server(
         raise CommandFailed(problem)
     folder = data_folder(data, env)
     running = _running(folder)
-    running_url = None if running is None else running.url.rstrip("/")
+    running_url = "" if running is None else running.url.rstrip("/")
     named = url or env.get("TRUNKLINE_URL")
-    usual = f"http://127.0.0.1:{env.get('TRUNKLINE_PORT') or _DEFAULT_PORT}"
-    chosen = (named or running_url or usual).rstrip("/")
+    chosen = (named or running_url).rstrip("/")
+    if not chosen:
+        # No address is guessed: whoever listens there would be shown a token.
+        raise NoServer("no server runs with this data folder (trunkline up), or give --url")
     if not chosen.startswith(("http://", "https://")):
         raise CommandFailed(f"{chosen!r} is no http address")
     secret = token or env.get("TRUNKLINE_TOKEN") or env.get("TRUNKLINE_ADMIN_TOKEN")

@@ -2,13 +2,12 @@
 be something else than the environment that the doctor is called in."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from trunkline.cli.output import CommandFailed, Json
-from trunkline.cli.remote import check_server, failures, find_server
+from trunkline.cli.remote import NoServer, check_server, failures, find_server
 
 _MACHINES_MAX = 200
 _WAIT_S = 5.0
@@ -22,28 +21,28 @@ class Running(msgspec.Struct, frozen=True):
     """Those on its own host."""
 
 
-def ask(folder: Path, env: Mapping[str, str]) -> Running | str | None:
+def ask(folder: Path, admin_token: str | None) -> Running | str | None:
     """The server of that data folder: what it says of itself, or why it cannot be asked; None when
-    none runs there."""
+    none runs there. `admin_token`: where the folder has none."""
     from trunkline.control.data_folder import is_held
 
     if not is_held(folder):
         return None
-    # Whatever else the environment names, this is about the server of the folder.
-    own = {name: value for name, value in env.items() if name == "TRUNKLINE_ADMIN_TOKEN"}
     try:
         with failures():
-            return asyncio.run(_ask(folder, own))
+            return asyncio.run(_ask(folder, admin_token))
     except CommandFailed as error:
         return str(error)
 
 
-async def _ask(folder: Path, env: Mapping[str, str]) -> Running:
+async def _ask(folder: Path, admin_token: str | None) -> Running:
     from trunkline.client import Client
 
-    where = find_server(None, None, str(folder), env)
-    if where.key is None:
-        raise CommandFailed("it has not said yet where it listens")
+    try:
+        # Whatever the environment names, this is about the server of the folder.
+        where = find_server(None, admin_token, str(folder), {})
+    except NoServer as error:
+        raise CommandFailed("it has not said yet where it listens") from error
     async with Client(where.url, where.token, timeout_s=_WAIT_S) as client:
         await check_server(client, where)
         state = await client.get("server")

@@ -133,7 +133,7 @@ class Core:
             clock,
         )
         self.relay = Relay()
-        self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refusals_max)
+        self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.machine_secrets = MachineSecrets(store, clock, audit=self.services.audit)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)

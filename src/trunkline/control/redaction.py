@@ -17,9 +17,11 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"), f"jwt_{_HIDDEN}"),
     (re.compile(r"\bsk-[A-Za-z0-9_-]{8,}"), f"sk-{_HIDDEN}"),
     (re.compile(r"(?i)\b(bearer)[ .]+[A-Za-z0-9._~+/-]{8,}=*"), rf"\1 {_HIDDEN}"),
+    # Begins where a name begins: a search from each letter of a long text would never end.
     (
         re.compile(
-            r"(?i)\b(ticket|(?:access_|vm_|admin_)?token|api_?key|secret|password)"
+            r"(?i)(?<![\w-])"
+            r"([\w-]*(?:ticket|token|secret|password|api[_-]?key)|(?:[\w-]*[_-])?key)"
             r"(\"?'?\s*[=:]\s*\"?'?)[^\s&\"'#,;)}]+"
         ),
         rf"\1\2{_HIDDEN}",

@@ -108,13 +108,14 @@ class Server:
     def _local_url(self) -> str:
         """Where this host finds it."""
         host, port = self._listener.sockets[0].getsockname()[:2]
-        if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
-            host = "127.0.0.1"
+        # A socket on `::` takes no IPv4: at 127.0.0.1 somebody else may listen.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared only
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def sweep(self) -> None:
         """Everything that is due by the clock."""
         self.core.auth.sweep()
+        self.core.trail.sweep()
         self.core.machines.sweep()
         self.core.connections.sweep()
         for edge in self._edges:
@@ -157,6 +158,7 @@ class Server:
             watcher.cancel()
         for visitor in list(self._door.waiting):
             visitor.abort()
+        core.trail.settle()
         await core.machines.save_all()
         await core.auth.save_uses()
         for edge in self._edges:

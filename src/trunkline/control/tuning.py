@@ -51,6 +51,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """Of one web client that wait for an answer; then it is not read."""
     refusals_max: int = 600
     """Of one user in a minute that are audited; beyond, one entry says that there were more."""
+    refused_logins_max: int = 20
+    """In a minute, of everybody, that are audited one by one; beyond, they are counted."""
 
     # Sessions and turns
     start_timeout_s: float = limits.SESSION_START_TIMEOUT_S
@@ -65,6 +67,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     sessions_per_user_max: int = 10_000
     """That are not closed."""
     agents_per_user_max: int = 500
+    tokens_per_user_max: int = 500
+    """And so many login links. Browsers' logins come from these, or from a password."""
     memories_per_user_max: int = 100_000
     """And so many that an org shares."""
     snapshot_bytes_per_user_max: int = 4 * limits.GIB

@@ -69,11 +69,10 @@ def test_a_variable_that_nobody_reads_is_refused_with_the_nearest() -> None:
         find_server(None, None, None, {"TRUNKLINE_TOKNE": "tl_x"})
 
 
-def test_without_anything_it_is_the_usual_address(tmp_path: Path) -> None:
-    place = find_server(None, None, str(tmp_path), {})
-    assert (place.url, place.token) == ("http://127.0.0.1:8080", None)
-    place = find_server(None, None, str(tmp_path), {"TRUNKLINE_PORT": "9001"})
-    assert place.url == "http://127.0.0.1:9001"
+@pytest.mark.parametrize("name", ["TRUNKLINE_TOKEN", "TRUNKLINE_ADMIN_TOKEN", "TRUNKLINE_PORT"])
+def test_no_address_is_guessed(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CommandFailed, match="no server runs with this data folder"):
+        find_server(None, None, str(tmp_path), {name: "9001"})
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "localhost:8080", "file:///etc/passwd"])

@@ -35,6 +35,8 @@ class Principal(msgspec.Struct, frozen=True):
     token_id: str = ""
     expires_at: int | None = None
     scopes: Scopes = None
+    is_lent: bool = False
+    """Made to end, or by one that was. Every browser's login ends; its owner can log in again."""
 
     @property
     def is_admin(self) -> bool:
@@ -57,6 +59,11 @@ class Principal(msgspec.Struct, frozen=True):
     def require(self, scope: Scope) -> None:
         """Raises unless the token may be used for that."""
         scopes.require(self.scopes, scope)
+
+    def require_unlimited(self) -> None:
+        """Raises for a token with scopes or with an end: for what has neither."""
+        if self.scopes is not None or self.is_lent:
+            raise Forbidden("a token with scopes or an end cannot have a secret without them")
 
     def require_org_admin(self) -> None:
         if self.role not in ("admin", "org_admin"):
@@ -164,6 +171,8 @@ class Auth:
                 tokens.c.id,
                 tokens.c.expires_at,
                 tokens.c.scopes,
+                tokens.c.kind,
+                tokens.c.login_until,
             )
             .join(users, users.c.id == tokens.c.user_id)
             .where(and_(tokens.c.hash == hashed, tokens.c.kind.in_(("bearer", "cookie"))))
@@ -174,11 +183,12 @@ class Auth:
             row = await self._store.first(query)
         if row is None:
             raise Unauthorized("the token is not known")
-        user_id, org_id, role, token_id, expires_at, limited = row
+        user_id, org_id, role, token_id, expires_at, limited, kind, login_until = row
         if len(self._cached) > 10_000:
             self._cached.clear()
         whose = user_id, org_id, role, token_id, expires_at
-        known = Principal(*whose, scopes.scopes_of(limited))
+        is_lent = (expires_at if kind == "bearer" else login_until) is not None
+        known = Principal(*whose, scopes.scopes_of(limited), is_lent)
         self._cached[hashed] = known
         if known.expires_at is not None:
             self._ends[known.token_id] = known.expires_at
@@ -300,6 +310,7 @@ class Auth:
             "cookie",
             life_s=(end - self._clock()) / 1000,
             limited_to=scopes.scopes_of(link.scopes),
+            login_until=link.login_until,
         )
         return Login(cookie, token_id, link.user_id, end)
 

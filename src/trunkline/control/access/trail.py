@@ -4,6 +4,7 @@ A route names the entry that it leaves (`api/framework.py`); logins are told her
 people in. What is shown is chosen by name, cut and redacted: no secret can come along.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,7 @@ _SHOWN = frozenset(
 )
 _FROM_RESULT_ONLY = frozenset(("url",))  # what was given may hold a secret; what is shown does not
 _ITEMS_MAX = 50
+_ARGUMENT = re.compile(r"(?P<name>[\w-]+)\s*[=:]\s*(?=\S)")
 
 
 class Trail:
@@ -37,7 +39,7 @@ class Trail:
     audit log is broken has revoked it."""
 
     def __init__(self, audit: Audit, tasks: Tasks, clock: Clock, refused_logins_max: int) -> None:
-        """`refused_logins_max`: in a minute; beyond, one entry says that there were more."""
+        """`refused_logins_max`: in a minute; beyond, one entry at its end says how many more."""
         self._audit = audit
         self._tasks = tasks
         self._clock = clock
@@ -61,18 +63,28 @@ class Trail:
 
     def login_refused(self, wire: str, address: str, reason: str, name: str = "") -> None:
         """Does not wait. `name`: as whom, if they said so."""
-        minute = self._clock() // 60_000
-        if minute != self._minute:
-            self._minute, self._refused = minute, 0
+        self.sweep()
         self._refused += 1
-        if self._refused > self._refused_max + 1:
+        if self._refused > self._refused_max:
             return
         details = {"wire": wire, "address": shown(address), "reason": shown(reason)}
         if name:
             details["name"] = shown(name)
-        if self._refused > self._refused_max:
-            details = {"wire": "many"}
         self._tasks.spawn(self._write("login.refused", details), "refused login")
+
+    def sweep(self) -> None:
+        """Once a second: a minute may be over."""
+        minute = self._clock() // 60_000
+        if minute != self._minute:
+            self._minute = minute
+            self.settle()
+
+    def settle(self) -> None:
+        """The refused logins of this minute that have no entry of their own get one together."""
+        more, self._refused = self._refused - self._refused_max, 0
+        if more > 0:
+            details = {"wire": "many", "count": more}
+            self._tasks.spawn(self._write("login.refused", details), "refused logins")
 
     async def own(self, event: str, details: dict[str, Any], about: Principal) -> None:
         """The control plane did that by itself, for that user."""
@@ -111,12 +123,22 @@ def shown(value: Any) -> Any:
 
 
 def _list(values: list[Any]) -> list[Any]:
-    """The arguments of a command among them: what follows `--api-key` is a key."""
+    """The arguments of a command among them: what follows `--api-key` or `--api-key=` is a key."""
     found: list[Any] = []
     before = ""
     for value in values:
         text = value if isinstance(value, str) else ""
-        is_secret = before.startswith("-") and is_secret_name(before.strip("-").replace("-", "_"))
-        found.append("***" if is_secret else shown(text) if text else None)
+        named = _ARGUMENT.match(text)
+        if before.startswith("-") and _is_secret(before):
+            found.append("***")
+        elif named is not None and _is_secret(named["name"]):
+            found.append(shown(named[0]) + "***")
+        else:
+            found.append(shown(text) if text else None)
         before = text
     return found
+
+
+def _is_secret(argument: str) -> bool:
+    name = argument.strip("-").replace("-", "_").lower()
+    return is_secret_name(name) or f"_{name}".endswith("_key")

@@ -4,7 +4,7 @@ Kept hashed, so that it can be found, and sealed, so that its owner can be shown
 """
 
 from cryptography.exceptions import InvalidTag
-from sqlalchemy import insert, select, update
+from sqlalchemy import Insert, Update, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trunkline.control.access.keys import Keys, digest
@@ -33,13 +33,18 @@ class UserSecrets:
 
     async def show(self, user_id: str) -> str:
         """The user's secret; it is made when it is first asked for."""
+        await self.make(user_id)
         sealed = await self._sealed(user_id)
         if sealed is None:
-            sealed = await self._make(user_id)
+            raise NotFound("user", user_id)  # removed in the same moment
         try:
             return self._keys.unseal(sealed, _context(user_id))
         except InvalidTag as error:
             raise Unavailable("this secret was sealed with another key; renew it") from error
+
+    async def make(self, user_id: str) -> bool:
+        """For a user who has none yet; whether there was none."""
+        return await self._sealed(user_id) is None and await self._write(user_id, replace=False)
 
     async def renew(self, user_id: str) -> str:
         """A new secret in place of the old one, which finds nobody from now on. Agents that are
@@ -53,15 +58,8 @@ class UserSecrets:
         found: bytes | None = await self._store.scalar(query)
         return found
 
-    async def _make(self, user_id: str) -> bytes:
-        await self._write(user_id, replace=False)
-        sealed = await self._sealed(user_id)
-        if sealed is None:
-            raise NotFound("user", user_id)
-        return sealed
-
-    async def _write(self, user_id: str, *, replace: bool) -> None:
-        """Asked for twice in the same moment, the first one counts."""
+    async def _write(self, user_id: str, *, replace: bool) -> bool:
+        """Asked for twice in the same moment, the first one counts; whether this one did."""
         secret = new_secret("ya")
         values = {
             "agent_secret_hash": digest(secret),
@@ -75,11 +73,12 @@ class UserSecrets:
                 if known is None:
                     raise NotFound("user", user_id)
                 if await connection.scalar(select(_secrets.c.user_id).where(own)) is None:
-                    await connection.execute(insert(_secrets).values(user_id=user_id, **values))
+                    change: Insert | Update = insert(_secrets).values(user_id=user_id, **values)
                 else:
-                    await connection.execute(update(_secrets).where(fitting).values(values))
+                    change = update(_secrets).where(fitting).values(values)
+                return (await connection.execute(change)).rowcount == 1
         except IntegrityError:
-            return  # made by another control plane in between
+            return False  # made by another control plane in between
 
 
 def _context(user_id: str) -> str:

@@ -51,7 +51,7 @@ class Route:
     media: str = "application/json"
     """What a response of the handler's own holds; more than one with commas between."""
     refusal: str = ""
-    """The media type of a 401 that is not JSON: a page for people."""
+    """The media type of a 401 or 429 that is not JSON: a page for people."""
     of_yeaft: bool = False
     """For Yeaft's page: its cookie counts, and errors are `{success: false, error}` with the
     message."""
@@ -66,7 +66,7 @@ class Route:
 
     @property
     def is_ours(self) -> bool:
-        """Of the API that this project defines: what it does not know in a body, it refuses."""
+        """Of the API that this project defines: names that it does not know, it refuses."""
         return self.path.startswith(_OURS)
 
     @property
@@ -193,6 +193,8 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
             given["who"].require(route.scope)
         for name in names:
             given[name] = inputs.read_path(request, name)
+        if route.is_ours:
+            inputs.check_query(request, route.query)
         if route.query is not None:
             given["query"] = inputs.read_query(request, route.query)
         if route.body is not None:

@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import BodyPartReader, web
 from aiohttp.http import HttpProcessingError
 
-from trunkline import limits
+from trunkline import limits, names
 from trunkline.control.api.known_fields import check_fields
 from trunkline.control.checked_json import check_text, decode
 from trunkline.control.errors import InvalidRequest, TooLarge
@@ -32,6 +32,13 @@ def read_path(request: web.Request, name: str) -> str:
         raise web.HTTPNotFound  # longer than any name of a record
     check_text(value, f"$.{name}")
     return value
+
+
+def check_query(request: web.Request, kind: type[msgspec.Struct] | None) -> None:
+    """InvalidRequest for a name that this type has not; None has none."""
+    known = () if kind is None else kind.__struct_fields__
+    if problem := names.unknown_of("field", request.query, known):
+        raise InvalidRequest(f"query: {problem}", code="UNKNOWN_FIELD")
 
 
 def read_query(request: web.Request, kind: type[S]) -> S:

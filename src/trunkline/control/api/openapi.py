@@ -158,7 +158,7 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
     elif route.returns is not type(None) and route.status < 300:
         good["content"] = _text(route.media)
     failures = {
-        "400": route.query is not None or route.body is not None or bool(route.path_params),
+        "400": route.is_ours or bool(route.query or route.body or route.path_params),
         "401": not route.is_open,
         "403": True,
         "404": bool(route.path_params),
@@ -169,7 +169,8 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
     error = _PLAIN_REF if route.of_yeaft else _ERROR_REF
     responses |= {status: error for status, happens in failures.items() if happens}
     if route.refusal:
-        responses["401"] = {"description": "A page says why", "content": _text(route.refusal)}
+        page = {"description": "A page says why", "content": _text(route.refusal)}
+        responses |= {"401": page, "429": page}
     return responses
 
 

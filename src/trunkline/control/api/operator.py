@@ -18,9 +18,9 @@ from trunkline.control.api import pages
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import page_response
 from trunkline.control.core import Core
-from trunkline.control.door.callers import address_of, is_forwarded, is_in
+from trunkline.control.door.callers import address_of, counted_as, is_forwarded, is_in
 from trunkline.control.door.origin import is_local_name
-from trunkline.control.errors import Forbidden, Unauthorized, Unavailable
+from trunkline.control.errors import Forbidden, LimitReached, Unauthorized, Unavailable
 from trunkline.control.presence import NONCE_CHARS_MAX, NONCE_CHARS_MIN
 from trunkline.control.settings import networks_of
 
@@ -95,8 +95,13 @@ async def get_metrics(core: Core, request: web.Request) -> web.Response:
 
     For callers on this host, for addresses in `metrics_allowed`, and for admins.
     """
-    if not _may_read_metrics(core, request) and not (await identify(core, request)).is_admin:
-        raise Forbidden("metrics are for this host, for addresses that are allowed, and for admins")
+    if not _may_read_metrics(core, request):
+        who = await identify(core, request)
+        who.require("read")
+        if not who.is_admin:
+            raise Forbidden(
+                "metrics are for this host, for addresses that are allowed, and for admins"
+            )
     return web.Response(
         body=core.metrics.render(),
         headers={
@@ -110,13 +115,12 @@ async def get_metrics(core: Core, request: web.Request) -> web.Response:
 async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Response:
     """Redeem a login link: sets the session cookie and leads to the page.
 
-    A link works once. With a wrong code, a page says how to get a new one (401).
+    A link works once. With a wrong code, a page says how to get a new one (401; 429 after many).
     """
     try:
         login = await core.auth.redeem_login(query.code)
     except Unauthorized as error:
-        core.trail.login_refused("link", request.remote or "", error.message)
-        return page_response(pages.page("login_failed", request.headers), 401)
+        return _refuse_link(core, request, error)
     org_id = (await core.records.users.get(core.auth.first_user, login.user_id)).org_id
     await core.trail.logged_in(login.user_id, org_id, "link", login.token_id)
     response = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
@@ -126,6 +130,19 @@ async def log_in(core: Core, request: web.Request, query: LoginQuery) -> web.Res
     if old_cookie_of(request.headers) is not None:
         response.headers.add("Set-Cookie", drop_old_cookie())
     return response
+
+
+def _refuse_link(core: Core, request: web.Request, error: Unauthorized) -> web.Response:
+    """Nobody can guess a code, so a right one is never made to wait: what is counted are entries
+    in the audit log, which a stranger could fill."""
+    caller = core.connections.callers.of(request.remote or "", request.headers)
+    status = 401
+    try:
+        core.attempts.begin(counted_as(caller))
+        core.trail.login_refused("link", str(caller), error.message)
+    except LimitReached:
+        status = 429
+    return page_response(pages.page("login_failed", request.headers), status)
 
 
 @routes.get("/", is_open=True, media="text/html")

@@ -28,7 +28,7 @@ class Records:
     ) -> None:
         self.orgs = Orgs(store, auth, clock)
         self.users = Users(store, auth, clock)
-        self.tokens = Tokens(store, auth, clock)
+        self.tokens = Tokens(store, auth, clock, tuning.tokens_per_user_max)
         self.agents = Agents(store, self.users, clock, tuning.agents_per_user_max)
         self.credentials = Credentials(store, keys, clock)
         self.machines = MachineRecords(store)

@@ -32,6 +32,7 @@ from trunkline.control.records.fields import (
 from trunkline.control.records.page import Page, Paging, Rows, SeenRows, changes, visible_org
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.control.tuning import DEFAULT
 
 _orgs, _users, _tokens = schema.orgs, schema.users, schema.tokens
 
@@ -227,10 +228,17 @@ class IssuedToken(msgspec.Struct, kw_only=True):
 class Tokens(Rows[Token]):
     """The tokens of people."""
 
-    def __init__(self, store: Store, auth: Auth, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        auth: Auth,
+        clock: Clock,
+        per_user_max: int = DEFAULT.tokens_per_user_max,
+    ) -> None:
         super().__init__(store, _tokens, Token, "token")
         self._auth = auth
         self._clock = clock
+        self._per_user_max = per_user_max
 
     async def issue(self, who: Principal, user_id: str, new: NewToken) -> IssuedToken:
         """For a user of whom the caller has checked that this person may act in their name."""
@@ -241,6 +249,7 @@ class Tokens(Rows[Token]):
                     f"a token cannot outlive the one that makes it, which has {left_s:.0f} s left",
                     code="TOKEN_OUTLIVES",
                 )
+        await self._check_room(user_id, "bearer")
         secret, token_id = await self._auth.issue(
             user_id,
             label=new.label,
@@ -257,11 +266,17 @@ class Tokens(Rows[Token]):
 
     async def issue_login(self, who: Principal, user_id: str) -> tuple[str, int]:
         """A login link's one-time code and its end (Unix ms), for a user as above."""
+        await self._check_room(user_id, "login")
         expires_at = self._clock() + int(limits.LOGIN_LINK_LIFE_S * 1000)
         code, _ = await self._auth.issue(
             user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S, under=who
         )
         return code, min(expires_at, who.expires_at or expires_at)
+
+    async def _check_room(self, user_id: str, kind: str) -> None:
+        is_good = _tokens.c.expires_at.is_(None) | (_tokens.c.expires_at > self._clock())
+        hers = _tokens.c.user_id == user_id
+        await self._check_count(self._per_user_max, hers, _tokens.c.kind == kind, is_good)
 
     async def page(self, user_id: str, paging: Paging) -> Page[Token]:
         """Of a user whom the caller may see."""

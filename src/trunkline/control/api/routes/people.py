@@ -175,10 +175,11 @@ class NewPassword(msgspec.Struct, kw_only=True):
 async def set_password(core: Core, who: Principal, user_id: str, body: NewPassword) -> User:
     """Set a user's password: your own, or of someone not above you.
 
-    It is for pages that log in by name. All browser logins of that user end. A token that ends
-    cannot set one: a password does not.
+    It is for pages that log in by name. All browser logins of that user end. A token with scopes
+    or an end cannot set one: a password has neither.
     """
     user = await core.records.users.get_managed(who, user_id)
+    who.require_unlimited()
     if who.expires_at is not None:
         raise Forbidden("a login or token that ends cannot set a password, which does not")
     await core.passwords.set(user.id, body.password)

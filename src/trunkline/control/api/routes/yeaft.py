@@ -189,7 +189,13 @@ async def get_profile(core: Core, who: Principal) -> Profile:
 
 @routes.get("/user/agent-secret", scope="admin")
 async def get_agent_secret(core: Core, who: Principal) -> AgentSecret:
-    """Show the secret with which you start agents. It is made when it is first asked for."""
+    """Show the secret with which you start agents. It is made when it is first asked for.
+
+    A token with scopes or an end is not shown it: the secret has neither.
+    """
+    who.require_unlimited()
+    if await core.user_secrets.make(who.user_id):
+        await core.trail.done(who, "user.agent_secret_made", {})
     return AgentSecret(agent_secret=await core.user_secrets.show(who.user_id))
 
 
@@ -199,6 +205,7 @@ async def reset_agent_secret(core: Core, who: Principal) -> AgentSecret:
 
     Agents that are connected stay so; the next time they need the new one.
     """
+    who.require_unlimited()
     return AgentSecret(agent_secret=await core.user_secrets.renew(who.user_id))
 
 
