@@ -1,11 +1,15 @@
 """What a Yeaft web client may list: agents of every kind, conversations, history, folders."""
 
+import asyncio
+
 import pytest
 from sqlalchemy import insert, select
 
 from tests.support.control import Control, LocalControl, TestUser
 from tests.support.orgs import admin_of_new_org
 from tests.support.vm import ScriptedVm
+from tests.support.yeaft_agent import new_agent
+from tests.support.yeaft_page import page_of
 from tests.support.yeaft_web import web_of
 from trunkline import limits
 from trunkline.control.ids import new_id
@@ -49,6 +53,30 @@ async def test_a_machine_that_comes_works_or_goes_is_told(user: TestUser) -> Non
             lambda one: bool(one["agents"]) and not any(agent["online"] for agent in one["agents"]),
             since=web.received.index(went),
         )
+
+
+async def test_the_last_list_is_the_newest_one(control: LocalControl, user: TestUser) -> None:
+    is_read, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def hold_the_first() -> None:
+        if not is_read.is_set():
+            is_read.set()
+            await may_go_on.wait()
+
+    async with await new_agent(user) as gone, page_of(user) as page:
+        # What a list reads behind the machines.
+        with control.records.before("FROM sessions", hold_the_first):
+            since = len(page.received)
+            await gone.leave()
+            await asyncio.wait_for(is_read.wait(), 60)
+            async with await new_agent(user) as new:
+                is_new = lambda one: one["agentId"] == new.id  # noqa: E731
+                await page.expect("agent_status", is_new, since)
+                for _ in range(5):  # a list that waits for nothing has long been sent then
+                    await user.ok("GET", "/sessions")
+                may_go_on.set()
+                await page.until(lambda: len(page.of_type("agent_list", since)) >= 2, "two lists")
+                assert [one["id"] for one in page.agents if one["online"]] == [new.id]
 
 
 async def test_nobody_is_shown_somebody_elses_machines(

@@ -155,6 +155,9 @@ async def test_slash_commands_are_kept_for_clients_that_come_later(here: World) 
     assert {**machine.health, **kept} == machine.health
     await here.again()  # it does not say them again
     assert {**machine.health, **kept} == machine.health
+    none: Json = {"slashCommands": [], "slashCommandDescriptions": {}}
+    here.line.hear({**update, **none})
+    assert {**machine.health, **none} == machine.health, "those that are gone are not shown"
 
 
 async def test_messages_that_are_not_known_are_counted(here: World) -> None:

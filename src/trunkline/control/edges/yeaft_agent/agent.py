@@ -44,7 +44,7 @@ class Agent:
 
     def __init__(self, core: Core, machine: Machine, username: str, saving: Serial) -> None:
         self.machine = machine
-        self.slash_commands = SlashCommands([], {})
+        self.slash_commands: SlashCommands | None = None
         """What it last said that can be typed there; it may not say so again on its next line."""
         owner = Owner(machine.user_id, username)
         self.talk = AgentTalk(machine.id, owner, machine.core, _bounds(core.tuning))

@@ -165,17 +165,18 @@ class YeaftAgentLine(Socket):
     def _about(self) -> dict[str, object]:
         """What the agent says of itself, for lists of machines."""
         version = self._handshake.auth.version if self._handshake.auth is not None else None
-        about: dict[str, object] = {
+        texts = {
             "name": self.visitor.name,
             "workDir": self.visitor.work_dir,
             "platform": self.visitor.platform,
             "version": version[: limits.NAME_CHARS_MAX] if isinstance(version, str) else "",
         }
-        if self.agent is not None:
-            commands = self.agent.slash_commands
+        about: dict[str, object] = {name: text for name, text in texts.items() if text}
+        commands = None if self.agent is None else self.agent.slash_commands
+        if commands is not None:  # and be it that there are none any more
             about |= {"slashCommands": commands.names}
             about |= {"slashCommandDescriptions": commands.descriptions}
-        return {name: value for name, value in about.items() if value}
+        return about
 
     def _synced(self) -> None:
         """The agent has said what it had to say first."""

@@ -99,13 +99,12 @@ class YeaftWeb(Socket):
             unsent_max=limits.YEAFT_UNSENT_BYTES_MAX,
         )
         self.host = host
-        self._tasks = host.core.tasks
         self._requests_bytes_max = host.core.tuning.yeaft_requests_bytes_max
         self._secret = secret
         self.reader = WebReader(self, host.feeds)
         self.visit: Visit | None = None
         self._hearing: set[str] = set()
-        self._work = Serial(self._tasks)
+        self._work = Serial(host.core.tasks)
         self._waiting_chars = 0
         self._is_paused = False
         self._is_listing = False
@@ -211,7 +210,8 @@ class YeaftWeb(Socket):
         """What its lists hold is different now."""
         if self.visit is not None and not self._is_listing:
             self._is_listing = True
-            self._tasks.spawn(self._list(self.visit), "yeaft agents list")
+            # Among its requests: a list that was read before another is sent before it.
+            self._work.add(self._list(self.visit), "yeaft agents list")
 
     async def _list(self, visit: Visit) -> None:
         self._is_listing = False  # from here on, another change is another list
