@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from trunkline.control.surprises import Surprises
+from trunkline.control.surprises import HTTP, Surprises
 
 
 def test_each_kind_is_counted_and_logged_once() -> None:
@@ -24,3 +24,19 @@ def test_names_without_end_and_of_any_length_are_bounded() -> None:
     assert len(surprises.counts) == 201
     assert surprises.counts["yeaft", "other"] == 800
     assert all(len(kind) <= 80 and kind.isprintable() for _, kind in surprises.counts)
+
+
+def test_a_wire_that_is_full_leaves_the_others_their_room() -> None:
+    surprises = Surprises()
+    for number in range(1000):
+        surprises.saw("agp", f"message {number}")
+    surprises.saw("yeaft", "message new")
+    assert surprises.counts["yeaft", "message new"] == 1
+
+
+def test_routes_are_counted_apart_and_few_of_them() -> None:
+    surprises = Surprises()
+    for number in range(1000):
+        surprises.saw(HTTP, f"route GET /api/{number}")
+    assert len(surprises.counts) == 51
+    assert surprises.counts[HTTP, "other"] == 950
