@@ -1,11 +1,14 @@
 """What programs of other makes send that is not known here: tolerated, counted, and logged once a
 kind, so that an operator sees the next difference between a wire and the programs that speak it."""
 
+from collections.abc import Set as AbstractSet
 from typing import Final
 
+import msgspec
 import structlog
 
 from trunkline.log_form import one_line
+from trunkline.wire.errors import UNREADABLE
 
 HTTP: Final = "http"
 """In the place of a wire: paths that are not served. Who asks for them needs no login."""
@@ -14,6 +17,7 @@ _KINDS_MAX = 200  # of each wire
 _ROUTES_MAX = 50
 _NAME_CHARS_MAX = 80
 
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _log = structlog.get_logger(__name__)
 
 
@@ -38,3 +42,12 @@ class Surprises:
         self.counts[seen] = count
         if count == 1:
             _log.info("not known on this wire, and left alone", wire=wire, kind=seen[1])
+
+    def saw_fields(self, wire: str, text: str | bytes, known: AbstractSet[str]) -> None:
+        """Those of an object that are not known. It is read once more: not for what comes often."""
+        try:
+            names = _fields.decode(text).keys()
+        except UNREADABLE:
+            return  # what it is worth is not decided here
+        for name in names - known:
+            self.saw(wire, f"field {name}")

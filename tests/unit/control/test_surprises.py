@@ -1,5 +1,6 @@
 """What is not known on a wire is counted by kind, and logged once a kind."""
 
+import pytest
 from structlog.testing import capture_logs
 
 from trunkline.control.surprises import HTTP, Surprises
@@ -40,3 +41,22 @@ def test_routes_are_counted_apart_and_few_of_them() -> None:
         surprises.saw(HTTP, f"route GET /api/{number}")
     assert len(surprises.counts) == 51
     assert surprises.counts[HTTP, "other"] == 950
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('{"a": 1, "b": {"c": 2}}', {"field b"}),
+        (b'{"a": 1}', set()),
+        ("[1]", set()),
+        ("{", set()),
+        ('{"\\ud800": 1}', set()),
+        ("[" * 100_000, set()),
+    ],
+)
+def test_fields_that_are_not_known_are_counted_whatever_the_text_is(
+    text: str | bytes, seen: set[str]
+) -> None:
+    surprises = Surprises()
+    surprises.saw_fields("agp", text, {"a"})
+    assert {kind for _, kind in surprises.counts} == seen
