@@ -1,13 +1,23 @@
 """What programs of other makes send that is not known here: tolerated, counted, and logged once a
 kind, so that an operator sees the next difference between a wire and the programs that speak it."""
 
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+import msgspec
 import structlog
 
 from trunkline.log_form import one_line
+from trunkline.wire.errors import UNREADABLE
 
-_KINDS_MAX = 200
+HTTP: Final = "http"
+"""In the place of a wire: paths that are not served. Who asks for them needs no login."""
+
+_KINDS_MAX = 200  # of each wire
+_ROUTES_MAX = 50
 _NAME_CHARS_MAX = 80
 
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _log = structlog.get_logger(__name__)
 
 
@@ -16,13 +26,28 @@ class Surprises:
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str], int] = {}
+        self._kinds: dict[str, int] = {}
+        """How many of each wire are counted: none takes the room of another."""
 
     def saw(self, wire: str, kind: str) -> None:
-        """`kind` says what it is and its name, such as `message subscribe` or `route /api/x`."""
+        """`kind` says what it is and its name, such as `message subscribe` or `route GET /x`."""
         seen = (wire, one_line(kind)[:_NAME_CHARS_MAX])
-        if seen not in self.counts and len(self.counts) >= _KINDS_MAX:
-            seen = (wire, "other")  # the names are whatever the other side likes
+        if seen not in self.counts:
+            kinds = self._kinds.get(wire, 0)
+            if kinds < (_ROUTES_MAX if wire == HTTP else _KINDS_MAX):
+                self._kinds[wire] = kinds + 1
+            else:
+                seen = (wire, "other")  # the names are whatever the other side likes
         count = self.counts.get(seen, 0) + 1
         self.counts[seen] = count
         if count == 1:
             _log.info("not known on this wire, and left alone", wire=wire, kind=seen[1])
+
+    def saw_fields(self, wire: str, text: str | bytes, known: AbstractSet[str]) -> None:
+        """Those of an object that are not known. It is read once more: not for what comes often."""
+        try:
+            names = _fields.decode(text).keys()
+        except UNREADABLE:
+            return  # what it is worth is not decided here
+        for name in names - known:
+            self.saw(wire, f"field {name}")

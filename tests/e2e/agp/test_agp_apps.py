@@ -268,9 +268,12 @@ async def test_what_no_document_knows_is_tolerated_and_counted(
             await line.send("session.hello", {"any": "thing"})
         plan = {"session_id": "s", "prompt_id": "p", "update_type": "plan"}
         await line.send("session.update", plan)
+        end = {"session_id": "s", "prompt_id": "p", "stop_reason": "end_turn", "mood": "good"}
+        await line.send("session.promptResponse", end)
         await _turn(user, line)
     async with aiohttp.ClientSession() as http, http.get(f"{control.url}/metrics") as answer:
         counts = [one for one in (await answer.text()).splitlines() if 'wire="agp"' in one]
     assert any("message session.hello" in one and one.endswith(" 2.0") for one in counts)
     assert any("update_type plan" in one for one in counts)
     assert any("query field app_version" in one for one in counts)
+    assert [one.count("mood") for one in counts if '"field ' in one] == [1]

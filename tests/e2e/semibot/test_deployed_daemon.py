@@ -307,11 +307,15 @@ async def test_what_is_not_known_is_left_alone_and_counted_once_a_kind(
         for _ in range(2):
             await daemon.send({"type": "telepathy", "session_id": session})
             await daemon.report(session, "dream", what="sheep")
+        beat = {"type": "heartbeat", "timestamp": 1, "active_sessions": [session], "mood": "good"}
+        await daemon.send(beat)
+        await daemon.send({"type": "sse_event", "session_id": session, "data": "{}", "hot": 1})
         refused = await daemon.request(session, "wish")
         assert refused["error"]["code"] == "METHOD_NOT_FOUND"
         counts = control.core.surprises.counts
         kinds = ("message telepathy", "method dream", "method wish")
         assert [counts["semibot", kind] for kind in kinds] == [2, 2, 1]
+        assert {kind for wire, kind in counts if "field" in kind} == {"field mood"}
 
 
 @pytest.mark.parametrize("dialect", ["", "Deployed", 7, ["deployed"], {}])

@@ -334,9 +334,9 @@ async def test_what_a_page_asks_that_is_not_known_is_counted(
         await page.expect("error", lambda one: one.get("requestId") == "n1")
         assert (await http.get("/api/admin/dashboard"))[0] == 404
 
-        async def counted() -> set[str]:
-            return {kind for wire, kind in control.core.surprises.counts if wire == "yeaft"}
+        async def counted() -> set[tuple[str, str]]:
+            return set(control.core.surprises.counts)
 
-        wanted = {"message yeaft_new_thing", "route GET /api/admin/dashboard"}
+        wanted = {("yeaft", "message yeaft_new_thing"), ("http", "route GET /api/admin/dashboard")}
         await eventually(counted, lambda seen: wanted <= seen)
-        assert "message perf_trace_events" not in await counted()
+        assert ("yeaft", "message perf_trace_events") not in await counted()

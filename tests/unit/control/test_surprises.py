@@ -1,8 +1,9 @@
 """What is not known on a wire is counted by kind, and logged once a kind."""
 
+import pytest
 from structlog.testing import capture_logs
 
-from trunkline.control.surprises import Surprises
+from trunkline.control.surprises import HTTP, Surprises
 
 
 def test_each_kind_is_counted_and_logged_once() -> None:
@@ -24,3 +25,38 @@ def test_names_without_end_and_of_any_length_are_bounded() -> None:
     assert len(surprises.counts) == 201
     assert surprises.counts["yeaft", "other"] == 800
     assert all(len(kind) <= 80 and kind.isprintable() for _, kind in surprises.counts)
+
+
+def test_a_wire_that_is_full_leaves_the_others_their_room() -> None:
+    surprises = Surprises()
+    for number in range(1000):
+        surprises.saw("agp", f"message {number}")
+    surprises.saw("yeaft", "message new")
+    assert surprises.counts["yeaft", "message new"] == 1
+
+
+def test_routes_are_counted_apart_and_few_of_them() -> None:
+    surprises = Surprises()
+    for number in range(1000):
+        surprises.saw(HTTP, f"route GET /api/{number}")
+    assert len(surprises.counts) == 51
+    assert surprises.counts[HTTP, "other"] == 950
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('{"a": 1, "b": {"c": 2}}', {"field b"}),
+        (b'{"a": 1}', set()),
+        ("[1]", set()),
+        ("{", set()),
+        ('{"\\ud800": 1}', set()),
+        ("[" * 100_000, set()),
+    ],
+)
+def test_fields_that_are_not_known_are_counted_whatever_the_text_is(
+    text: str | bytes, seen: set[str]
+) -> None:
+    surprises = Surprises()
+    surprises.saw_fields("agp", text, {"a"})
+    assert {kind for _, kind in surprises.counts} == seen

@@ -23,6 +23,7 @@ from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
 from trunkline.control.errors import InvalidRequest
+from trunkline.control.surprises import HTTP
 
 Json = dict[str, Any]
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -87,7 +88,7 @@ def _note_unknown(core: Core, request: web.Request) -> None:
     """A path of Yeaft's page that is not served here."""
     path = request.path
     if path.startswith("/api/") and not path.startswith("/api/v1/"):
-        core.surprises.saw("yeaft", f"route {request.method} {path}")
+        core.surprises.saw(HTTP, f"route {request.method} {path}")
 
 
 class HttpServer:

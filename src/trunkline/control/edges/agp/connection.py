@@ -7,6 +7,7 @@ What outlives the line is the `AgpDevice`'s; what has to wait is the `AgpHost`'s
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import msgspec
 import structlog
 
 from trunkline import limits
@@ -20,6 +21,7 @@ from trunkline.wire.agp.messages import (
     Ping,
     Pong,
     PromptResponse,
+    PromptResponsePayload,
     Update,
     Uplink,
 )
@@ -34,6 +36,14 @@ _log = structlog.get_logger(__name__)
 WIRE = "agp"
 
 _PING_ID_CHARS_MAX = 200
+
+
+class _End(msgspec.Struct):
+    payload: msgspec.Raw
+
+
+_end = msgspec.json.Decoder(_End)
+_END_FIELDS = frozenset(PromptResponsePayload.__struct_encode_fields__)
 
 
 class AgpLine(Socket):
@@ -74,7 +84,7 @@ class AgpLine(Socket):
                 if at < len(texts):
                     at += 1
                     message = decode_uplink(texts[at - 1])
-                    self._look(message)
+                    self._look(message, texts[at - 1])
                     if type(message) is Update and self.device.update(message, ts):
                         updates += 1
                     else:
@@ -101,12 +111,15 @@ class AgpLine(Socket):
                 return
         super().failed(error)
 
-    def _look(self, message: Uplink | Unknown) -> None:
+    def _look(self, message: Uplink | Unknown, text: str) -> None:
         """What an app says and no document knows, so that an operator sees it."""
         if type(message) is Update and message.payload.update_type not in UPDATE_TYPES:
             self._host.surprises.saw(WIRE, f"update_type {message.payload.update_type}")
         elif type(message) is Unknown:
             self._host.surprises.saw(WIRE, f"message {message.method}")
+        elif type(message) is PromptResponse:
+            payload = _end.decode(text).payload
+            self._host.surprises.saw_fields(WIRE, payload, _END_FIELDS)
 
     def _other(self, message: Uplink | Unknown) -> None:
         """Everything but a piece of a turn at work."""

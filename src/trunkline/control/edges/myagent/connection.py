@@ -7,7 +7,6 @@ answered with an error, and the connection lives.
 import asyncio
 from typing import TYPE_CHECKING
 
-import msgspec
 import structlog
 
 from trunkline import limits
@@ -32,7 +31,6 @@ _log = structlog.get_logger(__name__)
 
 _OWN_CHOICE = (names.CREATE_SESSION, names.RECONNECT, names.RECONNECT_WITH_STATE)
 """A client that begins with one of these says itself where it goes on."""
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _KNOWN_FIELDS = {*Uplink.__struct_fields__, *Downlink.__struct_fields__}
 
 
@@ -137,7 +135,7 @@ class MyAgentConnection(Socket):
         except InvalidRequest as error:
             self.out.fault(None, "INVALID_MESSAGE", error.message)
             return
-        self._note_fields(text)
+        self._core.surprises.saw_fields("myagent", text, _KNOWN_FIELDS)
         if message.event not in self._commands.known:
             self._unknown(message.event[: limits.NAME_CHARS_MAX])
             return
@@ -146,10 +144,6 @@ class MyAgentConnection(Socket):
         self._resume()
         self._work.add(self._do(message), "myagent message")
         self._hold_back(len(self._work) >= limits.MYAGENT_WAITING_MAX)
-
-    def _note_fields(self, text: str) -> None:
-        for name in _fields.decode(text).keys() - _KNOWN_FIELDS:
-            self._core.surprises.saw("myagent", f"field {name}")
 
     def _unknown(self, event: str) -> None:
         """A word that other servers may know is no mistake of the client's."""

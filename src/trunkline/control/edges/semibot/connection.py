@@ -51,6 +51,7 @@ _log = structlog.get_logger(__name__)
 
 _PLAIN = Traits()
 _NUMBERS = Traits(numbers=True)
+_OF_ALL = frozenset(("type", "timestamp"))  # the fields of every message
 _PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
 
 
@@ -97,7 +98,7 @@ class VmLine(PacedSocket):
     def take(self, text: str) -> None:
         message = self._connection.receive(text, self._now())
         if message is not None:
-            self._dispatch(message)
+            self._dispatch(message, text)
         if self._connection.is_free is not None:
             self.ahead_by(len(text))
 
@@ -120,7 +121,7 @@ class VmLine(PacedSocket):
             try:
                 message = decode_uplink(text)
                 if type(message) is not SseEvent:
-                    self._dispatch(message)
+                    self._dispatch(message, text)
                     if not self.is_open:
                         break
                     continue
@@ -190,7 +191,8 @@ class VmLine(PacedSocket):
         self._stop_deadline()
         self._host.ended(self)
 
-    def _dispatch(self, message: Uplink | Unknown) -> None:
+    def _dispatch(self, message: Uplink | Unknown, text: str = "") -> None:
+        """`text`: as it came, of what did not come early."""
         kind = type(message)
         received = self._metrics.received
         received[kind] = received.get(kind, 0) + 1
@@ -199,6 +201,7 @@ class VmLine(PacedSocket):
         elif isinstance(message, Batch):
             self._batch(message)
         elif isinstance(message, Heartbeat):
+            self._watch_fields(message, text)
             self._heartbeat(message)
         elif isinstance(message, Auth):
             if self.machine is None:
@@ -208,9 +211,11 @@ class VmLine(PacedSocket):
             else:
                 self.complain("ALREADY_AUTHENTICATED", "auth is the first frame, and only that")
         elif isinstance(message, Request):
+            self._watch_fields(message, text)
             self._watch_habits(message)
             self._host.requests.request(self, message)
         elif isinstance(message, FireAndForget):
+            self._watch_fields(message, text)
             self._watch_habits(message)
             self._host.requests.report(self, message)
         elif isinstance(message, Resume):
@@ -221,6 +226,10 @@ class VmLine(PacedSocket):
         if self.machine is not None and self.machine.core.is_held:
             with self.machine.input() as core:
                 core.resumed()
+
+    def _watch_fields(self, message: Uplink, text: str) -> None:
+        known = _OF_ALL.union(message.__struct_encode_fields__)
+        self._host.surprises.saw_fields("semibot", text, known)
 
     def _watch_habits(self, message: Request | FireAndForget) -> None:
         if message.session_id == MEMORY:
