@@ -68,6 +68,7 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
             "ALTER TABLE sessions ADD COLUMN started_at BIGINT",
             "DROP TABLE user_secrets",
             "DROP INDEX machines_instance",
+            "DROP INDEX snapshots_bytes",
             "ALTER TABLE machines DROP COLUMN instance",
             "ALTER TABLE machines DROP COLUMN dialect",
             "ALTER TABLE machines DROP COLUMN tokens_from",

@@ -148,6 +148,9 @@ reports = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False, index=True),
 )
 
+# The sum of a user's bytes is asked for at each sync: never from the rows, which are large.
+sa.Index("snapshots_bytes", snapshots.c.session_id, snapshots.c.bytes)
+
 # NULLs are distinct in a unique constraint, so an org's own servers need one of their own.
 sa.Index(
     "mcp_servers_org_name",

@@ -37,6 +37,23 @@ def role_of(role: str) -> str:
     return "admin" if role == "admin" else "pro"
 
 
+_WORKBENCH_OF: Final = ("terminal_", "git_", "proxy_")
+_WORKBENCH: Final = frozenset(
+    (
+        "read_file",
+        "write_file",
+        "create_file",
+        "delete_files",
+        "move_files",
+        "copy_files",
+        "upload_to_dir",
+        "list_directory",
+        "file_search",
+        "resolve_file_references",
+    )
+)
+"""What a page does on an agent's host besides talking: a shell, its files, its ports."""
+
 CORRELATION: Final = ("requestId", "clientMessageId")
 """What a client may give a message to know the answer by."""
 
@@ -61,6 +78,10 @@ class Request:
             raise Malformed("a message needs a type")
         self.name = kind
         self.type = names.canonical(kind)
+
+    @property
+    def is_workbench(self) -> bool:
+        return self.name.startswith(_WORKBENCH_OF) or self.name in _WORKBENCH
 
     def get(self, *names: str) -> str | None:
         """A text under one of its names; None where there is none, or null."""

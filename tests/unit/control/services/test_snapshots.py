@@ -1,7 +1,9 @@
 """Snapshots: three are kept, the newest is the latest, on both databases."""
 
+from typing import Any
+
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from tests.unit.control.services.conftest import World
 from trunkline import limits
@@ -50,3 +52,25 @@ async def test_too_large_a_snapshot_is_refused_and_the_old_ones_stay(
     with pytest.raises(TooLarge):
         await services.snapshots.sync(world.session, {"x": "y" * limits.SNAPSHOT_BYTES_MAX})
     assert await services.snapshots.latest(world.session) == {"checkpoint": {"n": 1}}
+
+
+async def test_how_much_room_is_left_is_found_without_reading_the_snapshots(
+    world: World, services: Services
+) -> None:
+    """It is asked at each sync, while nobody else can write."""
+    engine = world.store.engine.sync_engine
+    if engine.dialect.name != "sqlite":
+        pytest.skip("only SQLite says which index covers a query")
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        asked.append((statement, values))
+
+    event.listen(engine, "before_cursor_execute", note)
+    await services.snapshots.sync(world.session, {"checkpoint": {}})
+    event.remove(engine, "before_cursor_execute", note)
+    ((statement, values),) = [one for one in asked if "sum(" in one[0]]
+    async with world.store.read() as connection:
+        plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+        steps = [row.detail for row in plan if "snapshots" in row.detail]
+    assert [step for step in steps if "COVERING INDEX" in step] == steps != []

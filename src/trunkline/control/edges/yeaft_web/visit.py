@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.errors import InvalidRequest, NotFound, TooLarge
+from trunkline.control.errors import Forbidden, InvalidRequest, NotFound, TooLarge
 from trunkline.control.ids import is_id
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import Session
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 WIRE = "yeaft"
 Json = dict[str, Any]
+
+_SHOWN_TO_OTHERS = ("list_history_sessions", "list_folders")
 
 
 class Visit:
@@ -123,12 +125,25 @@ class Visit:
     def forward(self, machine: Machine, request: Request, session: Session | None = None) -> None:
         """To that agent, bytes unchanged; its answer comes back the way that all it says outside of
         sessions comes."""
-        self.who.require("talk")
+        self._check_may_forward(machine, request, session)
         self._client.hear(machine.user_id)
         session_id = "" if session is None else session.id
         with machine.input() as core:
             core.check_room(len(request.text))
             core.forward(Forward(session_id, WIRE, request.text))
+
+    def _check_may_forward(
+        self, machine: Machine, request: Request, session: Session | None
+    ) -> None:
+        """What is passed on unread leaves no trace that the agent's user could see, so it is for
+        them alone. Others look, and speak where the conversation's log says so."""
+        self.who.require("talk")
+        if request.is_workbench:
+            self.who.require("admin")
+        is_logged = session is not None and request.type == "yeaft_session_chat"
+        is_own = machine.user_id == self.who.user_id
+        if not is_own and not is_logged and request.type not in _SHOWN_TO_OTHERS:
+            raise Forbidden(f"{request.name!r} is for the agent's own user")
 
 
 async def pass_on(visit: Visit, request: Request) -> None:

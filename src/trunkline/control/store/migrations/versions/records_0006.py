@@ -29,6 +29,7 @@ _NEW = (
     ("persons", sa.Column("confirm", sa.String(20), nullable=False, server_default="dangerous")),
 )
 _OLD = (("orgs", "auto_approve_evolutions"),)
+_SUM = ("session_id", "bytes")
 _INSTANCE = ("user_id", "kind", "instance")
 
 
@@ -45,6 +46,11 @@ def upgrade() -> None:
     for table, name in _OLD:
         if name in columns_of(table):
             op.drop_column(table, name)
-    unique = sa.inspect(connection).get_indexes("machines")
-    if "machines_instance" not in {one["name"] for one in unique}:
+
+    def indexes_of(table: str) -> set[str | None]:
+        return {one["name"] for one in sa.inspect(connection).get_indexes(table)}
+
+    if "machines_instance" not in indexes_of("machines"):
         op.create_index("machines_instance", "machines", _INSTANCE, unique=True)
+    if "snapshots_bytes" not in indexes_of("snapshots"):
+        op.create_index("snapshots_bytes", "snapshots", _SUM)
