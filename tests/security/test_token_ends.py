@@ -90,7 +90,8 @@ async def test_a_token_that_ends_is_not_shown_the_agents_secret_and_a_browsers_l
     async with running(tmp_path / "data", clock=clock) as control:
         user = await control.user()
         guest = await expiring(user)
-        for secret in (guest.token, await logged_in(control, guest)):
+        cookie = await logged_in_by_name(control, guest)
+        for secret in (guest.token, await logged_in(control, guest), cookie):
             for method, path in (
                 ("GET", "/api/user/agent-secret"),
                 ("POST", "/api/user/agent-secret/reset"),
@@ -101,6 +102,16 @@ async def test_a_token_that_ends_is_not_shown_the_agents_secret_and_a_browsers_l
         login = await control.ok("POST", "/api/auth/login", body, token=None)
         shown = await control.ok("GET", "/api/user/agent-secret", token=login["token"])
         assert await user.ok("GET", "/api/user/agent-secret") == shown
+
+
+async def logged_in_by_name(control: LocalControl, user: TestUser) -> str:
+    """The cookie of a Yeaft page, which takes a token for a password."""
+    body = {"username": user.id, "password": user.token}
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{control.url}/api/auth/login", json=body) as answer,
+    ):
+        return answer.cookies["yeaft_session"].value
 
 
 async def logged_in(control: LocalControl, user: TestUser) -> str:

@@ -256,7 +256,7 @@ class Auth:
         if under is not None:
             limited_to = scopes.narrowed(under.scopes, limited_to)
             end = _earlier(end, under.expires_at)
-            if kind == "login":
+            if kind != "bearer":
                 login_until = _earlier(login_until, under.expires_at)
         row = {
             "id": token_id,

@@ -138,7 +138,7 @@ def _refuse_link(core: Core, request: web.Request, error: Unauthorized) -> web.R
     caller = core.connections.callers.of(request.remote or "", request.headers)
     status = 401
     try:
-        core.attempts.begin(counted_as(caller))
+        core.attempts.begin(counted_as(caller), name="")
         core.trail.login_refused("link", str(caller), error.message)
     except LimitReached:
         status = 429
