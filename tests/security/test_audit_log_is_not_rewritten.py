@@ -176,3 +176,39 @@ async def test_entries_wait_for_nobody_while_heads_cannot_be_noted(tmp_path: Pat
             return await is_sound(control)
 
         await eventually(sound)
+
+
+@pytest.mark.parametrize("lost", ["trunkline.db", "keys/sealing.key"])
+async def test_a_log_that_takes_no_more_entries_is_not_overlooked(
+    tmp_path: Path, lost: str
+) -> None:
+    data = tmp_path / "data"
+    async with running(data) as control:
+        assert (await control.ok("GET", "/server"))["is_audit_broken"] is False
+        assert b"audit_broken 0.0" in control.core.metrics.render()
+    for path in data.glob(f"{lost}*"):
+        path.unlink()
+    async with running(data) as control:
+        assert (await control.ok("GET", "/server"))["is_audit_broken"] is True
+        assert b"audit_broken 1.0" in control.core.metrics.render()
+
+
+async def test_nor_is_one_that_is_broken_while_the_server_runs(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        await attack(control, delete(audit), update(audit_head).values(seq=0, sealed=None))
+        await control.core.services.audit.anchor()
+        assert (await control.ok("GET", "/server"))["is_audit_broken"] is True
+
+
+async def test_after_a_lost_database_a_new_log_begins_where_the_operator_says_so(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    async with running(data) as control:
+        await control.user()
+    for path in (*data.glob("trunkline.db*"), data / "audit-heads"):
+        path.unlink()
+    async with running(data) as control:
+        await control.user()
+        assert (await control.ok("GET", "/server"))["is_audit_broken"] is False
+        assert await is_sound(control)

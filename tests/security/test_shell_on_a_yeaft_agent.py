@@ -6,6 +6,7 @@ What is passed on unread is for the agent's own user, and the workbench for who 
 """
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.support.orgs import admin_of_new_org
 from tests.support.yeaft_agent import ScriptedAgent, new_agent
 from tests.support.yeaft_web import ScriptedWeb
 
-WORKBENCH = [
+WORKBENCH: list[dict[str, Any]] = [
     {"type": "terminal_create", "terminalId": "t"},
     {"type": "terminal_input", "terminalId": "t", "data": "id\n"},
     {"type": "terminal_of_tomorrow"},
@@ -46,9 +47,13 @@ async def refusals(web: ScriptedWeb, asked: list[dict[str, Any]], **route: str) 
         name = f"r{number}-{len(web.received)}"
         fields = {key: value for key, value in message.items() if key != "type"}
         await web.send(message["type"], requestId=name, **fields, **route)
-        error = await web.expect("error", lambda one, name=name: one.get("requestId") == name)
+        error = await web.expect("error", partial(_answers, name))
         codes.add(str(error["code"]))
     return codes
+
+
+def _answers(request_id: str, error: dict[str, Any]) -> bool:
+    return error.get("requestId") == request_id
 
 
 async def passed_on(agent: ScriptedAgent, web: ScriptedWeb, **route: str) -> list[str]:

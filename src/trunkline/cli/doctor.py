@@ -142,8 +142,20 @@ def _of_server(state: Json) -> list[Check]:
         Check("Data folder", "ok", told["data"]),
         Check("Database", "ok", told["database"]),
         Check("Port", "ok", f"{told['url']}: that server"),
+        _audit(is_broken=bool(state["is_audit_broken"])),
         _keys(state["providers"], "in the server's environment"),
     ]
+
+
+def _audit(*, is_broken: bool) -> Check:
+    if not is_broken:
+        return Check("Audit log", "ok", "takes entries")
+    return Check(
+        "Audit log",
+        "missing",
+        "takes no more entries (AUDIT_BROKEN): its head is missing, or sealed by another key",
+        "see docs/operate/people.md, The audit log",
+    )
 
 
 def _machine(machine: Json) -> Check:

@@ -119,7 +119,14 @@ class Core:
             tuning=tuning,
         )
         refused = self.services.methods.refused
-        self.metrics.follow(self.log, self.machines, refused, self.surprises, self.connections)
+        self.metrics.follow(
+            self.log,
+            self.machines,
+            refused,
+            self.surprises,
+            self.connections,
+            self.services.audit,
+        )
         self.sessions = Sessions(
             store,
             self.log,

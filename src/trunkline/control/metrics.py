@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trunkline.control.door.connections import Connections
     from trunkline.control.log.log import Log
     from trunkline.control.machines.machines import Machines
+    from trunkline.control.services.audit import Audit
     from trunkline.control.surprises import Surprises
 
 
@@ -64,10 +65,11 @@ class Metrics:
         refused: Mapping[str, int],
         surprises: "Surprises",
         connections: "Connections",
+        audit: "Audit",
     ) -> None:
         """Reads its gauges from these when asked. `refused`: dropped reports, by method."""
         log.watch_commits(self.commit_seconds.observe)
-        self.registry.register(_Live(self, log, machines, refused, surprises, connections))
+        self.registry.register(_Live(self, log, machines, refused, surprises, connections, audit))
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
@@ -92,7 +94,9 @@ class _Live(Collector):
         refused: Mapping[str, int],
         surprises: "Surprises",
         connections: "Connections",
+        audit: "Audit",
     ) -> None:
+        self._audit = audit
         self._connections = connections
         self._metrics = metrics
         self._refused = refused
@@ -168,6 +172,7 @@ class _Live(Collector):
         for name, text, level in (
             ("sse_readers_active", "Readers that follow a session", float(metrics.readers)),
             ("connections_open", "Connections of every kind", float(len(self._connections))),
+            ("audit_broken", "1: the audit log takes no entries", float(self._audit.is_broken)),
             ("event_loop_lag_seconds", "How late the event loop runs", metrics.lag_s),
         ):
             yield GaugeMetricFamily(name, text, value=level)

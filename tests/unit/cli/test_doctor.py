@@ -88,7 +88,7 @@ def test_node_is_judged_by_its_version(tmp_path: Path, script: str, state: str) 
 def running(**changes: object) -> Running:
     state: dict[str, object] = {"version": "1", "pid": 7, "url": "http://127.0.0.1:9000"}
     state |= {"data": "/srv/data", "database": "postgresql://db:5432/x", "settings": {}}
-    state |= {"providers": ["openai"], "problem": None}
+    state |= {"providers": ["openai"], "problem": None, "is_audit_broken": False}
     return Running(state | changes, [])
 
 
@@ -104,6 +104,14 @@ def test_a_server_that_runs_is_what_is_looked_at(tmp_path: Path) -> None:
     }
     assert ill["Server"].state == "fail"
     assert ill["Server"].detail.isprintable()
+
+
+def test_an_audit_log_that_takes_no_more_entries_is_named(tmp_path: Path) -> None:
+    for is_broken, state in ((False, "ok"), (True, "missing")):
+        told = running(is_audit_broken=is_broken)
+        found = {one.name: one for one in run_all(Settings(data=str(tmp_path)), {}, running=told)}
+        audit = found["Audit log"]
+        assert (audit.state, "AUDIT_BROKEN" in audit.detail) == (state, is_broken)
 
 
 def test_a_server_that_cannot_be_asked_is_said_to_run(tmp_path: Path) -> None:

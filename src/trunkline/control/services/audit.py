@@ -96,6 +96,8 @@ class Audit:
         self._chunk_rows = chunk_rows
         self._keys = keys
         self._clock = clock
+        self.is_broken = False
+        """Whether the head was not ours when it was last looked at: then nothing is added."""
 
     async def append(
         self,
@@ -148,6 +150,7 @@ class Audit:
             await connection.execute(taken.returning(audit_head.c.seq, audit_head.c.sealed))
         ).first()
         last = self._open(head.sealed) if head is not None else None
+        self.is_broken = last is None
         if last is None:
             raise _tampered_with()  # a new sealed head would hide what was done to the log
         entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
@@ -179,6 +182,7 @@ class Audit:
                 sealed = self._seal(Head(0, _GENESIS))
                 new = update(audit_head).where(audit_head.c.sealed.is_(None))
                 await connection.execute(new.values(seq=0, sealed=sealed))
+        self.is_broken = head is None
         if head is None:
             _log.error("the audit log was tampered with; verify it")
         await self.anchor(always=True)
@@ -189,6 +193,7 @@ class Audit:
             return
         async with self._store.read() as connection:
             head = await self._head(connection)
+        self.is_broken = head is None
         if head is not None:
             try:
                 await asyncio.to_thread(self._heads.note, head, self._clock(), always=always)

@@ -20,7 +20,8 @@ server = Routes("server")
 
 class ServerState(msgspec.Struct, kw_only=True):
     """`settings`: as this server has them, secrets left out. `providers`: those whose keys are in
-    its environment. `problem`: why it cannot serve requests now."""
+    its environment. `problem`: why it cannot serve requests now. `is_audit_broken`: the audit log
+    takes no more entries (`AUDIT_BROKEN`)."""
 
     version: str
     pid: int
@@ -30,6 +31,7 @@ class ServerState(msgspec.Struct, kw_only=True):
     settings: Json
     providers: list[str]
     problem: str | None
+    is_audit_broken: bool
 
 
 @server.get("/server")
@@ -52,6 +54,7 @@ async def get_server(core: Core, who: Principal) -> ServerState:
         settings=_shown_settings(msgspec.structs.asdict(settings)),
         providers=[one.provider for one in from_environment(os.environ)],
         problem=await problem_of(core),
+        is_audit_broken=core.services.audit.is_broken,
     )
 
 
