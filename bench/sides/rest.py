@@ -5,9 +5,11 @@ One kept-alive connection; used by the Trunkline side only, never while somethin
 
 import http.client
 import json
+import time
 from typing import Any
 
 TIMEOUT_S = 30.0
+IDLE_S_MAX = 10.0  # the server closes a connection that is idle for 20
 
 
 class RestError(Exception):
@@ -20,6 +22,7 @@ class Rest:
     def __init__(self, port: int, admin_token: str) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
         self._admin_token = admin_token
+        self._used_at = time.monotonic()
 
     def new_user(self, name: str) -> str:
         user: str = self._post("/users", {"name": name})["id"]
@@ -74,9 +77,12 @@ class Rest:
             "Content-Type": "application/json",
         }
         sent = None if body is None else json.dumps(body)
+        if time.monotonic() - self._used_at > IDLE_S_MAX:
+            self._connection.close()  # the request opens it again
         self._connection.request(method, f"/api/v1{path}", sent, headers)
         response = self._connection.getresponse()
         answer = response.read()
+        self._used_at = time.monotonic()
         if response.status >= 300:
             raise RestError(f"{method} {path}: {response.status} {answer[:300]!r}")
         return json.loads(answer) if answer else None
