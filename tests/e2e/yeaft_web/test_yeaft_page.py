@@ -244,7 +244,7 @@ async def test_how_a_page_lists_conversations_is_kept(user: TestUser, vm: Script
         assert ordered["ok"] is True
         route = {**page.row(one)["routeRef"]}
         beside = {"workbenchRoute": route, "workbenchRouteKey": "k", "agentId": route["agentId"]}
-        files = [{"path": "/work/a.py", "x": 1}, {"path": "/work/b.py"}]
+        files = [{"path": "/project/a.py", "x": 1}, {"path": "/project/b.py"}]
         await page.send("update_file_tabs", openFiles=files, activeIndex=1, **beside)
         odd = {"catalogKey": "chat:nothing", "routeRef": {}}
         refused = await page.ask(
@@ -258,7 +258,7 @@ async def test_how_a_page_lists_conversations_is_kept(user: TestUser, vm: Script
         assert page.row(one)["pinned"] is True
         assert [row["catalogKey"] for row in page.hidden] == [f"chat:{two}"]
         tabs = await page.ask("restore_file_tabs", "file_tabs_restored", **beside)
-        assert tabs["openFiles"] == [{"path": "/work/a.py"}, {"path": "/work/b.py"}]
+        assert tabs["openFiles"] == [{"path": "/project/a.py"}, {"path": "/project/b.py"}]
         assert (tabs["activeIndex"], tabs["workbenchRouteKey"]) == (1, "k")
         deleted = await page.ask(
             "delete_conversation", "conversation_delete_result", conversationId=three
