@@ -28,7 +28,7 @@ from trunkline.control.machines.rows import SqlMachineRows
 from trunkline.control.machines.secrets import MachineSecrets
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.vms import Vms
-from trunkline.control.metrics import Metrics
+from trunkline.control.metrics import Live, Metrics
 from trunkline.control.presence import Presence
 from trunkline.control.records import Records
 from trunkline.control.services import Services
@@ -118,14 +118,16 @@ class Core:
             tasks=self.tasks,
             tuning=tuning,
         )
-        refused = self.services.methods.refused
         self.metrics.follow(
-            self.log,
-            self.machines,
-            refused,
-            self.surprises,
-            self.connections,
-            self.services.audit,
+            Live(
+                self.metrics,
+                self.log,
+                self.machines,
+                self.services.methods.refused,
+                self.surprises,
+                self.connections,
+                self.services.audit,
+            )
         )
         self.sessions = Sessions(
             store,

@@ -6,6 +6,7 @@ user or session exists while its line does.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
@@ -58,18 +59,10 @@ class Metrics:
             registry=self.registry,
         )
 
-    def follow(
-        self,
-        log: "Log",
-        machines: "Machines",
-        refused: Mapping[str, int],
-        surprises: "Surprises",
-        connections: "Connections",
-        audit: "Audit",
-    ) -> None:
-        """Reads its gauges from these when asked. `refused`: dropped reports, by method."""
-        log.watch_commits(self.commit_seconds.observe)
-        self.registry.register(_Live(self, log, machines, refused, surprises, connections, audit))
+    def follow(self, live: "Live") -> None:
+        """Reads its gauges from there when asked."""
+        live.log.watch_commits(self.commit_seconds.observe)
+        self.registry.register(live)
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
@@ -83,33 +76,25 @@ class Metrics:
             self.lag_s = max(0.0, loop.time() - due)
 
 
-class _Live(Collector):
+@dataclass(eq=False)
+class Live(Collector):
     """Turns the plain numbers into metric families at each scrape."""
 
-    def __init__(
-        self,
-        metrics: Metrics,
-        log: "Log",
-        machines: "Machines",
-        refused: Mapping[str, int],
-        surprises: "Surprises",
-        connections: "Connections",
-        audit: "Audit",
-    ) -> None:
-        self._audit = audit
-        self._connections = connections
-        self._metrics = metrics
-        self._refused = refused
-        self._surprises = surprises
-        self._log = log
-        self._machines = machines
+    metrics: Metrics
+    log: "Log"
+    machines: "Machines"
+    refused: Mapping[str, int]
+    """Dropped reports, by method."""
+    surprises: "Surprises"
+    connections: "Connections"
+    audit: "Audit"
 
     def collect(self) -> Iterator[Metric]:
         yield from self._lines()
         yield from self._totals()
 
     def _lines(self) -> Iterable[Metric]:
-        online = list(self._machines.online())
+        online = list(self.machines.online())
         yield GaugeMetricFamily(
             "ws_connections_active", "Machines with a live line", value=len(online)
         )
@@ -130,7 +115,7 @@ class _Live(Collector):
         yield buffers
 
     def _totals(self) -> Iterable[Metric]:
-        metrics = self._metrics
+        metrics = self.metrics
         received = dict(metrics.received)
         received[SseEvent] = received.get(SseEvent, 0) + metrics.events_received
         for name, text, counts in (
@@ -144,7 +129,7 @@ class _Live(Collector):
         refused = CounterMetricFamily(
             "ws_reports_refused", "Reports that were dropped", labels=["method"]
         )
-        for method, count in self._refused.items():
+        for method, count in self.refused.items():
             refused.add_metric([method], count)
         yield refused
         unknown = CounterMetricFamily(
@@ -152,27 +137,27 @@ class _Live(Collector):
             "Messages, fields and routes that are not known here",
             labels=["wire", "kind"],
         )
-        for (wire, kind), count in self._surprises.counts.items():
+        for (wire, kind), count in self.surprises.counts.items():
             unknown.add_metric([wire, kind], count)
         yield unknown
         for name, text, value in (
             ("ws_reconnections", "Lines that came back", metrics.reconnections),
             ("ws_malformed_messages", "Messages that could not be read", metrics.malformed),
-            ("sse_events_forwarded", "Events written to session logs", self._log.events_total),
+            ("sse_events_forwarded", "Events written to session logs", self.log.events_total),
             ("sse_readers_cut", "Readers closed because they did not read", metrics.readers_cut),
             (
                 "connections_cut",
                 "Connections without a login that made room for others",
-                self._connections.made_room,
+                self.connections.made_room,
             ),
-            ("connections_refused", "Connections without room", self._connections.refused),
+            ("connections_refused", "Connections without room", self.connections.refused),
             ("machine_events_lost", "Gaps in what machines sent", metrics.lost_events),
         ):
             yield CounterMetricFamily(name, text, value=value)
         for name, text, level in (
             ("sse_readers_active", "Readers that follow a session", float(metrics.readers)),
-            ("connections_open", "Connections of every kind", float(len(self._connections))),
-            ("audit_broken", "1: the audit log takes no entries", float(self._audit.is_broken)),
+            ("connections_open", "Connections of every kind", float(len(self.connections))),
+            ("audit_broken", "1: the audit log takes no entries", float(self.audit.is_broken)),
             ("event_loop_lag_seconds", "How late the event loop runs", metrics.lag_s),
         ):
             yield GaugeMetricFamily(name, text, value=level)
