@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.npm_registry import PRINTS_VERSION, Registry, npm_registry
 
+from tests.support.npm_registry import PRINTS_VERSION, Registry, npm_registry
 from trunkline.execution.errors import InstallFailed
 from trunkline.execution.runtimes import programs
 from trunkline.execution.runtimes.install import Installed, install
