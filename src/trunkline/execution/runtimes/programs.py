@@ -19,6 +19,8 @@ _BINARIES = {
     "goose": "goose",
 }
 NAMES = tuple(_BINARIES)
+SILENT = frozenset(name for name, package in PACKAGES.items() if package.asked)
+"""Those that do not know their version."""
 _BUNDLED = {"claude-code": ("claude_agent_sdk", "_bundled/claude")}
 _FIRST_LINE_BYTES = 200
 
