@@ -1,0 +1,1 @@
+"""What runs sessions besides SemiGraph, and what is known of such programs."""
