@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,7 +149,7 @@ def test_a_list_is_of_one_runtime_or_program_or_folder(
     foreign_files.codex(tmp_path, work)
     foreign_files.opencode(tmp_path, other)
 
-    def names(**wanted: str) -> set[str]:
+    def names(**wanted: Any) -> set[str]:
         return {one.preset or one.runtime for one in catalog.page(**wanted).conversations}
 
     assert names() == {"claude-code", "codex", "opencode"}
