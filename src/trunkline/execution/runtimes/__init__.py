@@ -1,1 +1,1 @@
-"""What runs sessions besides SemiGraph, and what is known of such programs."""
+"""What runs sessions besides SemiGraph: each runtime in a folder of its own."""
