@@ -3,7 +3,6 @@
  * The gateway is looked for when the first turn needs it, never before.
  */
 
-import { join } from "node:path";
 import { Approvals } from "./approvals.ts";
 import type { Daemon } from "./bridge.ts";
 import type { Connect, Gateway } from "./gateway.ts";
@@ -316,7 +315,3 @@ export class Session {
 
 /** A person ended the turn. */
 class Cancelled extends Error {}
-
-export function memoryFolder(folder: string): string {
-  return join(folder, "openclaw-memory");
-}

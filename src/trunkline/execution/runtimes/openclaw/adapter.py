@@ -1,7 +1,7 @@
 """The OpenClaw runtime as the daemon sees it: a bridge process, and the memory that it leaves."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,6 @@ from trunkline.execution.files import write_atomic
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.child import Child, Failure
 from trunkline.execution.process.sockets import SocketFolder
-from trunkline.execution.runtimes.openclaw import bridge
 from trunkline.execution.runtimes.openclaw.config import agent_id
 from trunkline.execution.runtimes.openclaw.gateway import Gateway
 from trunkline.execution.session import ipc
@@ -22,6 +21,9 @@ MEMORY = "openclaw-memory"
 MEMORY_FILES_MAX = 200
 MEMORY_BYTES_MAX = 2 * limits.MIB  # of a snapshot
 
+StartBridge = Callable[[Mapping[str, str], Path], Awaitable[Child]]
+"""With these variables, in that folder. Raises StartFailed."""
+
 
 class OpenClawAdapter(SessionProcess):
     """What OpenClaw knows of a conversation stays in the gateway's folder on this machine; what it
@@ -30,8 +32,7 @@ class OpenClawAdapter(SessionProcess):
     def __init__(
         self,
         gateway: Gateway,
-        node: str | None,
-        env: Mapping[str, str],
+        start_bridge: StartBridge,
         skills: Path,
         sockets: SocketFolder,
         patience: Patience,
@@ -40,8 +41,7 @@ class OpenClawAdapter(SessionProcess):
         on_ended: Callable[[Failure], None],
     ) -> None:
         self._gateway = gateway
-        self._node = node
-        self._env = env
+        self._start_bridge = start_bridge
         self._skills = skills
         patience = msgspec.structs.replace(patience, stop_s=BRIDGE_STOP_S)
         super().__init__(self._bridge, sockets, patience, folder, on_message, on_ended)
@@ -68,15 +68,13 @@ class OpenClawAdapter(SessionProcess):
     async def _bridge(self, socket_path: str) -> Child:
         memory = self._folder / MEMORY
         memory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        env = {
-            **self._env,
+        added = {
             "SOCKET_PATH": socket_path,
             "SESSION_ID": self._session_id,
             "SKILLS_CACHE_DIR": str(self._skills),
             "MEMORY_DIR": str(memory),
         }
-        argv = bridge.command(self._node)
-        return await bridge.BridgeProcess.start(argv, env, self._folder, self._session_id)
+        return await self._start_bridge(added, self._folder)
 
 
 def _read(folder: Path) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The bridge of one session: a Node.js process, as the daemon starts and ends it."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,10 +40,9 @@ class BridgeProcess:
         self._watching = asyncio.create_task(self._watch(), name="openclaw bridge")
 
     @classmethod
-    async def start(
-        cls, argv: Sequence[str], env: Mapping[str, str], folder: Path, session_id: str
-    ) -> "BridgeProcess":
+    async def start(cls, node: str | None, env: Mapping[str, str], folder: Path) -> "BridgeProcess":
         """Raises StartFailed."""
+        argv = command(node)
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,
@@ -56,7 +55,7 @@ class BridgeProcess:
             )
         except OSError as error:
             raise StartFailed(f"OpenClaw's bridge cannot be started: {error}") from error
-        return cls(process, session_id)
+        return cls(process, folder.name)
 
     def kill(self) -> None:
         if not self.ended.done():

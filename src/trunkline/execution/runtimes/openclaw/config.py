@@ -13,9 +13,8 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
-from trunkline.execution.errors import RequestFailed
+from trunkline.execution.errors import ModelError, RequestFailed
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.errors import ModelError
 from trunkline.execution.llm.routes import Route, Routes
 
 KEYS = "keys"
@@ -119,7 +118,6 @@ def build(
                 "skipBootstrap": True,
                 "heartbeat": {"every": "0m"},
                 "utilityModel": "",
-                "thinkingDefault": "off",
             },
             "entries": {one.id: _entry(one) for one in known},
         },
@@ -140,7 +138,10 @@ def _entry(agent: Agent) -> Json:
     wanted = agent.wanted
     params: Json = {"temperature": wanted.temperature, "maxTokens": wanted.max_tokens}
     asks = wanted.confirm != "never"
+    # Anthropic's models think for money, and only when they are asked to.
+    quiet: Json = {"thinkingDefault": "off"} if agent.route.api == "anthropic" else {}
     return {
+        **quiet,
         "workspace": wanted.memory_dir,
         "cwd": wanted.workspace,
         "model": f"{provider_name(agent.route.provider)}/{agent.route.model}",

@@ -42,7 +42,8 @@ _ENDS_KEPT = 20
 
 Tell = Callable[[str], None]
 NOT_INSTALLED = (
-    "OpenClaw is not installed on this machine. Install it with: trunkline doctor --install openclaw"
+    "OpenClaw is not installed on this machine. "
+    "Install it with: trunkline doctor --install openclaw"
 )
 
 
