@@ -7,6 +7,7 @@ known here.
 
 import asyncio
 import itertools
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.process import family
 from trunkline.execution.process.programs import children
 from trunkline.execution.runtimes.claude_code import output
+from trunkline.execution.runtimes.claude_code.command import KEY_PIPE
 from trunkline.execution.runtimes.claude_code.output import Line, text_of
 from trunkline.execution.texts import shortened
 
@@ -28,6 +30,8 @@ _log = structlog.get_logger(__name__)
 LINE_BYTES_MAX = 32 * limits.MIB  # a tool's result may hold pictures
 REQUESTS_MAX = 64  # of the program, at once
 _ERRORS_KEPT_CHARS = 2_000  # of what it printed last beside its lines
+_KEY_BYTES_MAX = 4_096
+_PAUSE_S = 0.01
 _CLOSE_S = 1.5  # to end by itself, once its input is closed
 
 Answer = Callable[[Json], Awaitable[Json]]
@@ -76,20 +80,28 @@ class Connection:
         *,
         cwd: Path,
         env: Mapping[str, str],
+        key: str,
         take: Callable[[Line, bytes], None],
         answer: Answer,
     ) -> "Connection":
         """Raises OSError when the program cannot be started."""
-        process = await children.start(
-            *argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=cwd,
-            env=dict(env),
-            limit=LINE_BYTES_MAX,
-            start_new_session=True,
-        )
+        pipes = [_filled_pipe(key)] if key else []
+        given = {**env, KEY_PIPE: str(pipes[0])} if pipes else dict(env)
+        try:
+            process = await children.start(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=cwd,
+                env=given,
+                limit=LINE_BYTES_MAX,
+                start_new_session=True,
+                pass_fds=pipes,
+            )
+        finally:
+            for pipe in pipes:
+                os.close(pipe)
         return cls(process, take, answer)
 
     @property
@@ -204,8 +216,8 @@ class Connection:
         """Its output is at its end: so is the program, and all that it left behind."""
         self.kill()
         code = await self._process.wait()
-        while family.end_strays(set()):
-            await asyncio.sleep(0)
+        while children.end_adopted():
+            await asyncio.sleep(_PAUSE_S)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._tasks[1], 1.0)
         for task in list(self._answering.values()):
@@ -216,3 +228,13 @@ class Connection:
             if not future.done():
                 future.set_exception(gone)
         self.ended.set_result(gone)
+
+
+def _filled_pipe(text: str) -> int:
+    """The end from which it can be read, once. A pipe holds more than any key is long."""
+    read_end, write_end = os.pipe()
+    try:
+        os.write(write_end, text.encode()[:_KEY_BYTES_MAX])
+    finally:
+        os.close(write_end)
+    return read_end
