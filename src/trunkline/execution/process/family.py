@@ -31,9 +31,10 @@ def adopt_orphans() -> bool:
 def adopts() -> bool:
     """Whether this process is one that orphans below it come to."""
     found = ctypes.c_int(0)
-    is_told = IS_LINUX and ctypes.CDLL(None).prctl(
-        _PR_GET_CHILD_SUBREAPER, ctypes.byref(found), 0, 0, 0
-    ) == 0
+    is_told = (
+        IS_LINUX
+        and ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(found), 0, 0, 0) == 0
+    )
     return is_told and found.value == 1
 
 

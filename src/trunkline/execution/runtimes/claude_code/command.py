@@ -36,7 +36,9 @@ _QUIET = {
     "CLAUDE_CODE_SDK_READS_SESSION_STATE": "1",
 }
 # Set where this daemon was itself started by such a program: that one's session is none of ours.
-_FOREIGN = re.compile(r"CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|SESSION_.*|CHILD_.*)|CLAUDE_PID")
+_FOREIGN = re.compile(
+    r"CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|SESSION_.*|CHILD_.*)|CLAUDE_PID"
+)
 _TOOL = re.compile(r"[A-Z][A-Za-z]*(?:\([^\x00]{0,1000}\))?|mcp__[\w-]{1,200}")
 
 

@@ -31,7 +31,7 @@ LINE_BYTES_MAX = 32 * limits.MIB  # a tool's result may hold pictures
 REQUESTS_MAX = 64  # of the program, at once
 _ERRORS_KEPT_CHARS = 2_000  # of what it printed last beside its lines
 _KEY_BYTES_MAX = 4_096
-_PAUSE_S = 0.01
+_PAUSE_S, _ROUNDS_MAX = 0.01, 100  # until what it left behind is gone
 _CLOSE_S = 1.5  # to end by itself, once its input is closed
 
 Answer = Callable[[Json], Awaitable[Json]]
@@ -216,7 +216,9 @@ class Connection:
         """Its output is at its end: so is the program, and all that it left behind."""
         self.kill()
         code = await self._process.wait()
-        while children.end_adopted():
+        for _ in range(_ROUNDS_MAX):
+            if not children.end_adopted():
+                break
             await asyncio.sleep(_PAUSE_S)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._tasks[1], 1.0)

@@ -35,7 +35,8 @@ def failure(result: Line, error: str) -> TurnError | None:
     code = _code(result, error)
     said = _said(result)
     if code == "RUNTIME_LOGIN":
-        return TurnError(code, f"Claude Code is not logged in, or its key is refused: {said}. {_LOGIN}")
+        why = f"Claude Code is not logged in, or its key is refused: {said}."
+        return TurnError(code, f"{why} {_LOGIN}")
     return TurnError(code, f"Claude Code: {said}")
 
 

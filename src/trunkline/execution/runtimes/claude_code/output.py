@@ -67,7 +67,9 @@ class Line(msgspec.Struct, gc=False):
         content = message.get("content")
         if isinstance(content, str):
             return [{"type": "text", "text": content}]
-        return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+        return (
+            [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+        )
 
 
 _line = msgspec.json.Decoder(Line)

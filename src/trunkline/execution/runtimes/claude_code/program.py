@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
@@ -70,9 +71,7 @@ class ClaudeCode(Program):
             opening.env,
             secrets=start.api_keys.values(),
         )
-        found = servers.sources_of(
-            start, control, opening.env, opening.workspace, opening.problems
-        )
+        found = servers.sources_of(start, control, opening.env, opening.workspace, opening.problems)
         run = ToolRun(
             session_id=start.session_id,
             workspace=opening.workspace,
@@ -111,14 +110,11 @@ class ClaudeCode(Program):
     async def run(self, turn: Turn) -> str:
         connection, is_new = await self._connected(turn)
         history = turn.history if is_new else []
-        said = prompt.content_of(
-            self._opening.workspace, turn.message, turn.attachments, history
-        )
+        said = prompt.content_of(self._opening.workspace, turn.message, turn.attachments, history)
         over = self._talk.begin(turn)
         try:
             connection.send(prompt.user_line(said))
-            either: set[asyncio.Future[object]] = {over, connection.ended}  # type: ignore[arg-type]
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            await _first(over, connection.ended)
             if not over.done():
                 raise _crashed(connection.ended.result())
             return self._answer(over.result())
@@ -142,9 +138,9 @@ class ClaudeCode(Program):
         try:
             async with asyncio.timeout(_INTERRUPT_S):
                 if not self._talk.is_heard:
-                    raise TimeoutError  # it may not have read the message yet, and would do it later
+                    raise TimeoutError  # the message may not be read yet, and would be later
                 await connection.ask(subtype="interrupt")
-                await asyncio.wait({over, connection.ended}, return_when="FIRST_COMPLETED")
+                await _first(over, connection.ended)
         except (TimeoutError, Refused, Gone):
             connection.kill()
             await connection.ended
@@ -167,9 +163,9 @@ class ClaudeCode(Program):
             plugin=self._plugin,
         )
         running = self._connection
-        if running is not None and running.is_alive and launch == self._launched:
-            if await self._adjusted(running, turn.settings):
-                return running, False
+        is_same = running is not None and running.is_alive and launch == self._launched
+        if running is not None and is_same and await self._adjusted(running, turn.settings):
+            return running, False
         if running is not None:
             await running.close()
         return await self._started(launch, turn.settings)
@@ -221,7 +217,9 @@ class ClaudeCode(Program):
                 answer=self._asking.answer,
             )
         except OSError as error:
-            raise TurnError("RUNTIME_UNAVAILABLE", f"Claude Code cannot be started: {error}") from error
+            raise TurnError(
+                "RUNTIME_UNAVAILABLE", f"Claude Code cannot be started: {error}"
+            ) from error
         self._connection, self._launched = connection, launch
         self._model, self._mode_set = model, mode
         self._early = []
@@ -279,6 +277,10 @@ def _saved(state: Json) -> Saved:
 def _crashed(gone: Gone) -> TurnError:
     said = f" It said last: {shortened(gone.said, 1_000)}" if gone.said else ""
     return TurnError("RUNTIME_CRASHED", f"Claude Code has ended ({gone.how}).{said}")
+
+
+async def _first(one: "asyncio.Future[Any]", other: "asyncio.Future[Any]") -> None:
+    await asyncio.wait({one, other}, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _nobody(*_: str) -> str:

@@ -20,7 +20,7 @@ _FOLDER = "claude-plugin"
 
 
 async def plugin(skills: SkillRegistry, folder: Path) -> tuple[str, list[str]]:
-    """The plugin's folder, empty when there are no skills; and what the session has to do without."""
+    """The plugin's folder, empty when there are no skills; and what the session lacks."""
     made, problems = folder / _FOLDER, []
     shutil.rmtree(made, ignore_errors=True)
     found: dict[str, Path] = {}

@@ -42,9 +42,7 @@ class Spending:
             return [_spent(name, one) for name, one in _by_model(since).items()]
         cost = None if total is None else total - before if total >= before else total
         if earlier and totals:
-            return [
-                _spent(name, _less(one, earlier.get(name, {}))) for name, one in totals.items()
-            ]
+            return [_spent(name, _less(one, earlier.get(name, {}))) for name, one in totals.items()]
         usage = line.usage if isinstance(line.usage, dict) else {}
         given = {
             "inputTokens": usage.get("input_tokens"),
