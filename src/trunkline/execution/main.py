@@ -25,6 +25,8 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.runtimes.acp.adapter import TARGET as ACP_TARGET
+from trunkline.execution.runtimes.acp.adapter import AcpAdapter
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -66,7 +68,13 @@ class Node:
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
-        runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
+        acp = partial(
+            AcpAdapter,
+            partial(self._spawner.spawn, target=ACP_TARGET),
+            self._sockets,
+            settings.patience,
+        )
+        runtimes: dict[str, MakeAdapter] = {"acp": acp, "semigraph": semigraph}
         local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
         self._manager = SessionManager(
             self._client,
