@@ -27,6 +27,7 @@ from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.runtimes.catalog import Catalog
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
+from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -74,11 +75,28 @@ class Node:
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
-        runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
+        self._openclaw = OpenClaw(
+            home,
+            self._sockets,
+            settings.patience,
+            env=scrubbed(
+                os.environ,
+                keep=settings.passed_names,
+                secrets=[settings.token, settings.ticket or "", *settings.api_keys.values()],
+            ),
+            routes_env=os.environ,
+        )
+        runtimes: dict[str, MakeAdapter] = {
+            "semigraph": semigraph,
+            "openclaw": self._openclaw.adapter,
+        }
         for name, target in HOSTED.items():
             launch = partial(self._spawner.spawn, target=target)
             runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
-        local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
+        local: dict[str, Local] = {
+            "local.model": lambda _, tell: self._models.ensure(tell),
+            **self._openclaw.local,
+        }
         self._manager = SessionManager(
             self._client,
             home,
@@ -142,7 +160,8 @@ class Node:
         await self._manager.close()
         await self._client.close()
         # The fork server ends whatever is still there, even if that took no notice of us.
-        await asyncio.gather(self._spawner.close(), self._models.stop(), return_exceptions=True)
+        ending = (self._spawner.close(), self._models.stop(), self._openclaw.stop())
+        await asyncio.gather(*ending, return_exceptions=True)
         await self._end_strays()
         self._sockets.close()
 
@@ -150,6 +169,7 @@ class Node:
         keys = self._settings.api_keys | (init.get("api_keys") or {})
         logs.hide(keys.values())
         self._manager.initialized({**init, "api_keys": keys})
+        self._openclaw.rekey(keys, init.get("llm_config") or {})
         try:
             self._home.write_config(
                 user_id=init.get("user_id") or self._settings.user_id,
@@ -172,7 +192,8 @@ class Node:
     def _own_children(self) -> set[int]:
         """Programs that the daemon itself started share its kernel session, or are known."""
         ours = {pid for pid in family.children() if family.is_in_our_session(pid)}
-        return ours | ({self._models.pid} if self._models.pid is not None else set())
+        models = {self._models.pid} if self._models.pid is not None else set()
+        return ours | models | self._openclaw.own()
 
 
 def run(settings: NodeSettings) -> None:
