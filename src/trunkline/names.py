@@ -21,7 +21,8 @@ CONTROL: Final = (
 """The settings of the control plane, as its file names them."""
 NODE: Final = (
     *("wire", "wire_server", "wire_token", "wire_id", "wire_user_id", "wire_name", "wire_agent"),
-    *("wire_model", "wire_confirm", "node_home", "node_sessions_max", "node_pass_env"),
+    *("wire_model", "wire_confirm", "node_home", "node_roots", "node_sessions_max"),
+    "node_pass_env",
 )
 """Of the execution plane, besides those that both have."""
 COMMANDS: Final = ("url", "token")

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -25,6 +26,9 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.roots import Roots
+from trunkline.execution.runtimes.foreign.answers import Answers
+from trunkline.execution.runtimes.foreign.catalog import Catalog
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -65,6 +69,9 @@ class Node:
         )
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
+        roots = Roots(home.workspace, settings.roots)
+        own = Catalog(Path.home(), os.environ, roots)
+        self._client.answers(Answers(own, home).answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
         local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
@@ -72,6 +79,7 @@ class Node:
             self._client,
             home,
             runtimes,
+            roots=roots,
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,

@@ -20,6 +20,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that is stopped while it is away ends at once; it is told when it returns."""
     comes_unasked: bool = False
     """Nobody starts it from here, so nothing else says that one that never came will not."""
+    answers: bool = False
+    """It answers a `Query`."""
     is_introduced: bool = True
     """It is given the agent's prompt with the start of a session."""
 

@@ -11,7 +11,7 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import LimitReached, NotFound, TooLarge
-from trunkline.control.ids import is_id
+from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
@@ -22,9 +22,19 @@ from trunkline.control.sessions.starting import configs
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.control.store.service_schema import snapshots
 from trunkline.control.tuning import DEFAULT
 
 Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
+
+
+class Adopt(msgspec.Struct, kw_only=True):
+    """A conversation that another program has on the machine: `GET
+    /machines/{id}/foreign-sessions`."""
+
+    runtime: Runtime
+    id: Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
+    preset: Runtime | None = None
 
 
 class NewSession(msgspec.Struct, kw_only=True):
@@ -37,6 +47,7 @@ class NewSession(msgspec.Struct, kw_only=True):
     title: Label | None = None
     session_config: Json | None = None
     openclaw_config: Json | None = None
+    adopt: Adopt | None = None
 
 
 class NewMessage(msgspec.Struct, kw_only=True):
@@ -91,13 +102,38 @@ class SessionRecords:
         self._per_user_max = per_user_max
 
     async def insert(
-        self, who: Principal, machine: Machine, new: NewSession, session_id: str
+        self,
+        who: Principal,
+        machine: Machine,
+        new: NewSession,
+        session_id: str,
+        *,
+        adopted: str | None = None,
+        snapshot: Json | None = None,
     ) -> Session:
-        row = {"id": session_id, **await self._new_row(who, machine, new)}
+        """`adopted`: what it goes on with, which no other open session may have; `snapshot`: the
+        state from which it does so. IntegrityError: another session has it."""
+        row = {"id": session_id, **await self._new_row(who, machine, new), "adopted": adopted}
         async with self._store.write() as connection:
             await connection.execute(insert(schema.sessions).values(row))
-        del row["state"]
+            if snapshot is not None:
+                size = len(msgspec.json.encode(snapshot))
+                kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
+                kept["created_at"] = row["created_at"]
+                await connection.execute(insert(snapshots).values(kept))
+        del row["state"], row["adopted"]
         return Session(**row)
+
+    async def adopted_on(self, machine_id: str) -> dict[str, str]:
+        """The open sessions that go on with another program's conversation there, by its name."""
+        table, prefix = schema.sessions, f"{machine_id} "
+        query = select(table.c.adopted, table.c.id).where(
+            table.c.machine_id == machine_id,
+            table.c.status == "active",
+            table.c.adopted.startswith(prefix, autoescape=True),
+        )
+        rows = await self._store.all(query)
+        return {row.adopted.removeprefix(prefix): row.id for row in rows}
 
     async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
         now, table = self._clock(), schema.sessions

@@ -40,7 +40,7 @@ from trunkline.control.sessions.starting import Starting, check_choices
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
-from trunkline.wire.commands import Say, size_of
+from trunkline.wire.commands import Say, Start, size_of
 
 _log = structlog.get_logger(__name__)
 
@@ -81,23 +81,26 @@ class Sessions:
     async def create(self, who: Principal, new: NewSession) -> Session:
         """Picks and pins the machine, and tells it to start the session."""
         who.require("talk")
-        machine = await self._choose_machine(who, new.machine_id)
+        machine = await self.choose_machine(who, new.machine_id)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
         session = await self._records.insert(who, machine, new, log.session_id)
-        try:
-            start = await self._starting.build(session.id)
-        except Exception:
-            _log.exception("a session cannot be started yet", session=session.id)
-            start = None
-        self._machines.add(machine, log, start)
+        self._machines.add(machine, log, await self.start_of(session.id))
         _log.info("session created", session=session.id, machine=machine.id)
         if session.created_by is not None:
-            await self._tell_owner(who, session, machine, log)
+            await self.tell_owner(who, session, machine, log)
         return session
 
-    async def _tell_owner(
+    async def start_of(self, session_id: str) -> Start | None:
+        """What its machine is told; None: not yet."""
+        try:
+            return await self._starting.build(session_id)
+        except Exception:
+            _log.exception("a session cannot be started yet", session=session_id)
+            return None
+
+    async def tell_owner(
         self, who: Principal, session: Session, machine: Machine, log: SessionLog
     ) -> None:
         """Somebody else has made a session on this machine: whoever reads along sees that."""
@@ -111,7 +114,7 @@ class Sessions:
         await self._log.committed(log)
         await self._audit_other(who, session, "session.created", machine_id=machine.id)
 
-    async def _choose_machine(self, who: Principal, machine_id: str | None) -> Machine:
+    async def choose_machine(self, who: Principal, machine_id: str | None) -> Machine:
         if machine_id is not None:
             machine = await self._machines.named(machine_id)
             if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):

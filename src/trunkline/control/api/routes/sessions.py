@@ -93,8 +93,12 @@ class Snapshot(msgspec.Struct, kw_only=True):
 async def create_session(core: Core, who: Principal, body: NewSession = NewSession()) -> Session:
     """Make a session and pin it to a machine.
 
-    Without `machine_id`, one of your machines that is online is picked.
+    Without `machine_id`, one of your machines that is online is picked. With `adopt` it goes on
+    with a conversation that another program has there, whose history becomes its own; for one that
+    a session goes on with already, that session is returned.
     """
+    if body.adopt is not None:
+        return await core.adopting.adopt(who, body)
     return await core.sessions.create(who, body)
 
 

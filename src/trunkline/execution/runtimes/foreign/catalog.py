@@ -5,12 +5,13 @@ any other folder is as if it were not there.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from trunkline import limits
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.foreign import claude_code, codex, opencode
 from trunkline.execution.runtimes.foreign.bounded_files import Found
 from trunkline.execution.runtimes.foreign.conversation import Conversation, Entry
@@ -46,11 +47,11 @@ class Page(NamedTuple):
 class Catalog:
     """`home` and `env` are the user's own: where the programs themselves look."""
 
-    def __init__(self, home: Path, env: Mapping[str, str], roots: Sequence[Path]) -> None:
+    def __init__(self, home: Path, env: Mapping[str, str], roots: Roots) -> None:
         self._claude = claude_code.base(home, env)
         self._codex = codex.base(home, env)
         self._opencode = opencode.base(home, env)
-        self._roots = [root.resolve() for root in roots]
+        self._roots = roots
 
     def page(
         self,
@@ -99,7 +100,7 @@ class Catalog:
             return False
         if not is_there or (wanted is not None and folder != wanted):
             return False
-        return any(folder.is_relative_to(root) for root in self._roots)
+        return self._roots.contains(folder)
 
     def _candidates(self, runtime: str, preset: str) -> Iterator[_Candidate]:
         lists: list[Iterable[_Candidate]] = []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import foreign_files
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.foreign import bounded_files, opencode
 from trunkline.execution.runtimes.foreign.catalog import Catalog
 from trunkline.execution.runtimes.foreign.conversation import ms, tool
@@ -21,7 +22,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def catalog(tmp_path: Path, work: Path) -> Catalog:
-    return Catalog(tmp_path, {}, [work])
+    return Catalog(tmp_path, {}, Roots(work))
 
 
 def texts(catalog: Catalog, conversation_id: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import foreign_files
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.foreign.catalog import Catalog
 from trunkline.execution.runtimes.foreign.conversation import Conversation, Entry
 
@@ -22,7 +23,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    return Catalog(tmp_path, {}, [tmp_path / "work"])
+    return Catalog(tmp_path, {}, Roots(tmp_path / "work"))
 
 
 @pytest.mark.parametrize(
@@ -194,8 +195,8 @@ def test_the_programs_own_variables_say_where_their_files_are(tmp_path: Path, wo
         "XDG_DATA_HOME": str(tmp_path / ".local" / "share"),
     }
     nowhere = tmp_path / "nowhere"
-    assert len(Catalog(nowhere, env, [work]).page().conversations) == 3
-    assert Catalog(nowhere, {}, [work]).page().conversations == []
+    assert len(Catalog(nowhere, env, Roots(work)).page().conversations) == 3
+    assert Catalog(nowhere, {}, Roots(work)).page().conversations == []
 
 
 def test_what_was_taken_back_is_no_part_of_the_history(
