@@ -27,8 +27,9 @@ from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.roots import Roots
+from trunkline.execution.runtimes.catalog import Catalog
 from trunkline.execution.runtimes.foreign.answers import Answers
-from trunkline.execution.runtimes.foreign.catalog import Catalog
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -70,7 +71,7 @@ class Node:
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
         roots = Roots(home.workspace, settings.roots)
-        own = Catalog(Path.home(), os.environ, roots)
+        own = Library(Path.home(), os.environ, roots)
         self._client.answers(Answers(own, home).answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
@@ -84,7 +85,8 @@ class Node:
             clock=time.time,
             local=local,
         )
-        self._health = Health(runtimes, self._manager.counts, settings.sessions_max)
+        catalog = Catalog(runtimes, home, os.environ)
+        self._health = Health(catalog, self._manager.counts, settings.sessions_max)
         self._client.register_session(MACHINE, self._manager.handlers())
         self._client.active_sessions = self._manager.names
         self._client.open_turns = self._manager.turns

@@ -16,8 +16,8 @@ from trunkline.execution.errors import RequestFailed
 from trunkline.execution.files import load_json
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
-from trunkline.execution.runtimes.foreign.catalog import Catalog
 from trunkline.execution.runtimes.foreign.conversation import Conversation
+from trunkline.execution.runtimes.foreign.library import Library
 
 LIST = "foreign_sessions.list"
 READ = "foreign_sessions.read"
@@ -44,8 +44,8 @@ class Reading(msgspec.Struct, kw_only=True):
 class Answers:
     """`answer` is what the line asks."""
 
-    def __init__(self, catalog: Catalog, home: Home) -> None:
-        self._catalog = catalog
+    def __init__(self, library: Library, home: Home) -> None:
+        self._library = library
         self._home = home
         self._lock = asyncio.Lock()
         self._methods: dict[str, Callable[[Json], Awaitable[Json]]] = {
@@ -67,7 +67,7 @@ class Answers:
     async def _list(self, params: Json) -> Json:
         asked = msgspec.convert(params, Listing)
         wanted = msgspec.structs.asdict(asked)
-        page = await asyncio.to_thread(lambda: self._catalog.page(**wanted))
+        page = await asyncio.to_thread(lambda: self._library.page(**wanted))
         ours = await asyncio.to_thread(own_conversations, self._home)
         return {
             "sessions": [_shown(one, ours) for one in page.conversations],
@@ -76,7 +76,7 @@ class Answers:
 
     async def _read(self, params: Json) -> Json:
         asked = msgspec.convert(params, Reading)
-        read = await asyncio.to_thread(self._catalog.read, asked.runtime, asked.preset, asked.id)
+        read = await asyncio.to_thread(self._library.read, asked.runtime, asked.preset, asked.id)
         if read is None:
             raise RequestFailed("FOREIGN_SESSION_NOT_FOUND", asked.id)
         conversation, entries = read

@@ -44,7 +44,7 @@ class Page(NamedTuple):
     next_cursor: str | None
 
 
-class Catalog:
+class Library:
     """`home` and `env` are the user's own: where the programs themselves look."""
 
     def __init__(self, home: Path, env: Mapping[str, str], roots: Roots) -> None:
