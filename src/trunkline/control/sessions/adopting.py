@@ -34,6 +34,7 @@ from trunkline.control.sessions.foreign import (
 from trunkline.control.sessions.imported import lines_of
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import NewSession, Session, SessionRecords
+from trunkline.control.sessions.resuming import resume_of
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.tasks import Tasks
 
@@ -177,7 +178,7 @@ class Adopting:
             machine_id=machine.id,
             imported=True,
             message=f"This conversation was begun with {name} in {one.folder}.",
-            resume=resume_of(one),
+            resume=_resume(one),
         )
 
     async def _audit(self, who: Principal, machine: Machine, event: str, **details: Any) -> None:
@@ -197,10 +198,10 @@ def runtime_of(runtime: str | None, preset: str | None) -> tuple[str, str]:
     return runtime or "", preset or ""
 
 
-def resume_of(one: ForeignSession) -> Json:
-    shown = {"runtime": one.runtime, "preset": one.preset, "id": one.id}
-    shown |= {"command": one.command, "folder": one.folder}
-    return {name: value for name, value in shown.items() if value}
+def _resume(one: ForeignSession) -> Json:
+    resume = resume_of(one.runtime, _snapshot("", one))
+    shown: Json = msgspec.to_builtins(resume)
+    return shown
 
 
 def _with_choices(new: NewSession, one: ForeignSession) -> NewSession:
@@ -222,5 +223,7 @@ def _with_choices(new: NewSession, one: ForeignSession) -> NewSession:
 
 def _snapshot(session_id: str, one: ForeignSession) -> Json:
     """As if the runtime had saved it: it goes on with the program's own conversation."""
-    state: Json = {"session_id": one.id}
+    state: Json = {"session_id": one.id, "workspace": one.folder}
+    if one.preset:
+        state["program"] = one.preset
     return {"runtime_type": one.runtime, "session_id": session_id, "runtime_state": state}

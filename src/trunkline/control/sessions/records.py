@@ -18,6 +18,7 @@ from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions import others
+from trunkline.control.sessions.resuming import Resume
 from trunkline.control.sessions.starting import configs
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
@@ -74,6 +75,8 @@ class Session(msgspec.Struct, kw_only=True):
     created_at: int
     updated_at: int
     last_event_id: int = 0
+    resume: Resume | None = None
+    """How to go on with it by hand, on its machine; only where one session is asked for."""
 
 
 class LoggedEvent(msgspec.Struct, frozen=True):
@@ -82,7 +85,9 @@ class LoggedEvent(msgspec.Struct, frozen=True):
 
 
 _COLUMNS = [
-    schema.sessions.c[name] for name in Session.__struct_fields__ if name != "last_event_id"
+    schema.sessions.c[name]
+    for name in Session.__struct_fields__
+    if name not in ("last_event_id", "resume")
 ]
 
 

@@ -36,6 +36,7 @@ from trunkline.control.sessions.records import (
     Session,
     SessionRecords,
 )
+from trunkline.control.sessions.resuming import is_resumable, resume_of
 from trunkline.control.sessions.starting import Starting, check_choices
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store import schema
@@ -145,6 +146,14 @@ class Sessions:
 
     async def get(self, who: Principal, session_id: str) -> Session:
         return await self._records.get(who, session_id)
+
+    async def shown(self, who: Principal, session_id: str) -> Session:
+        """With how to go on with it by hand."""
+        session = await self.get(who, session_id)
+        if is_resumable(session.runtime_type):
+            snapshot = await self._services.snapshots.latest(session_id)
+            session.resume = resume_of(session.runtime_type, snapshot)
+        return session
 
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
         who.require("talk")

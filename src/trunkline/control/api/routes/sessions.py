@@ -110,8 +110,11 @@ async def list_sessions(core: Core, who: Principal, query: SessionQuery) -> Page
 
 @sessions.get("/sessions/{session_id}")
 async def get_session(core: Core, who: Principal, session_id: str) -> Session:
-    """Show a session."""
-    return await core.sessions.get(who, session_id)
+    """Show a session.
+
+    `resume`: how to go on with it in a terminal on its machine, where its runtime can.
+    """
+    return await core.sessions.shown(who, session_id)
 
 
 @sessions.patch("/sessions/{session_id}", scope="talk")

@@ -77,7 +77,7 @@ class Library:
             after = candidate.order
             one = candidate.load()
             if one is not None and self._is_shown(one, wanted):
-                found.append(one)
+                found.append(_resolved(one))
         return Page(found, None)
 
     def read(
@@ -88,7 +88,7 @@ class Library:
             if candidate.order[1].rpartition(" ")[2] == conversation_id:
                 one = candidate.load()
                 if one is not None and self._is_shown(one, None):
-                    return one, candidate.history()
+                    return _resolved(one), candidate.history()
         return None
 
     def _is_shown(self, one: Conversation, wanted: Path | None) -> bool:
@@ -135,6 +135,12 @@ def _of_rows(folder: Path) -> list[_Candidate]:
         for one in opencode.conversations(folder)
     ]
     return sorted(found, key=lambda one: one.order)
+
+
+def _resolved(one: Conversation) -> Conversation:
+    """With its folder as a session has it that works there."""
+    one.folder = str(Path(one.folder).resolve())
+    return one
 
 
 def _itself(one: Conversation) -> Conversation:
