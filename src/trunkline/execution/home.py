@@ -35,6 +35,7 @@ class Home:
         self.skills = self.internal / "skills"
         self.outbox = self.internal / "outbox"
         self.run = self.internal / "run"
+        self.programs = self.internal / "programs"
 
     def make(self) -> None:
         """Creates what is missing, and closes to other users what is open to them. Raises

@@ -138,6 +138,10 @@ class Context:
         return new
 
     @property
+    def turn_id(self) -> str:
+        return self.turn.turn_id
+
+    @property
     def model(self) -> str:
         return self.settings.model or self.router.default_model()
 

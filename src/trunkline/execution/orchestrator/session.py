@@ -11,12 +11,12 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from trunkline import limits
 from trunkline.execution import logs
+from trunkline.execution.attachments import read_attachments, with_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
-from trunkline.execution.orchestrator.attachments import with_attachments
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
@@ -104,7 +104,8 @@ class OpenSession:
         match message:
             case ipc.UserMessage(data=data):
                 turn_id = data.turn_id or uuid.uuid4().hex
-                said = with_attachments(self._context.workspace, data.message, data.metadata)
+                attached = read_attachments(data.metadata)
+                said = with_attachments(self._context.workspace, data.message, attached)
                 self._turns.submit(turn_id, said, data.history)
             case ipc.Cancel():
                 self._turns.cancel()

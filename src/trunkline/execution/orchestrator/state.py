@@ -34,14 +34,6 @@ class Question(TypedDict):
     above: NotRequired[list[Above]]
 
 
-class Answer(TypedDict):
-    """What came of a question. `reason`: why nobody answered (`timeout`)."""
-
-    confirmed: bool
-    answer: str
-    reason: NotRequired[str]
-
-
 class Verdict(TypedDict, total=False):
     """Why a tool call is not run: it was refused, or a person has already answered it."""
 

@@ -18,17 +18,17 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, Interrupt
 
 from trunkline import limits
+from trunkline.execution.approvals import Answer, Approvals
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message
 from trunkline.execution.orchestrator.act import Shown
-from trunkline.execution.orchestrator.approvals import Approvals
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
-from trunkline.execution.orchestrator.state import Answer, Question, State, new_turn
+from trunkline.execution.orchestrator.state import Question, State, new_turn
 
 _log = structlog.get_logger(__name__)
 

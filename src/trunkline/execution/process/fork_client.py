@@ -103,11 +103,12 @@ class ForkLink:
     def is_lost(self) -> bool:
         return self._lost.is_set()
 
-    async def spawn(self, socket_path: str) -> ForkedChild:
+    async def spawn(self, socket_path: str, target: str) -> ForkedChild:
         number = self._number = self._number + 1
         asked: asyncio.Future[ForkedChild] = asyncio.get_running_loop().create_future()
         self._asked[number] = asked
-        self._lines.send(fork_server.line(Spawn(id=number, socket_path=socket_path)))
+        spawn = Spawn(id=number, socket_path=socket_path, target=target)
+        self._lines.send(fork_server.line(spawn))
         try:
             return await asked
         finally:
@@ -206,22 +207,22 @@ class Spawner:
         self._renew()
         self._keeping = asyncio.create_task(self._keep(), name="fork server")
 
-    async def spawn(self, socket_path: str) -> ForkedChild:
-        """A new process. Raises StartFailed."""
+    async def spawn(self, socket_path: str, *, target: str = "") -> ForkedChild:
+        """A new process, of the fork server's own program or of `target`. Raises StartFailed."""
         try:
             async with asyncio.timeout(self._ready_s):
                 while True:
                     server = await self._next()
                     with suppress(ForkServerGone):
-                        return await self._ask(server, socket_path)
+                        return await self._ask(server, socket_path, target)
         except TimeoutError:
             raise StartFailed("the fork server was not ready in time") from None
 
-    async def _ask(self, server: ForkLink, socket_path: str) -> ForkedChild:
+    async def _ask(self, server: ForkLink, socket_path: str, target: str) -> ForkedChild:
         """One that does not answer is killed: the next may be better."""
         try:
             async with asyncio.timeout(self._answer_s):
-                return await server.spawn(socket_path)
+                return await server.spawn(socket_path, target)
         except TimeoutError:
             _log.error("the fork server does not answer and is killed")
             server.kill()

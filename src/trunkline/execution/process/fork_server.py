@@ -38,10 +38,12 @@ class _Message(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=Tru
 
 
 class Spawn(_Message, tag="spawn"):
-    """A new process for a session, which connects to `socket_path`."""
+    """A new process for a session, which connects to `socket_path`. `target`: another program than
+    the server's own, `module:function`, which is imported in the new process."""
 
     id: int
     socket_path: str
+    target: str = ""
 
 
 class Kill(_Message, tag="kill"):
@@ -142,11 +144,11 @@ class ForkServer:
             self._tell(Refused(id=request.id, message=f"fork: {error.strerror}"))
             return
         if pid == 0:
-            self._become_session(request.socket_path, server)
+            self._become_session(request, server)
         self._sessions.add(pid)
         self._tell(Spawned(id=request.id, pid=pid))
 
-    def _become_session(self, socket_path: str, server: int) -> NoReturn:
+    def _become_session(self, request: Spawn, server: int) -> NoReturn:
         """In the new process: nothing of the server's stays but what it imported."""
         status = 1
         try:
@@ -161,7 +163,8 @@ class ForkServer:
             family.be_first_to_go()
             family.hide_memory()  # it will hold keys, and its tools run as the same user
             gc.enable()
-            self._target(socket_path)
+            target = load(request.target) if request.target else self._target
+            target(request.socket_path)
             status = 0
         except SystemExit as error:
             status = _status_of(error)

@@ -28,6 +28,10 @@ class Start(_Down, tag="start"):
 
     session_id: str
     home: str
+    workspace: str = ""
+    """Where it works: chosen by the session or its agent, else the machine's own."""
+    roots: list[str] = []
+    """The folders below which sessions of this machine may work."""
     runtime_type: str = DEFAULT_RUNTIME
     agent_config: Json = {}
     skill_index: list[Json] = []
@@ -47,6 +51,8 @@ class Start(_Down, tag="start"):
         ours: Json = {
             "type": "start",
             "home": home,
+            "workspace": "",
+            "roots": [],
             "api_keys": {},
             "llm_config": {},
             "turn_id": None,

@@ -19,6 +19,7 @@ from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
+from trunkline.execution.roots import Roots
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
@@ -55,6 +56,7 @@ class SessionManager:
         home: Home,
         runtimes: Mapping[str, MakeAdapter],
         *,
+        roots: Roots | None = None,
         sessions_max: int,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
@@ -65,6 +67,7 @@ class SessionManager:
         self._line = line
         self._home = home
         self._runtimes = runtimes
+        self._roots = roots or Roots(home.workspace)
         self._sessions_max = sessions_max
         self._clock = clock
         self._monotonic = monotonic
@@ -190,7 +193,14 @@ class SessionManager:
                 code="RUNTIME_UNSUPPORTED",
             )
         api_keys, llm_config = self._access()
-        config = msgspec.structs.replace(start, api_keys=api_keys, llm_config=llm_config)
+        wanted = {**start.agent_config, **start.session_config}.get("workspace")
+        config = msgspec.structs.replace(
+            start,
+            workspace=str(self._roots.workspace_of(wanted)),
+            roots=self._roots.names(),
+            api_keys=api_keys,
+            llm_config=llm_config,
+        )
         return Session(
             config,
             self._home.session(config.session_id),

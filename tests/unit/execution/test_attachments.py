@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from trunkline import limits
-from trunkline.execution.orchestrator.attachments import FOLDER, safe_name, with_attachments
+from trunkline.execution.attachments import (
+    FOLDER,
+    read_attachments,
+    safe_name,
+    with_attachments,
+)
 
 NAMES = [
     "../../etc/passwd",
@@ -39,7 +44,7 @@ def attached(name: Any, data: bytes = b"hello", mime: Any = "text/plain") -> dic
 
 
 def told(workspace: Path, *files: Any, message: str = "Look.") -> str:
-    return with_attachments(workspace, message, {"attachments": list(files)})
+    return with_attachments(workspace, message, read_attachments({"attachments": list(files)}))
 
 
 def kept(workspace: Path) -> dict[str, bytes]:
@@ -135,7 +140,7 @@ def test_what_a_file_says_of_itself_cannot_forge_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("metadata", [{}, {"attachments": []}, {"attachments": "x"}])
 def test_a_message_without_files_is_as_it_was(tmp_path: Path, metadata: dict[str, Any]) -> None:
-    assert with_attachments(tmp_path, "Look.", metadata) == "Look."
+    assert with_attachments(tmp_path, "Look.", read_attachments(metadata)) == "Look."
     assert list(tmp_path.iterdir()) == []
 
 

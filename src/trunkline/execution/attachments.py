@@ -9,9 +9,11 @@ import binascii
 import os
 import re
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import structlog
 
 from trunkline import limits
@@ -22,6 +24,7 @@ _log = structlog.get_logger(__name__)
 
 
 FOLDER = "attachments"
+_READ_MAX = limits.ATTACHMENTS_MAX + 1  # the first of those that are too many says so
 _NAME_CHARS_MAX = 100
 _NAMESAKES_MAX = 1_000
 _SHOWN_CHARS_MAX = 60
@@ -30,15 +33,24 @@ _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 _UNSAFE = re.compile(r"[^\w.()+ -]+")
 
 
-def with_attachments(workspace: Path, message: str, metadata: Json) -> str:
-    """The message, with a note of what came with it and where it is."""
+class Attachment(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    """As it came."""
+    mime: str
+    data: bytes = b""
+    refused: str = ""
+    """Why it is not kept; then there is no data."""
+
+
+def read_attachments(metadata: Json) -> list[Attachment]:
+    """What came with a message, in order; one that is too much is said to be refused."""
     given = metadata.get("attachments")
-    if not isinstance(given, list) or not given:
-        return message
+    found: list[Attachment] = []
     room = limits.ATTACHMENTS_BYTES_MAX
-    notes = []
-    for number, one in enumerate(given[: limits.ATTACHMENTS_MAX + 1]):
+    for number, one in enumerate((given if isinstance(given, list) else [])[:_READ_MAX]):
         name, mime, content = _fields(one)
+        if not _MIME.fullmatch(mime):
+            mime = ""
         try:
             if number >= limits.ATTACHMENTS_MAX:
                 raise AttachmentRefused(f"a message may have {limits.ATTACHMENTS_MAX} files")
@@ -46,16 +58,32 @@ def with_attachments(workspace: Path, message: str, metadata: Json) -> str:
             if room < 0:
                 size = limits.ATTACHMENTS_BYTES_MAX
                 raise AttachmentRefused(f"the files of a message may have {size} bytes together")
-            data = _decoded(content)
-            path = save(workspace, name, data)
+            found.append(Attachment(name=name, mime=mime, data=_decoded(content)))
         except AttachmentRefused as error:
-            notes.append(f"- {_shown(name)} could not be kept: {error}")
-            _log.warning("an attachment was not kept", reason=str(error))
-        else:
-            kind = f"{mime}, " if _MIME.fullmatch(mime) else ""
-            notes.append(f"- {path.relative_to(workspace)} ({kind}{len(data)} bytes)")
+            found.append(Attachment(name=name, mime=mime, refused=str(error)))
+    return found
+
+
+def with_attachments(workspace: Path, message: str, attachments: Iterable[Attachment]) -> str:
+    """The message, with a note of what came with it and where it is."""
+    notes = [_kept(workspace, one) for one in attachments]
+    if not notes:
+        return message
     said = "\n".join(["Attached files, in the workspace:", *notes])
     return f"{message}\n\n{said}" if message else said
+
+
+def _kept(workspace: Path, attachment: Attachment) -> str:
+    """Saves it; a line that says where, or why not."""
+    try:
+        if attachment.refused:
+            raise AttachmentRefused(attachment.refused)
+        path = save(workspace, attachment.name, attachment.data)
+    except AttachmentRefused as error:
+        _log.warning("an attachment was not kept", reason=str(error))
+        return f"- {_shown(attachment.name)} could not be kept: {error}"
+    kind = f"{attachment.mime}, " if attachment.mime else ""
+    return f"- {path.relative_to(workspace)} ({kind}{len(attachment.data)} bytes)"
 
 
 def save(workspace: Path, name: str, data: bytes) -> Path:

@@ -1,0 +1,43 @@
+"""Where sessions may work: the machine's workspace, and the folders that its owner allows."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trunkline.execution.errors import StartFailed
+
+_PATH_CHARS_MAX = 4096
+
+
+class Roots:
+    """The first is where a session works that names no folder."""
+
+    def __init__(self, workspace: Path, more: Sequence[Path] = ()) -> None:
+        self.workspace = workspace
+        self._roots = [root.resolve() for root in (workspace, *more)]
+
+    def names(self) -> list[str]:
+        return [str(root) for root in self._roots]
+
+    def contains(self, folder: Path) -> bool:
+        """Where its links lead, not how it is written."""
+        resolved = folder.resolve()
+        return any(resolved.is_relative_to(root) for root in self._roots)
+
+    def workspace_of(self, wanted: Any) -> Path:
+        """The folder that a session asks for, as a full path. Raises StartFailed."""
+        if wanted is None or wanted == "":
+            return self.workspace
+        if not isinstance(wanted, str) or len(wanted) > _PATH_CHARS_MAX or "\0" in wanted:
+            raise StartFailed("workspace is not a path", code="WORKSPACE_REFUSED")
+        folder = (self.workspace / Path(wanted).expanduser()).resolve()
+        if not self.contains(folder):
+            raise StartFailed(
+                f"the folder {str(folder)[:200]!r} is not below a folder that this machine allows"
+                " (`trunkline node --root`)",
+                code="WORKSPACE_REFUSED",
+            )
+        if not folder.is_dir():
+            why = f"the folder {str(folder)[:200]!r} does not exist"
+            raise StartFailed(why, code="WORKSPACE_REFUSED")
+        return folder

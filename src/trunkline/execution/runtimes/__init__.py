@@ -1,0 +1,1 @@
+"""What runs sessions besides SemiGraph: each runtime in a folder of its own."""

@@ -1,0 +1,103 @@
+"""The session's process of a hosted runtime: a program behind the daemon's socket.
+
+A runtime's own `process.py` calls `run` with what makes its program; the fork server calls that.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from trunkline import limits
+from trunkline.execution import logs
+from trunkline.execution.home import Home
+from trunkline.execution.orchestrator.settings import read_settings
+from trunkline.execution.runtimes.hosted.program import MakeProgram, Opening, Program
+from trunkline.execution.runtimes.hosted.state import SavedState
+from trunkline.execution.runtimes.hosted.turns import Turns
+from trunkline.execution.session import ipc, serving
+from trunkline.execution.session.daemon_link import DaemonLink
+
+_log = structlog.get_logger(__name__)
+
+
+def run(socket_path: str, make: MakeProgram) -> None:
+    opened = partial(HostedSession.open, make, env=os.environ)
+    serving.run(socket_path, partial(serving.serve, open_session=opened))
+
+
+class HostedSession:
+    """Made by `open`; told by `take`, ended by `stop` (in peace) and `close` (in any case)."""
+
+    def __init__(self, session_id: str, program: Program, turns: Turns) -> None:
+        self._session_id = session_id
+        self._program = program
+        self._turns = turns
+
+    @classmethod
+    async def open(
+        cls, make: MakeProgram, start: ipc.Start, link: DaemonLink, *, env: Mapping[str, str]
+    ) -> "HostedSession":
+        """Tells the daemon `ready` before the program runs: that starts with the first turn."""
+        logs.hide(start.api_keys.values())
+        folder = Home(Path(start.home)).session(start.session_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        settings, problems = read_settings(start.agent_config, start.session_config)
+
+        def emit(kind: str, /, **fields: Any) -> None:
+            link.event({"type": kind, **fields, "ts": int(time.time() * 1000)})
+
+        opening = Opening(
+            start=start,
+            settings=settings,
+            workspace=Path(start.workspace),
+            folder=folder,
+            env=env,
+            control=link,
+            state=SavedState(folder, start.runtime_type),
+            emit=emit,
+            problems=problems,
+        )
+        program = make(opening)
+        turns = Turns(
+            program, settings, link, clock=time.time, monotonic=time.monotonic, sleep=asyncio.sleep
+        )
+        if start.turn_id is not None:
+            turns.end_earlier(start.turn_id)
+        link.ready(problems)
+        return cls(start.session_id, program, turns)
+
+    def take(self, message: ipc.Down) -> None:
+        match message:
+            case ipc.UserMessage(data=said):
+                self._turns.submit(said)
+            case ipc.Cancel():
+                self._turns.cancel()
+            case ipc.ApprovalResponse(data=answer):
+                self._turns.answer(answer)
+            case ipc.ConfigUpdate(data=patch):
+                settings, problems = self._turns.settings.changed(patch)
+                self._turns.settings = settings
+                self._program.configure(settings, patch)
+                if problems:
+                    _log.warning("settings ignored", session=self._session_id, reasons=problems)
+            case _:
+                _log.warning("message out of place", type=type(message).__name__)
+
+    async def stop(self, reason: str) -> None:
+        _log.info("session stops", session=self._session_id, reason=reason)
+        await self._turns.stop()
+
+    async def close(self) -> None:
+        await self._turns.stop()
+        try:
+            async with asyncio.timeout(limits.CANCEL_GRACE_S):
+                await self._program.close()
+        except Exception:
+            _log.exception("a program was not closed in time", session=self._session_id)
+            self._program.abort()

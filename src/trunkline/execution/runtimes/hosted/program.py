@@ -1,0 +1,68 @@
+"""What a runtime whose program is driven from Python has to offer: one conversation with it.
+
+The host calls it, one turn at a time; it starts its program when it is first needed, and again
+when that has died. It must not know the daemon's socket.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import ControlPlane
+from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.runtimes.hosted.state import SavedState
+from trunkline.execution.runtimes.hosted.turn import Turn
+from trunkline.execution.session import ipc
+
+
+class Program(ABC):
+    """Made when the session opens; nothing is started for it then."""
+
+    @abstractmethod
+    async def run(self, turn: Turn) -> str:
+        """One turn to its end; returns the whole answer. Raises TurnError.
+
+        Cancelled when the turn is: it then interrupts its program, so that the conversation can go
+        on, and raises CancelledError within `limits.CANCEL_GRACE_S`.
+        """
+
+    def configure(self, settings: Settings, patch: Json) -> None:  # noqa: B027 (may have none)
+        """New settings, from the next model call on. `patch`: what was changed, also names that
+        only this runtime knows."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Kills the program, which did not stop; the next turn starts it again."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Ends the program, in order."""
+
+
+class Emit(Protocol):
+    def __call__(self, kind: str, /, **fields: Any) -> None: ...
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program is made of."""
+
+    start: ipc.Start
+    settings: Settings
+    workspace: Path
+    folder: Path
+    """The session's own."""
+    env: Mapping[str, str]
+    """Without anybody's secrets; keys are in `start`."""
+    control: ControlPlane
+    state: SavedState
+    emit: Emit
+    """An event of the session that belongs to no turn."""
+    problems: list[str]
+    """What the session has to do without, for people: grows while it is made."""
+
+
+MakeProgram = Callable[[Opening], Program]

@@ -1,0 +1,187 @@
+"""One turn of a hosted runtime, as its program's driver sees it: what was said, whom to ask, where
+events go. Its end is the host's to tell."""
+
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from trunkline.execution.approvals import Answer, Approvals, Scope, can_be_shown
+from trunkline.execution.attachments import Attachment, read_attachments
+from trunkline.execution.json_object import Json
+from trunkline.execution.line import ControlPlane
+from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.session import ipc
+
+_TOO_LONG = "it is too long or too deep to be shown whole, so nobody can allow it"
+
+
+class Permission(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person said to something that a program wants to do."""
+
+    allowed: bool
+    scope: Scope = "once"
+    reason: str = ""
+    """Why not, in words for the model."""
+    option: str = ""
+    """The one that was chosen, where options were offered and one was named."""
+
+
+class Turn:
+    """Lives from its message to its end; what is emitted after that goes nowhere."""
+
+    def __init__(
+        self,
+        said: ipc.UserMessageData,
+        *,
+        settings: Settings,
+        send: Callable[[Json], None],
+        control: ControlPlane,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self.turn_id = said.turn_id or uuid.uuid4().hex
+        self.message = said.message
+        self.history = said.history
+        """What was said before, for a program that has no memory of it."""
+        self.metadata = said.metadata
+        self.attachments: list[Attachment] = read_attachments(said.metadata)
+        self.settings = settings
+        self.control = control
+        self.clock = clock
+        self._send = send
+        self._monotonic = monotonic
+        self._approvals = Approvals(self, sleep)
+        self._usage: dict[str, Json] = {}
+        self._cost_usd: float | None = None
+        self._open_questions = 0
+        self._waited_s = 0.0
+        self._waited_from = 0.0
+        self._is_over = False
+
+    def emit(self, kind: str, /, **fields: Any) -> None:
+        """An event of this turn; fields of None are left out."""
+        if self._is_over:
+            return
+        given = {name: value for name, value in fields.items() if value is not None}
+        when = int(self.clock() * 1000)
+        self._send({"type": kind, **given, "turn_id": self.turn_id, "ts": when})
+
+    async def permit(
+        self,
+        *,
+        tool_name: str,
+        tool_input: Json,
+        tool_call_id: str = "",
+        message: str = "",
+        options: Sequence[str] = (),
+    ) -> Permission:
+        """Whether the program may do this. Nobody is asked where `confirm` is `never`.
+
+        `options`: names of the answers that the program offers; which one was meant is its
+        driver's to find, by name, else by `allowed` and `scope`.
+        """
+        if self.settings.confirm == "never":
+            return Permission(allowed=True)
+        if not can_be_shown(tool_input):
+            return Permission(allowed=False, reason=_TOO_LONG)
+        question: Json = {
+            "tool_name": tool_name,
+            "tool_input": tool_input,
+            "tool_call_id": tool_call_id,
+            "message": message or f"May I use {tool_name}?",
+            "kind": "approve",
+        }
+        if options:
+            question["options"] = list(options)
+        answer = await self._ask(question)
+        said, reason = answer["answer"], answer.get("reason", "")
+        if reason == "timeout":
+            reason = "nobody answered in time"
+        return Permission(
+            allowed=answer["confirmed"],
+            scope=answer.get("scope", "once"),
+            reason=reason or said or "the person said no",
+            option=said if said in options else "",
+        )
+
+    async def ask(
+        self, message: str, *, options: Sequence[str] = (), tool_name: str = "", **more: Any
+    ) -> Answer:
+        """A question in words; `more` are further fields of the event."""
+        question: Json = {"tool_name": tool_name, "tool_input": {}, "tool_call_id": "", **more}
+        question |= {"message": message, "kind": "select" if options else "input"}
+        if options:
+            question["options"] = list(options)
+        return await self._ask(question)
+
+    async def _ask(self, question: Json) -> Answer:
+        patience = self.settings.approval_timeout_seconds
+        request_id = uuid.uuid4().hex
+        asked = {
+            "request_id": request_id,
+            **question,
+            "timeout_seconds": patience,
+            "expires_at": self.clock() + patience,
+        }
+        if not self._open_questions:
+            self._waited_from = self._monotonic()
+        self._open_questions += 1
+        try:
+            return (await self._approvals.ask([asked]))[request_id]
+        finally:
+            self._open_questions -= 1
+            if not self._open_questions:
+                self._waited_s += self._monotonic() - self._waited_from
+
+    def used(
+        self,
+        model: str,
+        *,
+        tokens_in: int,
+        tokens_out: int,
+        calls: int = 1,
+        cache_read_tokens: int = 0,
+        cost_usd: float | None = None,
+    ) -> None:
+        """Counts model calls of this turn; `cost_usd` is that of these calls alone."""
+        of_model = self._usage.setdefault(model, {"calls": 0, "tokens_in": 0, "tokens_out": 0})
+        counted = {"calls": calls, "tokens_in": tokens_in, "tokens_out": tokens_out}
+        if cache_read_tokens:
+            counted["cache_read_tokens"] = cache_read_tokens
+        for name, count in counted.items():
+            of_model[name] = of_model.get(name, 0) + count
+        if cost_usd is not None:
+            self._cost_usd = (self._cost_usd or 0.0) + cost_usd
+
+    def answer(self, data: Json) -> None:
+        """A person's answer came."""
+        self._approvals.answer(data)
+
+    def waited_s(self) -> float:
+        """For how long it has waited for people so far."""
+        now = self._monotonic() - self._waited_from if self._open_questions else 0.0
+        return self._waited_s + now
+
+    def end(self, kind: str, /, withdrawn: str | None = None, **fields: Any) -> None:
+        """Told once, by the host: what it took, then its end. Open questions are `withdrawn`."""
+        self._approvals.withdraw(withdrawn)
+        self._tell_usage()
+        self.emit(kind, **fields)
+        self._is_over = True
+
+    def _tell_usage(self) -> None:
+        summed = {
+            name: sum(of_model[name] for of_model in self._usage.values())
+            for name in ("calls", "tokens_in", "tokens_out")
+        }
+        self.emit("usage", **summed, models=self._usage, cost_usd=self._cost_usd)
+        for model, used in self._usage.items():
+            self.control.fire_and_forget(
+                "usage_report",
+                model=model,
+                tokens_in=used["tokens_in"],
+                tokens_out=used["tokens_out"],
+            )
