@@ -30,7 +30,10 @@ class Roots:
             return self.workspace
         if not isinstance(wanted, str) or len(wanted) > _PATH_CHARS_MAX or "\0" in wanted:
             raise StartFailed("workspace is not a path", code="WORKSPACE_REFUSED")
-        folder = (self.workspace / Path(wanted).expanduser()).resolve()
+        try:
+            folder = (self.workspace / Path(wanted).expanduser()).resolve()
+        except (OSError, RuntimeError) as error:  # links in a circle, a user that there is not
+            raise StartFailed(f"workspace: {error}", code="WORKSPACE_REFUSED") from error
         if not self.contains(folder):
             raise StartFailed(
                 f"the folder {str(folder)[:200]!r} is not below a folder that this machine allows"

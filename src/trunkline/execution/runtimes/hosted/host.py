@@ -6,7 +6,7 @@ A runtime's own `process.py` calls `run` with what makes its program; the fork s
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,15 @@ class HostedSession:
 
     @classmethod
     async def open(
-        cls, make: MakeProgram, start: ipc.Start, link: DaemonLink, *, env: Mapping[str, str]
+        cls,
+        make: MakeProgram,
+        start: ipc.Start,
+        link: DaemonLink,
+        *,
+        env: Mapping[str, str],
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> "HostedSession":
         """Tells the daemon `ready` before the program runs: that starts with the first turn."""
         logs.hide(start.api_keys.values())
@@ -50,7 +58,7 @@ class HostedSession:
         settings, problems = read_settings(start.agent_config, start.session_config)
 
         def emit(kind: str, /, **fields: Any) -> None:
-            link.event({"type": kind, **fields, "ts": int(time.time() * 1000)})
+            link.event({"type": kind, **fields, "ts": int(clock() * 1000)})
 
         opening = Opening(
             start=start,
@@ -64,9 +72,7 @@ class HostedSession:
             problems=problems,
         )
         program = make(opening)
-        turns = Turns(
-            program, settings, link, clock=time.time, monotonic=time.monotonic, sleep=asyncio.sleep
-        )
+        turns = Turns(program, settings, link, clock=clock, monotonic=monotonic, sleep=sleep)
         if start.turn_id is not None:
             turns.end_earlier(start.turn_id)
         link.ready(problems)

@@ -97,13 +97,11 @@ class Turn:
         if options:
             question["options"] = list(options)
         answer = await self._ask(question)
-        said, reason = answer["answer"], answer.get("reason", "")
-        if reason == "timeout":
-            reason = "nobody answered in time"
+        said = answer["answer"]
         return Permission(
             allowed=answer["confirmed"],
             scope=answer.get("scope", "once"),
-            reason=reason or said or "the person said no",
+            reason="" if answer["confirmed"] else _why_not(answer),
             option=said if said in options else "",
         )
 
@@ -185,3 +183,10 @@ class Turn:
                 tokens_in=used["tokens_in"],
                 tokens_out=used["tokens_out"],
             )
+
+
+def _why_not(answer: Answer) -> str:
+    reason = answer.get("reason", "")
+    if reason == "timeout":
+        return "nobody answered in time"
+    return reason or answer["answer"] or "the person said no"

@@ -43,6 +43,7 @@ class Turns:
         self.settings = settings
         self._program = program
         self._monotonic = monotonic
+        self._sleep = sleep
         self._new_turn = partial(
             Turn, send=link.event, control=link, clock=clock, monotonic=monotonic, sleep=sleep
         )
@@ -138,27 +139,31 @@ class Turns:
         """Why it is to be ended; None when it has ended by itself. Waiting for people is not
         counted."""
         began = self._monotonic()
-        either: set[asyncio.Future[Any]] = {work, self._interrupted}
         while True:
             worked_s = self._monotonic() - began - turn.waited_s()
             left_s = turn.settings.timeout_seconds - worked_s
             if left_s <= 0:
                 return "timeout"
-            await asyncio.wait(
-                either, timeout=max(left_s, _LOOK_AGAIN_S), return_when=asyncio.FIRST_COMPLETED
-            )
+            await self._first_of(work, self._interrupted, within_s=max(left_s, _LOOK_AGAIN_S))
             if self._interrupted.done():
                 return self._interrupted.result()
             if work.done():
                 return None
 
+    async def _first_of(self, *futures: asyncio.Future[Any], within_s: float) -> None:
+        patience = asyncio.ensure_future(self._sleep(within_s))
+        try:
+            await asyncio.wait({*futures, patience}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            patience.cancel()
+
     async def _abandon(self, work: asyncio.Task[str]) -> None:
         """The program stops, or is killed."""
         work.cancel()
-        await asyncio.wait({work}, timeout=limits.CANCEL_GRACE_S)
+        await self._first_of(work, within_s=limits.CANCEL_GRACE_S)
         if not work.done():
             _log.warning("a program does not stop and is killed")
             self._program.abort()
-            await asyncio.wait({work}, timeout=limits.CANCEL_GRACE_S)
+            await self._first_of(work, within_s=limits.CANCEL_GRACE_S)
         if work.done() and not work.cancelled() and (error := work.exception()):
             _log.warning("a program failed while it was stopped", problem=str(error))
