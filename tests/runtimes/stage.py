@@ -28,6 +28,7 @@ class Stage:
         self.user = world.user
         self.node = world.node
         self._numbers = count(1)
+        self._open = 0
 
     @contextlib.asynccontextmanager
     async def session(
@@ -40,10 +41,13 @@ class Stage:
             runtime_type=runtime.runtime_type,
             agent_config=runtime.agent() | (agent or {}),
         )
+        self._open += 1
         async with Played(self, runtime, session_id) as talk:
             yield talk
             await talk.close()
-        await self.until_idle()
+        self._open -= 1
+        if not self._open:
+            await self.until_idle()
 
     def prompt(self) -> str:
         """Words that nobody has said here."""

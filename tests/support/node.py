@@ -15,6 +15,7 @@ from tests.support.sse import SseReader
 Json = dict[str, Any]
 MODEL = "gpt-scripted"
 DAEMON = "trunkline.execution.main"
+_ROOT = Path(__file__).parents[2]
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -50,6 +51,8 @@ class Node(Program):
             "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
             "TRUNKLINE_NODE_HOME": str(self.home),
         }
+        if self._daemon != DAEMON:
+            env["PYTHONPATH"] = str(_ROOT)  # a daemon of the tests has runtimes of the tests
         await self.run(sys.executable, "-m", self._daemon, env=env)
         await eventually(self._online)
         return self

@@ -25,6 +25,7 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -67,6 +68,9 @@ class Node:
         self._client = line_of(settings, home, self._refused)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
+        for name, target in settings.hosted.items():
+            launch = partial(self._spawner.spawn, target=target)
+            runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
         local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
         self._manager = SessionManager(
             self._client,
