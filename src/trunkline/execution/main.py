@@ -68,10 +68,10 @@ class Node:
         self._client = line_of(settings, home, self._refused)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
+        local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
         for name, target in settings.hosted.items():
             launch = partial(self._spawner.spawn, target=target)
             runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
-        local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
         self._manager = SessionManager(
             self._client,
             home,

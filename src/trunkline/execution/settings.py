@@ -15,7 +15,6 @@ from msgspec import Meta
 from trunkline import limits, names
 from trunkline.execution.errors import SettingsError
 from trunkline.execution.process import fork_server
-from trunkline.execution.runtimes.hosted import HOSTED
 from trunkline.execution.session.process import Patience
 
 NODE_SESSIONS_MAX_MAX = 1000
@@ -101,9 +100,9 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     patience: Patience = Patience()
     target: str = fork_server.DEFAULT_TARGET
     """The program of a session's process, `module:function`."""
-    hosted: dict[str, str] = HOSTED
-    """Runtimes whose program is driven from Python: by name, the `module:function` of a session's
-    process."""
+    hosted: dict[str, str] = {}
+    """Further runtimes whose program is driven from Python: by name, the `module:function` of a
+    session's process."""
 
     def __repr__(self) -> str:
         return f"NodeSettings(user_id={self.user_id!r}, home={str(self.home)!r})"
