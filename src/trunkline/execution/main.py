@@ -38,6 +38,8 @@ _log = structlog.get_logger(__name__)
 NODE_STOP_S = 10.0  # from SIGTERM to the end of the daemon
 SESSION_IDLE_CHECK_S = 30.0
 
+CLAUDE_CODE = "trunkline.execution.runtimes.claude_code.process:run"
+
 _STRAYS_PAUSE_S = 0.01
 _STRAYS_ROUNDS_MAX = 100
 
@@ -67,7 +69,11 @@ class Node:
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
-        runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
+        claude_code = partial(self._spawner.spawn, target=CLAUDE_CODE)
+        runtimes: dict[str, MakeAdapter] = {
+            "semigraph": semigraph,
+            "claude-code": partial(HostedAdapter, claude_code, self._sockets, settings.patience),
+        }
         local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
         for name, target in settings.hosted.items():
             launch = partial(self._spawner.spawn, target=target)
