@@ -38,6 +38,13 @@ TOOLS: Final = frozenset(
 """What an agent of our own runtime can be allowed, besides tools of MCP servers and skills."""
 MCP_TOOL_PREFIX: Final = "mcp__"
 
+RUNTIMES: Final = ("semigraph", "openclaw", "claude-code", "acp")
+"""What can run a session, as agents and sessions name it."""
+DOCUMENTED_RUNTIMES: Final = ("semigraph", "openclaw")
+"""What a machine takes that says nothing of its runtimes."""
+ACP_PRESETS: Final = ("copilot", "opencode", "gemini", "codex", "goose")
+"""Programs that speak ACP and that we know how to start."""
+
 _CLOSE = 0.6  # difflib's measure, from 0 to 1
 _SHOWN_CHARS = 60
 

@@ -16,6 +16,7 @@
     ├── SkillRefused             SKILL_REFUSED            a skill package is not acceptable
     ├── AttachmentRefused        ATTACHMENT_REFUSED       a file of a message was not kept
     ├── AddressRefused           ADDRESS_REFUSED          an address that tools may not connect to
+    ├── InstallFailed            INSTALL_FAILED           a runtime's program was not installed
     ├── CheckpointError          CHECKPOINT_UNUSABLE      a checkpoint cannot be read or written
     └── MemoryFileError          MEMORY_UNUSABLE          a memory file cannot be read or written
 
@@ -137,6 +138,10 @@ class AddressRefused(ExecutionError, OSError):
     """An OSError, so that the connector goes on to a name's next address."""
 
     code = "ADDRESS_REFUSED"
+
+
+class InstallFailed(ExecutionError):
+    code = "INSTALL_FAILED"
 
 
 class CheckpointError(_CodedError, ValueError):

@@ -25,6 +25,7 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.runtimes.catalog import Catalog
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
@@ -86,7 +87,8 @@ class Node:
             clock=time.time,
             local=local,
         )
-        self._health = Health(runtimes, self._manager.counts, settings.sessions_max)
+        catalog = Catalog(runtimes, home, os.environ)
+        self._health = Health(catalog, self._manager.counts, settings.sessions_max)
         self._client.register_session(MACHINE, self._manager.handlers())
         self._client.active_sessions = self._manager.names
         self._client.open_turns = self._manager.turns

