@@ -21,7 +21,12 @@ _BY_ERROR = {
     "server_error": "MODEL_ERROR",
     "invalid_request": "MODEL_ERROR",
 }
-_BY_STATUS = {401: "RUNTIME_LOGIN", 403: "RUNTIME_LOGIN", 429: "MODEL_RATE_LIMITED"}
+_BY_STATUS = {
+    401: "RUNTIME_LOGIN",
+    403: "RUNTIME_LOGIN",
+    404: "MODEL_NOT_FOUND",
+    429: "MODEL_RATE_LIMITED",
+}
 _OVERLOADED = (502, 503, 529)
 
 

@@ -30,6 +30,7 @@ class Line(msgspec.Struct, gc=False):
     event: Any = None
     state: Any = None
     model: Any = None
+    cwd: Any = None
     sdk_host_only: Any = None
     error: Any = None
     is_api_error_message: Any = None

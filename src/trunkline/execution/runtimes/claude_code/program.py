@@ -27,6 +27,7 @@ from trunkline.execution.runtimes.claude_code.output import Line, text_of
 from trunkline.execution.runtimes.claude_code.permissions import Granted
 from trunkline.execution.runtimes.claude_code.spending import Spending
 from trunkline.execution.runtimes.claude_code.talk import Talk
+from trunkline.execution.runtimes.claude_code.translator import commands_of
 from trunkline.execution.runtimes.hosted.program import Opening, Program
 from trunkline.execution.runtimes.hosted.turn import Turn
 from trunkline.execution.skills.registry import SkillRegistry
@@ -92,6 +93,7 @@ class ClaudeCode(Program):
         self._model = ""
         self._mode_set = ""
         self._plugin: str | None = None
+        self._commands: list[Json] = []
         self._early: list[tuple[Line, bytes]] | None = None
         """What a program says before it has begun: nothing, or why it cannot."""
 
@@ -99,6 +101,7 @@ class ClaudeCode(Program):
         self._mode = command.mode_of(patch) or self._mode
 
     def abort(self) -> None:
+        self._launched = None
         if self._connection is not None:
             self._connection.kill()
 
@@ -226,7 +229,9 @@ class ClaudeCode(Program):
         try:
             async with asyncio.timeout(START_S):
                 hooks = {"PreToolUse": [{"matcher": None, "hookCallbackIds": [HOOK]}]}
-                await connection.ask(subtype="initialize", hooks=hooks, systemPromptSnapshot=False)
+                begun = await connection.ask(
+                    subtype="initialize", hooks=hooks, systemPromptSnapshot=False
+                )
         except (TimeoutError, Refused) as error:
             connection.kill()
             why = f"Claude Code did not begin: {str(error) or 'no answer in time'}"
@@ -234,10 +239,18 @@ class ClaudeCode(Program):
         except asyncio.CancelledError:
             connection.kill()
             raise
+        self._tell_commands(begun.get("commands"))
         early, self._early = self._early, None
         for line, text in early:
             self._talk.take(line, text)
         return connection
+
+    def _tell_commands(self, given: Any) -> None:
+        """What can be said to it behind a slash, where that has changed."""
+        commands = commands_of(given)
+        if commands and commands != self._commands:
+            self._commands = commands
+            self._opening.emit("session_status", machine="online", commands=commands)
 
     def _take(self, line: Line, text: bytes) -> None:
         if self._early is None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.runtimes.claude_code import output
@@ -21,7 +22,10 @@ from trunkline.execution.runtimes.hosted.program import Emit
 from trunkline.execution.runtimes.hosted.turn import Turn
 
 _OUTPUT = "claude_output"
-_EARLIER = {"protocol": "yeaft"}
+_NEVER_RAW = frozenset(("session_status",))
+"""What the control plane knows better than any program: those lines travel by themselves."""
+_RAW_BYTES_MAX = limits.EVENT_BYTES_MAX * 3 // 4
+_EARLIER: Json = {"protocol": "yeaft"}
 """In the place of a line that an earlier event has."""
 
 
@@ -82,12 +86,15 @@ class Talk:
         emit = self._emit if self.turn is None else self.turn.emit
         data: Any = msgspec.Raw(text)
         message = {"type": _OUTPUT, "conversationId": self._session_id, "data": data}
-        raw: Json = {"protocol": "yeaft", "message": message}
-        if not events:
+        raw: Json | None = {"protocol": "yeaft", "message": message}
+        if len(text) > _RAW_BYTES_MAX:
+            raw = None  # its event would be cut, and be no use to anybody
+        elif not events or events[0][0] in _NEVER_RAW:
             emit("foreign", protocol="yeaft", name=_OUTPUT, raw=raw)
-        for kind, fields in events:
-            emit(kind, **fields, raw=raw)
             raw = _EARLIER
+        for kind, fields in events:
+            emit(kind, **fields, raw=None if kind in _NEVER_RAW else raw)
+            raw = raw and _EARLIER
 
     def _done(self, line: Line) -> None:
         self._count(line)

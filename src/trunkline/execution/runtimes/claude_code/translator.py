@@ -12,8 +12,11 @@ from trunkline.execution.runtimes.claude_code.output import Line, count_of, text
 from trunkline.execution.runtimes.claude_code.plan import Plan
 from trunkline.execution.texts import Excerpt, clipped, readable, shortened
 
+PROVIDER = "claude-code"
 TOOLS_REMEMBERED_MAX = 1_000
+_COMMANDS_MAX, _ABOUT_CHARS_MAX = 500, 1_000
 _STREAMS_MAX = 100  # the conversation and its sub-agents
+_NO_MODEL = "<synthetic>"
 _STREAMED = {"text_delta": "text", "thinking_delta": "thinking"}
 
 Event = tuple[str, Json]
@@ -33,6 +36,7 @@ class Translator:
         self._tools: dict[str, tuple[str, Json]] = {}
         self._agents: dict[str, str] = {}
         self._plan = Plan()
+        self._ready: Json = {}
 
     def begin(self) -> None:
         """A turn begins."""
@@ -78,9 +82,7 @@ class Translator:
             case "message_start":
                 message = event.get("message")
                 message = message if isinstance(message, dict) else {}
-                stream.begin(text_of(message.get("id")))
-                model = shortened(text_of(message.get("model")), limits.NAME_CHARS_MAX)
-                self.calls[model] = self.calls.get(model, 0) + 1
+                self._asked(stream, message)
             case "content_block_start":
                 stream.next_block()
             case "content_block_delta":
@@ -93,18 +95,26 @@ class Translator:
                     return [_spoken(kind, said)]
         return []
 
+    def _asked(self, stream: "_Stream", message: Json) -> None:
+        """A model was asked once more."""
+        stream.begin(text_of(message.get("id")))
+        model = shortened(text_of(message.get("model")), limits.NAME_CHARS_MAX)
+        if model != _NO_MODEL:
+            self.calls[model] = self.calls.get(model, 0) + 1
+
     def _said(self, line: Line) -> list[Event]:
         if line.is_api_error_message is True or isinstance(line.error, str):
             self.error = text_of(line.error) or self.error
             return []  # the turn's end says it
         message = line.message if isinstance(line.message, dict) else {}
         stream = self._stream(line)
-        message_id = text_of(message.get("id"))
+        if stream.message != text_of(message.get("id")):
+            self._asked(stream, message)  # it comes whole, as sub-agents' messages do
         made: list[Event] = []
         for block in line.blocks:
             kind = text_of(block.get("type"))
             if kind in ("text", "thinking"):
-                said = stream.rest(message_id, kind, text_of(block.get(kind)))
+                said = stream.rest(kind, text_of(block.get(kind)))
                 made += [_spoken(kind, said)] if said else []
             elif kind.endswith("tool_use"):
                 made += self._called(block)
@@ -161,10 +171,25 @@ class Translator:
             made.append(("file_created", file))
         return made
 
+    def _begun(self, line: Line) -> list[Event]:
+        """Said before each turn; told when it is something new."""
+        self.model = shortened(text_of(line.model), limits.NAME_CHARS_MAX)
+        ready: Json = {
+            "session_id": self.session_id,
+            "model_info": {"model": self.model},
+            "provider": PROVIDER,
+            "work_dir": shortened(text_of(line.cwd), limits.FILE_PATH_CHARS_MAX),
+            "again": True,
+        }
+        if ready == self._ready:
+            return []
+        self._ready = ready
+        return [("session_status", {"machine": "online", "ready": ready})]
+
     def _system(self, line: Line) -> list[Event]:
         match line.subtype:
             case "init":
-                self.model = shortened(text_of(line.model), limits.NAME_CHARS_MAX)
+                return self._begun(line)
             case "api_retry":
                 why = text_of(line.error).replace("_", " ") or "no answer"
                 status = f" ({line.error_status})" if count_of(line.error_status) else ""
@@ -182,11 +207,11 @@ class _Stream:
     whole block comes behind its pieces."""
 
     def __init__(self) -> None:
-        self._message = ""
+        self.message = ""
         self._chars = {"text": 0, "thinking": 0}
 
     def begin(self, message_id: str) -> None:
-        self._message = message_id
+        self.message = message_id
         self.next_block()
 
     def next_block(self) -> None:
@@ -195,10 +220,8 @@ class _Stream:
     def streamed(self, kind: str, said: str) -> None:
         self._chars[kind] += len(said)
 
-    def rest(self, message_id: str, kind: str, text: str) -> str:
+    def rest(self, kind: str, text: str) -> str:
         """What of a whole block was not passed on yet."""
-        if message_id != self._message:
-            return text
         known, self._chars[kind] = self._chars[kind], 0
         return text[known:]
 
@@ -238,3 +261,14 @@ def _shown(content: Any) -> str:
             said = text_of(block.get("text")) or f"[{shortened(text_of(block.get('type')), 40)}]"
         text.add(("\n" if number else "") + readable(said))
     return str(text)
+
+
+def commands_of(given: Any) -> list[Json]:
+    """The slash commands that the program says it has."""
+    found: list[Json] = []
+    for one in (given if isinstance(given, list) else [])[:_COMMANDS_MAX]:
+        name = text_of(one.get("name")).lstrip("/") if isinstance(one, dict) else ""
+        if 0 < len(name) <= limits.NAME_CHARS_MAX:
+            about = shortened(text_of(one.get("description")), _ABOUT_CHARS_MAX)
+            found.append({"name": name, "description": readable(about)})
+    return found
