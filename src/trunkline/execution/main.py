@@ -25,6 +25,8 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.runtimes.acp.adapter import TARGET as ACP_TARGET
+from trunkline.execution.runtimes.acp.adapter import AcpAdapter
 from trunkline.execution.runtimes.catalog import Catalog
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.session.manager import SessionManager
@@ -71,9 +73,11 @@ class Node:
         self._client = line_of(settings, home, self._refused)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         claude_code = partial(self._spawner.spawn, target=CLAUDE_CODE)
+        acp = partial(self._spawner.spawn, target=ACP_TARGET)
         runtimes: dict[str, MakeAdapter] = {
             "semigraph": semigraph,
             "claude-code": partial(HostedAdapter, claude_code, self._sockets, settings.patience),
+            "acp": partial(AcpAdapter, acp, self._sockets, settings.patience),
         }
         local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
         for name, target in settings.hosted.items():
