@@ -8,6 +8,7 @@ import pytest_asyncio
 from tests.runtimes.marks import reason_against
 from tests.runtimes.stage import Stage, open_stage
 from tests.support.runtimes.driver import RuntimeDriver
+from tests.support.runtimes.installed import need
 
 for suite in ("talking", "working", "ending", "lasting"):
     pytest.register_assert_rewrite(f"tests.runtimes.{suite}")
@@ -41,5 +42,6 @@ def can(request: pytest.FixtureRequest) -> None:
 async def stage(
     runtime: RuntimeDriver, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
+    need(*runtime.programs)
     async with open_stage(runtime, tmp_path_factory.mktemp("stage")) as opened:
         yield opened

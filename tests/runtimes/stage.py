@@ -14,6 +14,7 @@ from tests.support.matrix.story import Beat
 from tests.support.model_server import ModelRequest, ModelServer, Turn
 from tests.support.node import Node, Talk, World, is_alive
 from tests.support.runtimes.driver import RuntimeDriver
+from tests.support.runtimes.installed import lend
 
 Json = dict[str, Any]
 
@@ -161,6 +162,7 @@ async def open_stage(runtime: RuntimeDriver, folder: Path) -> AsyncIterator[Stag
         ModelServer() as model,
     ):
         model.otherwise(_aside)
+        lend(folder / "home")
         world = World(control, model, folder / "home", daemon=runtime.daemon)
         await world.open()
         try:
@@ -176,4 +178,5 @@ def _aside(request: ModelRequest) -> Turn:
 
 async def second_machine(stage: Stage, home: Path) -> Node:
     """Another machine of the same user, with an empty home."""
+    lend(home)
     return await Node(stage.user, home, daemon=stage.runtime.daemon).start()

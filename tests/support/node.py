@@ -50,9 +50,12 @@ class Node(Program):
             "VM_TICKET": made["ticket"],
             "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
             "TRUNKLINE_NODE_HOME": str(self.home),
+            # What programs of other makers keep of their user.
+            "HOME": str(self.home.with_suffix(".user")),
         }
         if self._daemon != DAEMON:
             env["PYTHONPATH"] = str(_ROOT)  # a daemon of the tests has runtimes of the tests
+        self.home.with_suffix(".user").mkdir(exist_ok=True)
         await self.run(sys.executable, "-m", self._daemon, env=env)
         await eventually(self._online)
         return self

@@ -95,3 +95,9 @@ class RuntimeDriver(ABC):
                         Turn(chunks=chunks, failure=failure, failure_in_stream=in_stream),
                     ]
         return [*turns, Turn(chunks=chunks, thinking=thinking)]
+
+
+def child_with(argument: str, session: psutil.Process) -> psutil.Process:
+    """The program that a session's process has started with that argument."""
+    found = [one for one in session.children(recursive=True) if argument in one.cmdline()]
+    return found[0]
