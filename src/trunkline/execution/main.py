@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -25,7 +26,11 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.catalog import Catalog
+from trunkline.execution.runtimes.foreign.answers import Answers
+from trunkline.execution.runtimes.foreign.library import Library
+from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
@@ -38,6 +43,12 @@ _log = structlog.get_logger(__name__)
 
 NODE_STOP_S = 10.0  # from SIGTERM to the end of the daemon
 SESSION_IDLE_CHECK_S = 30.0
+
+HOSTED = {
+    "claude-code": "trunkline.execution.runtimes.claude_code.process:run",
+    "acp": "trunkline.execution.runtimes.acp.process:main",
+}
+"""Runtimes whose program is driven from Python: the function of their sessions' process."""
 
 _STRAYS_PAUSE_S = 0.01
 _STRAYS_ROUNDS_MAX = 100
@@ -67,6 +78,9 @@ class Node:
         )
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
+        roots = Roots(home.workspace, settings.roots)
+        own = Library(Path.home(), os.environ, roots)
+        self._client.answers(Answers(own, home).answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         self._openclaw = OpenClaw(
             home,
@@ -83,6 +97,9 @@ class Node:
             "semigraph": semigraph,
             "openclaw": self._openclaw.adapter,
         }
+        for name, target in (HOSTED | settings.hosted).items():
+            launch = partial(self._spawner.spawn, target=target)
+            runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
         local: dict[str, Local] = {
             "local.model": lambda _, tell: self._models.ensure(tell),
             **self._openclaw.local,
@@ -91,6 +108,7 @@ class Node:
             self._client,
             home,
             runtimes,
+            roots=roots,
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
