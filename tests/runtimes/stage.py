@@ -142,6 +142,8 @@ class Playing:
         return str(end["content"])
 
     async def until_said(self, text: str) -> None:
+        """Some programs keep a space back until the next word."""
+        text = text.rstrip()
         await self.talk.reader.until(
             lambda _: text in self.talk.text(self.turn_id), f"the words {text!r}"
         )
