@@ -65,7 +65,14 @@ class Gateway:
             case "config.get":
                 await caller.ok({"hash": f"h{self.changes}"})
             case "config.apply":
-                self.config, self.changes = json.loads(params["raw"]), self.changes + 1
+                wanted = json.loads(params["raw"])
+                if (
+                    not self.config["agents"]["entries"].keys()
+                    <= wanted["agents"]["entries"].keys()
+                ):
+                    await caller.error("INVALID_REQUEST", "it would drop agent roster entries")
+                    return
+                self.config, self.changes = wanted, self.changes + 1
                 self.read_keys()  # as the real one does: it must be there
                 await caller.ok({"hash": f"h{self.changes}"})
             case "secrets.reload":

@@ -153,3 +153,10 @@ async def test_what_it_kept_of_sessions_that_are_gone_is_removed_at_its_start(
     await machine.start()
     await machine.say("say Hello.")
     assert sorted(one.name for one in agents.iterdir()) == sorted([agent_id("s-1"), "main"])
+
+
+async def test_sessions_come_and_go_while_it_runs(machine: Machine) -> None:
+    for session_id in ("s-1", "s-2", "s-3"):
+        await machine.start(session_id)
+        assert (await machine.say("say Hello.", "t-1", session_id))["content"] == "Hello."
+        await machine.manager.stop_session({"session_id": session_id, "reason": "user_closed"})
