@@ -348,7 +348,7 @@ class Machines:
         if health is not None and machine.health != health:
             was, machine.health = machine.health.get("state"), health
             is_news = is_news or was != health.get("state")  # numbers change with each heartbeat
-        if (has := runtimes_of(machine.health)) != machine.runtimes:
+        if health is not None and (has := runtimes_of(health)) != machine.runtimes:
             machine.runtimes = has
             self._tasks.spawn(self._save_state(machine), "machine runtimes")
         if is_news:
