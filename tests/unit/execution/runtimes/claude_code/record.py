@@ -116,7 +116,7 @@ def cut(value: Any) -> Any:
 
 def scrubbed(line: str, talk: Talk) -> str:
     """Without what is only true here and now."""
-    for here, there in ((str(talk.workspace), "/home/user/work"), (talk.env["HOME"], "/home/user")):
+    for here, there in ((str(talk.workspace), "/srv/work"), (talk.env["HOME"], "/srv/user")):
         line = line.replace(here, there)
     line = _TEMPORARY.sub("/var/claude", line)
     line = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:1", line)
