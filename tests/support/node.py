@@ -1,6 +1,7 @@
 """A real execution plane for end-to-end tests: the daemon as a process, against a control plane."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,16 @@ def is_alive(process: psutil.Process) -> bool:
 class Node(Program):
     """`python -m trunkline.execution.main`, which can be killed and started again."""
 
-    def __init__(self, user: TestUser, home: Path, ws_url: str | None = None) -> None:
+    def __init__(
+        self,
+        user: TestUser,
+        home: Path,
+        ws_url: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """`env`: what its environment has besides the usual."""
         super().__init__(home)
+        self._env = dict(env or {})
         self.user = user
         self.machine_id = ""
         self._ws_url = ws_url
@@ -45,6 +54,7 @@ class Node(Program):
             "VM_TICKET": made["ticket"],
             "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
             "TRUNKLINE_NODE_HOME": str(self.home),
+            **self._env,
         }
         await self.run(sys.executable, "-m", "trunkline.execution.main", env=env)
         await eventually(self._online)
@@ -70,7 +80,14 @@ class Node(Program):
 class World:
     """A user with a scripted model, a daemon, and sessions on it."""
 
-    def __init__(self, control: Control, model: ModelServer, home: Path) -> None:
+    def __init__(
+        self,
+        control: Control,
+        model: ModelServer,
+        home: Path,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self._env = env
         self.control = control
         self.model = model
         self._home = home
@@ -88,7 +105,7 @@ class World:
                 f"/users/{self.user.id}/credentials/{provider}",
                 {"api_key": f"key-of-{provider}", "base_url": url},
             )
-        self.node = await Node(self.user, self._home, ws_url).start()
+        self.node = await Node(self.user, self._home, ws_url, self._env).start()
         return self
 
     async def __aenter__(self) -> "World":

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -25,7 +26,10 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.catalog import Catalog
+from trunkline.execution.runtimes.foreign.answers import Answers
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session.manager import SessionManager
@@ -74,6 +78,9 @@ class Node:
         )
         self._refusal: str | None = None
         self._client = line_of(settings, home, self._refused)
+        roots = Roots(home.workspace, settings.roots)
+        own = Library(Path.home(), os.environ, roots)
+        self._client.answers(Answers(own, home).answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         self._openclaw = OpenClaw(
             home,
@@ -101,6 +108,7 @@ class Node:
             self._client,
             home,
             runtimes,
+            roots=roots,
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,

@@ -202,9 +202,16 @@ class Machines:
 
     # Sessions
 
-    def add(self, machine: Machine, log: SessionLog, start: Start | None) -> None:
-        """A new session of this machine."""
-        session = SessionCore(log.session_id, SessionState(machine.id), [], self._time)
+    def add(
+        self,
+        machine: Machine,
+        log: SessionLog,
+        start: Start | None,
+        state: SessionState | None = None,
+    ) -> None:
+        """A new session of this machine. `state`: what its log says, if that is not empty."""
+        state = state or SessionState(machine.id)
+        session = SessionCore(log.session_id, state, [], self._time)
         self._adopt(machine, log, session, start)
 
     def move(self, source: Machine, target: Machine, log: SessionLog) -> None:
