@@ -97,7 +97,7 @@ class Node:
             "semigraph": semigraph,
             "openclaw": self._openclaw.adapter,
         }
-        for name, target in HOSTED.items():
+        for name, target in (HOSTED | settings.hosted).items():
             launch = partial(self._spawner.spawn, target=target)
             runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
         local: dict[str, Local] = {

@@ -270,6 +270,9 @@ class Sessions:
         confirmed: bool,
         answer: Any,
         session_id: str | None = None,
+        *,
+        scope: str = "once",
+        reason: str = "",
     ) -> Approval:
         """A person's answer to a question; the first one wins."""
         who.require("approve")
@@ -284,9 +287,18 @@ class Sessions:
         machine = await self._running(session)
         log = machine.logs[session.id]
         shown = {"answer": answer, "answered_by": who.user_id}
+        if scope != "once":
+            shown["scope"] = scope
         with machine.input() as core:
             is_first = core.answer(
-                session.id, approval.request_id, confirmed, answer, who.user_id, shown
+                session.id,
+                approval.request_id,
+                confirmed,
+                answer,
+                who.user_id,
+                shown,
+                scope,
+                reason,
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
