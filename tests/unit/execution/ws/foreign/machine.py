@@ -11,6 +11,8 @@ from tests.support.eventually import until
 from tests.support.foreign_servers import AgpServer, YeaftServer
 from trunkline.execution.home import Home
 from trunkline.execution.line import MACHINE
+from trunkline.execution.roots import Roots
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.ws.foreign.agp import AgpClient
 from trunkline.execution.ws.foreign.client import ForeignClient
 from trunkline.execution.ws.foreign.yeaft import YeaftClient
@@ -29,6 +31,7 @@ class Machine:
         self.refusals = refusals
         self.told: list[tuple[str, str, Json]] = []
         self.starts: list[str] = []
+        self.start_data: list[Json] = []
         self.running: list[str] = []
         self.is_broken = False
         client.active_sessions = lambda: self.running
@@ -39,6 +42,7 @@ class Machine:
 
     def _start(self, data: Json) -> asyncio.Task[None]:
         self.starts.append(data["session_id"])
+        self.start_data.append(data)
         return asyncio.create_task(self._come_up(data["session_id"]))
 
     async def _come_up(self, session_id: str) -> None:
@@ -122,6 +126,7 @@ def yeaft_machine(
         who,
         agent_config={"model": "m"},
         home=home,
+        library=Library(folder / "own", {}, Roots(home.workspace)),
         on_refused=refusals.append,
         sleep=at_once,
         **bounds,
