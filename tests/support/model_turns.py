@@ -97,6 +97,10 @@ class Turn:
     cut_cleanly: bool = False
     raw: bytes | None = None
 
+    @property
+    def whole_text(self) -> str:
+        return "".join(piece for piece in self.pieces() if isinstance(piece, str))
+
     def pieces(self) -> list[str | Gate]:
         """The text as it is streamed: the given chunks, or word by word."""
         if self.chunks is not None:

@@ -15,6 +15,8 @@ from tests.support.sse import SseReader
 
 Json = dict[str, Any]
 MODEL = "gpt-scripted"
+DAEMON = "trunkline.execution.main"
+_ROOT = Path(__file__).parents[2]
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -33,6 +35,7 @@ class Node(Program):
         home: Path,
         ws_url: str | None = None,
         env: Mapping[str, str] | None = None,
+        daemon: str = DAEMON,
     ) -> None:
         """`env`: what its environment has besides the usual."""
         super().__init__(home)
@@ -40,6 +43,7 @@ class Node(Program):
         self.user = user
         self.machine_id = ""
         self._ws_url = ws_url
+        self._daemon = daemon
 
     async def start(self) -> "Node":
         """The first time with a ticket of a new VM, later as the same VM, with a fresh one."""
@@ -54,9 +58,14 @@ class Node(Program):
             "VM_TICKET": made["ticket"],
             "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
             "TRUNKLINE_NODE_HOME": str(self.home),
+            # What programs of other makers keep of their user.
+            "HOME": str(self.home.with_suffix(".user")),
             **self._env,
         }
-        await self.run(sys.executable, "-m", "trunkline.execution.main", env=env)
+        if self._daemon != DAEMON:
+            env["PYTHONPATH"] = str(_ROOT)  # a daemon of the tests has runtimes of the tests
+        self.home.with_suffix(".user").mkdir(exist_ok=True)
+        await self.run(sys.executable, "-m", self._daemon, env=env)
         await eventually(self._online)
         return self
 
@@ -86,11 +95,13 @@ class World:
         model: ModelServer,
         home: Path,
         env: Mapping[str, str] | None = None,
+        daemon: str = DAEMON,
     ) -> None:
         self._env = env
         self.control = control
         self.model = model
         self._home = home
+        self._daemon = daemon
         self.user: TestUser
         self.node: Node
 
@@ -105,7 +116,7 @@ class World:
                 f"/users/{self.user.id}/credentials/{provider}",
                 {"api_key": f"key-of-{provider}", "base_url": url},
             )
-        self.node = await Node(self.user, self._home, ws_url, self._env).start()
+        self.node = await Node(self.user, self._home, ws_url, self._env, self._daemon).start()
         return self
 
     async def __aenter__(self) -> "World":
@@ -171,9 +182,11 @@ class Talk:
         )
         return self.events(kind)[count - 1]
 
-    async def answer(self, request_id: str, confirmed: bool, answer: Any = None) -> None:
+    async def answer(
+        self, request_id: str, confirmed: bool, answer: Any = None, **more: Any
+    ) -> None:
         """A person answers; the event is shown a moment before its record can be answered."""
-        body = {"confirmed": confirmed, "answer": answer, "session_id": self.id}
+        body = {"confirmed": confirmed, "answer": answer, "session_id": self.id, **more}
 
         async def answered() -> int:
             status, _ = await self.user.call("POST", f"/approvals/{request_id}", body)

@@ -105,6 +105,9 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     patience: Patience = Patience()
     target: str = fork_server.DEFAULT_TARGET
     """The program of a session's process, `module:function`."""
+    hosted: dict[str, str] = {}
+    """Further runtimes whose program is driven from Python: by name, the `module:function` of a
+    session's process."""
 
     def __repr__(self) -> str:
         return f"NodeSettings(user_id={self.user_id!r}, home={str(self.home)!r})"

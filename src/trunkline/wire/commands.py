@@ -50,12 +50,15 @@ class Configure(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A person's answer to a question of the session."""
+    """A person's answer to a question of the session. `scope`: for how long a yes is meant, `once`,
+    `session` or `always`; `reason`: the person's own words for it."""
 
     session_id: str
     request_id: str
     confirmed: bool
     answer: Any = None
+    scope: str = "once"
+    reason: str = ""
 
 
 class Stop(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound, TrunklineError
-from trunkline.control.ids import new_id
+from trunkline.control.ids import id_at, new_id
 from trunkline.control.log import events
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
@@ -70,7 +70,7 @@ class Adopting:
 
     async def page(self, who: Principal, machine_id: str, **wanted: Any) -> Page[ForeignSession]:
         """What may be adopted on that machine, with the sessions that go on with it already."""
-        machine = await self._sessions.choose_machine(who, machine_id)
+        machine = await self._sessions.choice.named(who, machine_id)
         runtime, preset = runtime_of(wanted.pop("runtime", None), wanted.pop("preset", None))
         page = await self._foreign.page(machine, runtime=runtime, preset=preset, **wanted)
         adopted = await self._records.adopted_on(machine.id)
@@ -90,7 +90,7 @@ class Adopting:
             raise InvalidRequest(f"adopt: a preset is needed: {', '.join(PRESETS)}")
         if new.runtime_type not in (None, runtime):
             raise InvalidRequest("runtime_type is another one than that of the conversation")
-        machine = await self._sessions.choose_machine(who, new.machine_id)
+        machine, _ = await self._sessions.choice.of(who, _run_by(new, runtime, preset))
         known = (await self._records.adopted_on(machine.id)).get(
             f"{runtime} {preset} {new.adopt.id}"
         )
@@ -133,9 +133,7 @@ class Adopting:
     ) -> Session:
         one = found.session
         log = await self._log.open(self._new_id())
-        lines = lines_of(
-            found.entries, user_id=machine.user_id, new_id=self._new_id, latest=self._clock()
-        )
+        lines = lines_of(found.entries, user_id=machine.user_id, id_at=id_at, latest=self._clock())
         for start in range(0, len(lines), _APPENDED_AT_ONCE):
             for line in lines[start : start + _APPENDED_AT_ONCE]:
                 self._log.append(log, line)
@@ -143,10 +141,13 @@ class Adopting:
         self._log.append(log, self._status(machine, one))
         await self._log.committed(log)
         try:
+            chosen = _with_choices(new, one)
+            made_of = await self._records.made_of(who, machine.org_id, machine.user_id, chosen)
             session = await self._records.insert(
                 who,
                 machine,
-                _with_choices(new, one),
+                chosen,
+                made_of,
                 log.session_id,
                 adopted=f"{machine.id} {one.key}",
                 snapshot=_snapshot(log.session_id, one),
@@ -204,17 +205,20 @@ def _resume(one: ForeignSession) -> Json:
     return shown
 
 
+def _run_by(new: NewSession, runtime: str, preset: str) -> NewSession:
+    agent = {**(new.agent_config or {}), **({"acp": {"preset": preset}} if preset else {})}
+    return msgspec.structs.replace(new, runtime_type=runtime, agent_config=agent)
+
+
 def _with_choices(new: NewSession, one: ForeignSession) -> NewSession:
     """Where it works and what runs it follow from the conversation; the rest is free."""
-    agent = {**(new.agent_config or {}), "workspace": one.folder}
-    if one.preset:
-        agent["acp"] = {"preset": one.preset}
+    run_by = _run_by(new, one.runtime, one.preset)
+    agent = {**(run_by.agent_config or {}), "workspace": one.folder}
     session = dict(new.session_config or {})
     session.pop("workspace", None)
     title = new.title or one.title.replace("\0", "").strip() or None
     return msgspec.structs.replace(
-        new,
-        runtime_type=one.runtime,
+        run_by,
         agent_config=agent,
         session_config={**session, "provider": one.preset or one.runtime, "work_dir": one.folder},
         title=title,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -79,6 +80,15 @@ class Session(msgspec.Struct, kw_only=True):
     """How to go on with it by hand, on its machine; only where one session is asked for."""
 
 
+class MadeOf(msgspec.Struct, frozen=True, kw_only=True):
+    """What a new session runs with: its creator's choices over its agent's over the defaults."""
+
+    runtime_type: str
+    agent_config: Json
+    session_config: Json
+    openclaw_config: Json | None
+
+
 class LoggedEvent(msgspec.Struct, frozen=True):
     id: int
     data: str
@@ -111,6 +121,7 @@ class SessionRecords:
         who: Principal,
         machine: Machine,
         new: NewSession,
+        made_of: MadeOf,
         session_id: str,
         *,
         adopted: str | None = None,
@@ -118,16 +129,32 @@ class SessionRecords:
     ) -> Session:
         """`adopted`: what it goes on with, which no other open session may have; `snapshot`: the
         state from which it does so. IntegrityError: another session has it."""
-        row = {"id": session_id, **await self._new_row(who, machine, new), "adopted": adopted}
+        now, is_others = self._clock(), who.user_id != machine.user_id
+        session = Session(
+            id=session_id,
+            org_id=machine.org_id,
+            user_id=machine.user_id,
+            agent_id=new.agent_id,
+            machine_id=machine.id,
+            title=new.title,
+            runtime_type=made_of.runtime_type,
+            agent_config=made_of.agent_config,
+            session_config=made_of.session_config,
+            openclaw_config=made_of.openclaw_config,
+            status="active",
+            created_by=who.user_id if is_others else None,
+            created_at=now,
+            updated_at=now,
+        )
+        row = msgspec.structs.asdict(session) | {"state": SessionState(machine.id).encode()}
+        del row["last_event_id"], row["resume"]
         async with self._store.write() as connection:
-            await connection.execute(insert(schema.sessions).values(row))
+            await connection.execute(insert(schema.sessions).values({**row, "adopted": adopted}))
             if snapshot is not None:
                 size = len(msgspec.json.encode(snapshot))
                 kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
-                kept["created_at"] = row["created_at"]
-                await connection.execute(insert(snapshots).values(kept))
-        del row["state"], row["adopted"]
-        return Session(**row)
+                await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
+        return session
 
     async def adopted_on(self, machine_id: str) -> dict[str, str]:
         """The open sessions that go on with another program's conversation there, by its name."""
@@ -140,65 +167,44 @@ class SessionRecords:
         rows = await self._store.all(query)
         return {row.adopted.removeprefix(prefix): row.id for row in rows}
 
-    async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
-        now, table = self._clock(), schema.sessions
-        mine = select(func.count()).where(
-            table.c.user_id == machine.user_id, table.c.status == "active"
-        )
+    async def made_of(self, who: Principal, org_id: str, user_id: str, new: NewSession) -> MadeOf:
+        """What a new session on a machine of that user runs with. Raises what is wrong with it."""
+        table = schema.sessions
+        mine = select(func.count()).where(table.c.user_id == user_id, table.c.status == "active")
         async with self._store.read() as connection:
             if (await connection.scalar(mine) or 0) >= self._per_user_max:
                 raise LimitReached(
                     f"no room for another session: one user has at most {self._per_user_max:,} "
                     "open ones; close some first"
                 )
-            agent = None
-            if new.agent_id is not None:
-                agents = schema.agents
-                agent = (
-                    (await connection.execute(select(agents).where(agents.c.id == new.agent_id)))
-                    .mappings()
-                    .first()
-                )
-                if (
-                    agent is None
-                    or agent["org_id"] != machine.org_id
-                    or not who.may_see(org_id=agent["org_id"], user_id=agent["user_id"])
-                ):
-                    raise NotFound("agent", new.agent_id)
+            agent = await _agent(connection, who, org_id, new.agent_id)
             users, orgs = schema.users, schema.orgs
             defaults = (
                 await connection.execute(
                     select(users.c.default_runtime_type, orgs.c.default_runtime_type)
                     .join(orgs, orgs.c.id == users.c.org_id)
-                    .where(users.c.id == machine.user_id)
+                    .where(users.c.id == user_id)
                 )
             ).one()
-            is_others = who.user_id != machine.user_id
-            rule = await others.owners_rule(connection, machine.user_id) if is_others else None
-        given = dict(agent) if agent else None
-        config, session_config = configs(given, new.agent_config or {}, new.session_config or {})
+            is_others = who.user_id != user_id
+            rule = await others.owners_rule(connection, user_id) if is_others else None
+        config, session_config = configs(agent, new.agent_config or {}, new.session_config or {})
         if rule is not None:
             config = others.under(rule, config)
-        if others.is_weaker(config, configs(given, {}, {})[0]):
+        before = configs(agent, {}, {})[0]
+        if others.is_weaker(config, before):
             who.require("approve")
-        return {
-            "org_id": machine.org_id,
-            "user_id": machine.user_id,
-            "agent_id": new.agent_id,
-            "machine_id": machine.id,
-            "title": new.title,
-            "runtime_type": resolve_runtime(
-                new.runtime_type, given["runtime_type"] if given else None, *defaults
+        others.check_program(
+            who, {**config, **session_config}, before, user_id, (agent or {}).get("user_id")
+        )
+        return MadeOf(
+            runtime_type=resolve_runtime(
+                new.runtime_type, agent["runtime_type"] if agent else None, *defaults
             ),
-            "agent_config": config,
-            "session_config": session_config,
-            "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
-            "status": "active",
-            "created_by": who.user_id if is_others else None,
-            "state": SessionState(machine.id).encode(),
-            "created_at": now,
-            "updated_at": now,
-        }
+            agent_config=config,
+            session_config=session_config,
+            openclaw_config=new.openclaw_config or (agent or {}).get("openclaw_config"),
+        )
 
     async def get(self, who: Principal, session_id: str) -> Session:
         if not is_id(session_id):
@@ -307,3 +313,20 @@ class SessionRecords:
             if (row.machine_id == machine_id and row.status == "closed")
             or (row.machine_id != machine_id and machine_id in (row.left_machines or []))
         }
+
+
+async def _agent(
+    connection: AsyncConnection, who: Principal, org_id: str, agent_id: str | None
+) -> Json | None:
+    if agent_id is None:
+        return None
+    agents = schema.agents
+    query = select(agents).where(agents.c.id == agent_id)
+    agent = (await connection.execute(query)).mappings().first()
+    if (
+        agent is None
+        or agent["org_id"] != org_id
+        or not who.may_see(org_id=agent["org_id"], user_id=agent["user_id"])
+    ):
+        raise NotFound("agent", agent_id)
+    return dict(agent)

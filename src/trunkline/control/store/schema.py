@@ -77,6 +77,8 @@ agents = sa.Table(
     sa.Column("session_config", sa.JSON),
     sa.Column("openclaw_config", sa.JSON),
     sa.Column("agent_app", sa.String(60)),  # which app of a device runs it
+    sa.Column("workspace", sa.Text),  # the folder that it works in, on its machine
+    sa.Column("acp", sa.JSON),  # which program the runtime `acp` runs
     created(),
 )
 
@@ -95,6 +97,8 @@ machines = sa.Table(
     sa.Column("capabilities", sa.JSON, nullable=False),
     # documented | deployed: how it speaks, where a wire has both; null: not known yet
     sa.Column("dialect", sa.String(20)),
+    # what it last said that it can run; empty: it says nothing of that; null: never heard
+    sa.Column("runtimes", sa.JSON(none_as_null=True)),
     # what it calls itself, when it was found by its owner's secret
     sa.Column("instance", sa.String(200)),
     # its tokens that were issued before are revoked

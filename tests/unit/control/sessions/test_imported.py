@@ -16,7 +16,7 @@ LATEST = 10_000
 
 def events_of(*entries: Entry) -> list[Json]:
     numbers = itertools.count(1)
-    made = lines_of(entries, user_id="u", new_id=lambda: f"t{next(numbers)}", latest=LATEST)
+    made = lines_of(entries, user_id="u", id_at=lambda _: f"t{next(numbers)}", latest=LATEST)
     return [json.loads(line) for line in made]
 
 
@@ -84,8 +84,7 @@ ENTRY = st.builds(
 def test_whatever_was_said_every_turn_has_one_end_and_time_never_goes_back(
     entries: list[Entry],
 ) -> None:
-    numbers = itertools.count(1)
-    lines = lines_of(entries, user_id="u", new_id=lambda: f"t{next(numbers)}", latest=LATEST)
+    lines = lines_of(entries, user_id="u", id_at=lambda ms: f"{ms:06}", latest=LATEST)
     state = SessionState("m")
     opened, ended = 0, 0
     for line in lines:
@@ -95,6 +94,9 @@ def test_whatever_was_said_every_turn_has_one_end_and_time_never_goes_back(
         assert len(state.turns) <= 1
     assert state.turns == {}
     assert opened == ended == sum(entry.role == "user" for entry in entries)
+    ids = [json.loads(line)["turn_id"] for line in lines]
+    assert ids == sorted(ids)
+    assert all(one < f"{LATEST:06}" for one in ids)
     times = [json.loads(line)["ts"] for line in lines]
     assert times == sorted(times)
     assert all(0 <= one <= LATEST for one in times)

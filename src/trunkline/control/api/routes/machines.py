@@ -258,6 +258,8 @@ async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
         live = core.machines.find(record.id)
         online = core.machines.is_online(record.id)
         known = msgspec.structs.asdict(record)
+        if live is not None and live.runtimes is not None:
+            known["runtimes"] = live.runtimes
         # The record follows a moment later, and after a crash says what was true before it.
         if record.state in ("online", "offline"):
             known["state"] = "online" if online else "offline"

@@ -213,7 +213,8 @@ class ApprovalQuery(Paging, kw_only=True):
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
     """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
     whose question it is, where it is named by its machine's id, which another may use as well.
-    `scope` and `reason` are taken, and an answer is for this question once whatever they say."""
+    `scope`: for how long a yes is meant, which the session's runtime heeds or asks again;
+    `reason`: words for the model, mostly of a no."""
 
     confirmed: bool
     answer: Any = None
@@ -248,7 +249,13 @@ async def answer_approval(
 ) -> Approval:
     """Answer a question. The first answer wins."""
     return await core.sessions.answer(
-        who, approval_id, body.confirmed, body.answer, session_id=body.session_id
+        who,
+        approval_id,
+        body.confirmed,
+        body.answer,
+        session_id=body.session_id,
+        scope=body.scope,
+        reason=body.reason or "",
     )
 
 

@@ -49,6 +49,10 @@ def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire
                 "confirmed": command.confirmed,
                 "answer": command.answer,
             }
+            if command.scope != "once":
+                data["scope"] = command.scope
+            if command.reason:
+                data["reason"] = command.reason
             return wire.ApprovalResponse(session_id=command.session_id, data=data)
         case Stop():
             return wire.StopSession(

@@ -17,6 +17,7 @@ from trunkline.wire.yeaft.history import History
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import encode, session_ready
 from trunkline.wire.yeaft.outward_state import Outward
+from trunkline.wire.yeaft.providers import Choice, choice_of
 from trunkline.wire.yeaft.web import Request
 
 _HISTORY_BYTES_MAX = 2 * limits.MIB
@@ -33,17 +34,20 @@ CHOSEN = ("provider", "workDir", "options", "providerOptions", "disallowedTools"
 async def create(visit: Visit, request: Request) -> None:
     """Pins a new conversation to the agent that it names, or to one that is online."""
     agent_id = request.get("agentId") or visit.agent_id
-    machine = None if agent_id is None else await visit.machine(agent_id)
-    session = await _create(visit, request, machine, visit.own_fields(request, "title"))
+    chosen = visit.own_fields(request, "title")
+    machine = _with_provider(visit, chosen) if agent_id is None else await visit.machine(agent_id)
+    session = await _create(visit, request, machine, chosen)
     await _opened(visit, request, session)
 
 
 async def _create(visit: Visit, request: Request, machine: Machine | None, chosen: Json) -> Session:
+    choice = None if machine is None else _choice(machine, chosen)
+    config = {**_model(chosen), **({} if choice is None else choice.agent_config)}
     new = NewSession(
         machine_id=None if machine is None else machine.id,
         title=_title(request),
-        runtime_type=_runtime(machine, chosen),
-        agent_config=_agent_config(chosen),
+        runtime_type=None if choice is None else choice.runtime_type,
+        agent_config=config or None,
         session_config=_session_config(chosen),
     )
     return await visit.core.sessions.create(visit.who, new)
@@ -57,24 +61,33 @@ def _title(request: Request) -> str | None:
 
 
 def _session_config(chosen: Json) -> Json | None:
-    """What every machine may read stands by its own name, the rest is for Yeaft agents."""
+    """What every machine may read stands by its own name, the rest is for Yeaft agents. The folder
+    is the session's workspace: each machine knows which it allows."""
     config = {name: chosen[name] for name in CHOSEN if chosen.get(name) is not None}
+    if isinstance(chosen.get("workDir"), str) and chosen["workDir"]:
+        config["workspace"] = chosen["workDir"]
     rest = {name: value for name, value in chosen.items() if name not in CHOSEN}
     return {**config, **({WIRE: rest} if rest else {})} or None
 
 
-def _runtime(machine: Machine | None, chosen: Json) -> str | None:
+def _choice(machine: Machine, chosen: Json) -> Choice | None:
     """A provider that the machine has as a runtime; any other is for Yeaft agents to know."""
-    runtimes = None if machine is None else machine.health.get("runtimes")
-    provider = chosen.get("provider")
-    return provider if isinstance(runtimes, list) and provider in runtimes else None
+    told = machine.health
+    return choice_of(chosen.get("provider"), told.get("runtimes"), told.get("runtime_details"))
 
 
-def _agent_config(chosen: Json) -> Json | None:
+def _with_provider(visit: Visit, chosen: Json) -> Machine | None:
+    """Where no agent is named: the newest of this person's machines that runs what was chosen."""
+    online = [one for one in visit.core.machines.online() if one.user_id == visit.who.user_id]
+    online.sort(key=lambda one: one.id, reverse=True)
+    return next((one for one in online if _choice(one, chosen) is not None), None)
+
+
+def _model(chosen: Json) -> Json:
     for options in (chosen.get("options"), chosen.get("providerOptions")):
         if isinstance(options, dict) and isinstance(options.get("model"), str):
             return {"model": options["model"]}
-    return None
+    return {}
 
 
 async def _opened(visit: Visit, request: Request, session: Session) -> None:

@@ -14,7 +14,8 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Paging
 from trunkline.control.sessions.records import Session
-from trunkline.wire.yeaft.outward_frames import envelope, provider_of
+from trunkline.wire.yeaft.outward_frames import envelope
+from trunkline.wire.yeaft.providers import name_of, shown_to_pages
 from trunkline.wire.yeaft.web import Request
 
 Json = dict[str, Any]
@@ -139,7 +140,7 @@ def conversation(visit: Visit, session: Session) -> Json:
         "agentId": session.machine_id,
         "title": session.title or "",
         "status": session.status,
-        "provider": provider_of(provider) if visit.reader.deployed else provider,
+        "provider": shown_to_pages(provider) if visit.reader.deployed else provider,
         "workDir": chosen.get("workDir") or "",
         "createdAt": session.created_at,
         "updatedAt": session.updated_at,
@@ -150,11 +151,14 @@ def conversation(visit: Visit, session: Session) -> Json:
 
 
 def chosen_in(session: Session) -> Json:
-    """What its creator chose, in Yeaft's words; other clients write `work_dir`."""
-    config = session.session_config
-    named = (("provider", ("provider",)), ("workDir", ("workDir", "work_dir")))
-    found = {name: [config[one] for one in others if config.get(one)] for name, others in named}
-    return {name: values[0] for name, values in found.items() if values}
+    """What its creator chose, in Yeaft's words; other clients choose a runtime and a workspace."""
+    config, of_agent = session.session_config, session.agent_config
+    folders = [config.get(one) for one in ("workDir", "work_dir", "workspace")]
+    found = {
+        "provider": config.get("provider") or name_of(session.runtime_type, of_agent),
+        "workDir": next(filter(None, folders), None) or of_agent.get("workspace"),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 async def list_history_sessions(visit: Visit, request: Request) -> None:

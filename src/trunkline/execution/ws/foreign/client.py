@@ -84,10 +84,6 @@ class ForeignClient(Wire, ABC):
     def started(self, session_id: str) -> None:
         """A session's start is over; it runs if it is among `active_sessions`."""
 
-    def start_of(self, session_id: str) -> Json:
-        """What its start has besides the usual."""
-        return {}
-
     @abstractmethod
     def begin(self, session_id: str, prompt: Prompt) -> None:
         """It is worked on from now on."""
@@ -240,13 +236,16 @@ class ForeignClient(Wire, ABC):
             self.started(session_id)
             return
         self._starting.add(session_id)
-        usual = {"session_id": session_id, "agent_config": self._agent_config}
-        data = {**usual, **self.start_of(session_id)}
+        data = {"session_id": session_id, **self.start_of(session_id)}
         start = self.message_handlers.dispatch(ForSession("start_session", session_id, data))
         if start is None:
             self._start_over(session_id)
         else:
             start.add_done_callback(lambda _: self._start_over(session_id))
+
+    def start_of(self, session_id: str) -> Json:
+        """What a session is started with."""
+        return {"agent_config": self._agent_config}
 
     def stop(self, session_id: str) -> None:
         """The session is closed, and its files go."""

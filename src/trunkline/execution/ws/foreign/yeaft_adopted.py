@@ -111,12 +111,13 @@ class ForeignConversations:
         known = self._adopted.get(session_id)
         if known is None:
             return {}
-        config = {**agent_config, "workspace": known.folder}
+        config = dict(agent_config)
         state: Json = {"session_id": known.id, "workspace": known.folder}
         if known.preset:
             config["acp"] = {"preset": known.preset}
             state["program"] = known.preset
         start: Json = {"runtime_type": known.runtime, "agent_config": config}
+        start["session_config"] = {"workspace": known.folder}
         if not (self._home.session(session_id) / "runtime.json").exists():
             snapshot = {"runtime_type": known.runtime, "session_id": session_id}
             start["snapshot"] = {**snapshot, "runtime_state": state}

@@ -31,9 +31,11 @@ class Machine:
         self.refusals = refusals
         self.told: list[tuple[str, str, Json]] = []
         self.starts: list[str] = []
-        self.start_data: list[Json] = []
+        self.started_with: list[Json] = []
         self.running: list[str] = []
         self.is_broken = False
+        self.refusal_of_starts: Json = {}
+        """The fields of the error with which a session is not started."""
         client.active_sessions = lambda: self.running
         client.message_handlers[MACHINE] = {
             "start_session": self._start,
@@ -42,12 +44,15 @@ class Machine:
 
     def _start(self, data: Json) -> asyncio.Task[None]:
         self.starts.append(data["session_id"])
-        self.start_data.append(data)
+        self.started_with.append(data)
         return asyncio.create_task(self._come_up(data["session_id"]))
 
     async def _come_up(self, session_id: str) -> None:
         if self.is_broken:
             raise RuntimeError("no more processes")
+        if self.refusal_of_starts:
+            self.event(session_id, "execution_error", **self.refusal_of_starts)
+            return
         self.running.append(session_id)
         kinds = ("user_message", "cancel", "approval_response")
         self.client.register_session(

@@ -53,10 +53,10 @@ async def test_one_is_gone_on_with_also_after_a_restart(
     await server.say("resume_conversation", **named)
     ready = await server.first("session_ready")
     assert ready["workDir"] == str(work)
-    [start] = machine.start_data
+    [start] = machine.started_with
     assert (start["session_id"], start["runtime_type"]) == ("c-1", "acp")
     assert start["agent_config"]["acp"] == {"preset": "codex"}
-    assert start["agent_config"]["workspace"] == str(work)
+    assert start["session_config"]["workspace"] == str(work)
     state = start["snapshot"]["runtime_state"]
     assert (state["session_id"], state["program"]) == (foreign_files.CODEX_ID, "codex")
     await server.say("list_history_sessions")
@@ -67,12 +67,12 @@ async def test_one_is_gone_on_with_also_after_a_restart(
         await later.until_online()
         await server.say("send_message", conversationId="c-1", text="Go on")
         await later.until_told("user_message")
-        [start] = later.start_data
+        [start] = later.started_with
         assert start["runtime_type"] == "acp"
 
 
 async def test_one_that_nobody_has_begins_anew(server: YeaftServer, machine: Machine) -> None:
     await server.say("resume_conversation", conversationId="c-2", sessionId="unknown")
     await server.first("session_ready")
-    [start] = machine.start_data
+    [start] = machine.started_with
     assert "runtime_type" not in start

@@ -1,6 +1,6 @@
-"""Which conversation of another program a session goes on with: at most one open session each.
+"""Where an agent works and which ACP program it is; what a machine can run.
 
-A new database has it from `records_0001`.
+A new database has all of it from `records_0001`.
 """
 
 import sqlalchemy as sa
@@ -11,18 +11,15 @@ down_revision = "records_0006"
 branch_labels = None
 depends_on = None
 
+_NEW = (
+    ("agents", sa.Column("workspace", sa.Text)),
+    ("agents", sa.Column("acp", sa.JSON)),
+    ("machines", sa.Column("runtimes", sa.JSON)),
+)
+
 
 def upgrade() -> None:
-    inspected = sa.inspect(op.get_bind())
-    if "adopted" not in {one["name"] for one in inspected.get_columns("sessions")}:
-        op.add_column("sessions", sa.Column("adopted", sa.String(500)))
-    if "sessions_adopted" not in {one["name"] for one in inspected.get_indexes("sessions")}:
-        is_open = sa.text("status = 'active'")
-        op.create_index(
-            "sessions_adopted",
-            "sessions",
-            ["adopted"],
-            unique=True,
-            sqlite_where=is_open,
-            postgresql_where=is_open,
-        )
+    connection = op.get_bind()
+    for table, column in _NEW:
+        if column.name not in {one["name"] for one in sa.inspect(connection).get_columns(table)}:
+            op.add_column(table, column)
