@@ -77,10 +77,10 @@ class Node:
             after_death=self._end_strays,
         )
         self._refusal: str | None = None
-        self._client = line_of(settings, home, self._refused)
         roots = Roots(home.workspace, settings.roots)
-        own = Library(Path.home(), os.environ, roots)
-        self._client.answers(Answers(own, home).answer)
+        library = Library(Path.home(), os.environ, roots)
+        self._client = line_of(settings, home, library, self._refused)
+        self._client.answers(Answers(library, home).answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         self._openclaw = OpenClaw(
             home,

@@ -1,6 +1,7 @@
 """Conversations that a machine's user began in the terminal: listed, and gone on with from here."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.support import foreign_files
 from tests.support.control import ControlProcess
 from tests.support.model_server import ModelServer
 from tests.support.node import World
+from tests.support.programs import put_program
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
@@ -28,7 +30,11 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     outside = folder / "private"
     outside.mkdir()
     foreign_files.claude_code(own, outside, "22222222-2222-4222-8222-222222222222")
-    env = {"HOME": str(own), "TRUNKLINE_NODE_ROOTS": str(folder / "projects")}
+    for name in ("claude", "codex-acp", "opencode"):
+        put_program(folder / "bin", name, "echo 2.1.0")
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    roots = str(folder / "projects")
+    env = {"HOME": str(own), "PATH": path, "TRUNKLINE_NODE_ROOTS": roots}
     async with (
         ControlProcess(folder / "data") as control,
         ModelServer() as model,

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound, TrunklineError
-from trunkline.control.ids import new_id
+from trunkline.control.ids import id_at, new_id
 from trunkline.control.log import events
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
@@ -133,9 +133,7 @@ class Adopting:
     ) -> Session:
         one = found.session
         log = await self._log.open(self._new_id())
-        lines = lines_of(
-            found.entries, user_id=machine.user_id, new_id=self._new_id, latest=self._clock()
-        )
+        lines = lines_of(found.entries, user_id=machine.user_id, id_at=id_at, latest=self._clock())
         for start in range(0, len(lines), _APPENDED_AT_ONCE):
             for line in lines[start : start + _APPENDED_AT_ONCE]:
                 self._log.append(log, line)

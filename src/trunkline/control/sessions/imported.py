@@ -28,13 +28,16 @@ class Entry(msgspec.Struct, kw_only=True):
 
 
 def lines_of(
-    entries: Sequence[Entry], *, user_id: str, new_id: Callable[[], str], latest: int
+    entries: Sequence[Entry], *, user_id: str, id_at: Callable[[int], str], latest: int
 ) -> list[str]:
-    """The log's lines. `latest`: no event is later than this, whatever the machine says."""
+    """The log's lines. `latest`: no event is later than this, whatever the machine says. Turns are
+    listed by their ids: each has one of a later moment than the one before."""
     lines: list[str] = []
-    at = 0
-    for turn in _turns(entries):
-        turn_id = new_id()
+    at = made_at = 0
+    turns = list(_turns(entries))
+    for left, turn in zip(range(len(turns), 0, -1), turns, strict=True):
+        made_at = max(made_at + 1, min(turn[0].at, latest - left))
+        turn_id = id_at(made_at)
 
         def make(kind: str, entry: Entry, turn_id: str = turn_id, **fields: Any) -> None:
             nonlocal at
