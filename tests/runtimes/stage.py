@@ -1,10 +1,10 @@
 """A control plane, a daemon and a scripted model: where the shared suite plays a runtime."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
@@ -17,6 +17,7 @@ from tests.support.runtimes.driver import RuntimeDriver
 from tests.support.runtimes.installed import lend
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 class Stage:
@@ -109,6 +110,13 @@ class Played(Talk):
         await super().__aenter__()
         return self
 
+    async def patiently(self, wait: Callable[[], Awaitable[T]]) -> T:
+        """As often as its runtime needs, which may have to start a large program first."""
+        for _ in range(self._runtime.waits - 1):
+            with contextlib.suppress(AssertionError):
+                return await wait()
+        return await wait()
+
     async def close(self) -> None:
         await self.user.ok("DELETE", f"/sessions/{self.id}")
 
@@ -133,7 +141,7 @@ class Playing:
 
     async def end(self) -> Json:
         """The event that ended it; there is one."""
-        return await self.talk.end_of(self.turn_id)
+        return await self.talk.patiently(lambda: self.talk.end_of(self.turn_id))
 
     async def answer(self) -> str:
         """What was answered, when the turn ended well."""
@@ -144,13 +152,17 @@ class Playing:
     async def until_said(self, text: str) -> None:
         """Some programs keep a space back until the next word."""
         text = text.rstrip()
-        await self.talk.reader.until(
-            lambda _: text in self.talk.text(self.turn_id), f"the words {text!r}"
+        await self.talk.patiently(
+            lambda: self.talk.reader.until(
+                lambda _: text in self.talk.text(self.turn_id), f"the words {text!r}"
+            )
         )
 
     async def until(self, kind: str) -> Json:
         """Its first event of that type."""
-        await self.talk.reader.until(lambda _: bool(self.of(kind)), f"event {kind!r}")
+        await self.talk.patiently(
+            lambda: self.talk.reader.until(lambda _: bool(self.of(kind)), f"event {kind!r}")
+        )
         return self.of(kind)[0]
 
     def of(self, kind: str) -> list[Json]:
