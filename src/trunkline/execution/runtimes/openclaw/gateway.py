@@ -177,6 +177,8 @@ class Gateway:
     async def _up(self) -> None:
         """Starts it where it does not run. With the lock held. Raises RequestFailed."""
         if self._process is not None and self._process.is_up:
+            if not self._link.is_open:
+                await self._connect(self._process.port)
             return
         await self._clear()
         if self._is_closed:
@@ -206,10 +208,15 @@ class Gateway:
             self._spawn(self._watch(process))
             await process.ready(self._tell)
         self._applied = (wanted, dict(self._keys))
-        await self._link.open(f"ws://127.0.0.1:{port}", self._token)
+        await self._connect(port)
         took_s = time.monotonic() - process.started_at
         _log.info("openclaw's gateway is ready", pid=process.pid, seconds=round(took_s, 1))
         self._tell("OpenClaw's gateway is ready.")
+
+    async def _connect(self, port: int) -> None:
+        await self._link.close()
+        self._link = Link()
+        await self._link.open(f"ws://127.0.0.1:{port}", self._token)
 
     async def _watch(self, process: GatewayProcess) -> None:
         checking = asyncio.create_task(process.check())

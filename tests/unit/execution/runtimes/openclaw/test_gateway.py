@@ -1,6 +1,7 @@
 """The one gateway of a machine: started on first use, replaced after a death, told what changed,
 given keys that no disk and no command ever sees."""
 
+import json
 import os
 import signal
 import stat
@@ -64,8 +65,10 @@ async def test_its_folder_is_private_and_holds_no_key(machine: Machine, home: Ho
     assert stat.S_IMODE((folder / "openclaw.json").stat().st_mode) == 0o600
     assert files_with(home.root, KEYS["openai"]) == []
     assert KEYS["openai"] not in environment_of(gateway_of(machine)).values()
-    shown = Path("/dev/shm").glob("trunkline-*/keys.json")
-    assert [one for one in shown if one.owner() == Path(home.root).owner()] == []
+    told = json.loads((folder / "openclaw.json").read_text())
+    keys_file = Path(told["secrets"]["providers"]["keys"]["path"])
+    assert stat.S_IMODE(keys_file.parent.stat().st_mode) == 0o700
+    assert not keys_file.exists()
 
 
 async def test_changed_keys_hold_from_the_next_turn_on(machine: Machine) -> None:
