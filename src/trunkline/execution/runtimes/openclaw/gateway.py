@@ -197,7 +197,7 @@ class Gateway:
         self._generation += 1
         port = free_port()
         wanted = self._config(port)
-        file = self._folder / "openclaw.json"
+        file = self._folder / f"config-{secrets.token_hex(4)}" / "openclaw.json"
         write_private(file, msgspec.json.encode(wanted))
         env = environment(self._env, file, state, self._node)
         with self._keys_file.shown(self._keys, self._providers()):
@@ -277,7 +277,10 @@ class Gateway:
         return {agent.route.provider for agent in self._roster.values()}
 
     def _sweep(self) -> None:
-        """What the gateway kept of sessions that are gone for good goes too."""
+        """What the gateway kept of sessions that are gone for good goes too, and what it was told
+        in its last run: it would put that in the place of what it is told now."""
+        for folder in self._folder.glob("config-*"):
+            shutil.rmtree(folder, ignore_errors=True)
         sessions = [one.name for one in self._home.sessions.iterdir() if one.is_dir()]
         kept = {config.agent_id(one) for one in sessions}
         for folder in (self._folder / "state" / "agents").glob("s-*"):
