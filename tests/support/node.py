@@ -1,6 +1,7 @@
 """A real execution plane for end-to-end tests: the daemon as a process, against a control plane."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,16 @@ class Node(Program):
     """`python -m trunkline.execution.main`, which can be killed and started again."""
 
     def __init__(
-        self, user: TestUser, home: Path, ws_url: str | None = None, daemon: str = DAEMON
+        self,
+        user: TestUser,
+        home: Path,
+        ws_url: str | None = None,
+        env: Mapping[str, str] | None = None,
+        daemon: str = DAEMON,
     ) -> None:
+        """`env`: what its environment has besides the usual."""
         super().__init__(home)
+        self._env = dict(env or {})
         self.user = user
         self.machine_id = ""
         self._ws_url = ws_url
@@ -52,6 +60,7 @@ class Node(Program):
             "TRUNKLINE_NODE_HOME": str(self.home),
             # What programs of other makers keep of their user.
             "HOME": str(self.home.with_suffix(".user")),
+            **self._env,
         }
         if self._daemon != DAEMON:
             env["PYTHONPATH"] = str(_ROOT)  # a daemon of the tests has runtimes of the tests
@@ -81,8 +90,14 @@ class World:
     """A user with a scripted model, a daemon, and sessions on it."""
 
     def __init__(
-        self, control: Control, model: ModelServer, home: Path, daemon: str = DAEMON
+        self,
+        control: Control,
+        model: ModelServer,
+        home: Path,
+        env: Mapping[str, str] | None = None,
+        daemon: str = DAEMON,
     ) -> None:
+        self._env = env
         self.control = control
         self.model = model
         self._home = home
@@ -101,7 +116,7 @@ class World:
                 f"/users/{self.user.id}/credentials/{provider}",
                 {"api_key": f"key-of-{provider}", "base_url": url},
             )
-        self.node = await Node(self.user, self._home, ws_url, self._daemon).start()
+        self.node = await Node(self.user, self._home, ws_url, self._env, self._daemon).start()
         return self
 
     async def __aenter__(self) -> "World":

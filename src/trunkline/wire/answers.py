@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from trunkline.wire.events import text_of
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -15,6 +17,7 @@ _NO = _words(
     "no n false cancel cancelled deny denied reject rejected refuse refused decline declined 0"
     " 否 不 不是 不行 不同意 不可以 不允许 不要 不用 拒绝 取消 不批准"
 )
+_NO_BEGINNINGS = tuple(word for word in _NO if not word.isascii())
 _VERDICTS = ("confirmed", "approved")
 _ANSWERS = ("answer", "text", "value", "selected", "option", "response")
 
@@ -32,26 +35,47 @@ def kind_of(kind: Any, options: Any) -> str:
     return "select" if isinstance(options, list) and options else "approve"
 
 
-def answer_of(content: Any, kind: str) -> Answer | None:
+def labels_of(options: Any) -> list[str]:
+    """What may be chosen, as people see it: options are texts, or objects with a label."""
+    return [_label(one) for one in options] if isinstance(options, list) else []
+
+
+def _label(option: Any) -> str:
+    if isinstance(option, dict):
+        option = option.get("label") or option.get("name") or option.get("value")
+    return text_of(option)
+
+
+def answer_of(content: Any, kind: str, options: Any = None) -> Answer | None:
     """The answer to a question of that kind (`approve`, `select`, `input`); None: no answer."""
     if isinstance(content, dict):
-        return _of_object(content, kind)
+        return _of_object(content, kind, options)
     if isinstance(content, bool):
         return Answer(content)
     if kind == "approve":
+        if isinstance(content, str) and content in labels_of(options):
+            return Answer(not _begins_with_no(content), content)
         verdict = _verdict(content)
         return None if verdict is None else Answer(verdict)
     # Where the question is "which one?" or "what?", a bare "no" is an answer like any other.
     return Answer(True, content) if isinstance(content, str | list | int | float) else None
 
 
-def _of_object(content: dict[str, Any], kind: str) -> Answer | None:
+def _begins_with_no(option: str) -> bool:
+    """Whether an option says no, as far as that can be told: whoever offers it knows, and is told
+    its name."""
+    said = option.strip().lower()
+    first = said.split(maxsplit=1)[0].strip(",.!:;") if said else ""
+    return first in _NO or said.startswith(_NO_BEGINNINGS)
+
+
+def _of_object(content: dict[str, Any], kind: str, options: Any) -> Answer | None:
     given = next((content[name] for name in _ANSWERS if content.get(name) is not None), None)
     said = next((content[name] for name in _VERDICTS if content.get(name) is not None), None)
     if said is not None:
         verdict = _verdict(said)
         return None if verdict is None else Answer(verdict, given)
-    return None if given is None else answer_of(given, kind)
+    return None if given is None else answer_of(given, kind, options)
 
 
 def _verdict(value: Any) -> bool | None:

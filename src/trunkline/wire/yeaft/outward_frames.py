@@ -6,9 +6,11 @@ they say the same thing. Pure; called by the translation and by the web clients'
 """
 
 import json
-from typing import Any, Final
+from typing import Any
 
 import msgspec
+
+from trunkline.wire.yeaft.providers import shown_to_pages
 
 Json = dict[str, Any]
 
@@ -18,14 +20,6 @@ _TEXT = b'{"type":"assistant","message":{"role":"assistant","content":[{"type":"
 _COMMANDS_MAX = 500  # docs/protocols/events.md#event-types
 _COMMAND_CHARS_MAX = 200
 _DESCRIPTION_CHARS_MAX = 1_000
-
-PROVIDERS: Final = ("claude-code", "copilot")
-
-
-def provider_of(name: Any) -> str:
-    """The name under which deployed pages know who runs a conversation. Any other breaks their
-    list for good, so no other is ever given to one."""
-    return name if name in PROVIDERS else PROVIDERS[0]
 
 
 def encode(value: Any) -> bytes:
@@ -94,7 +88,7 @@ def session_ready(
         is_resumed = "history" in more or "dbMessages" in more
         kind = "conversation_resumed" if is_resumed else "conversation_created"
         shown |= {"agentId": agent_id, "workDir": ready.get("work_dir") or ""}
-        provider = provider_of(ready.get("provider"))
+        provider = shown_to_pages(ready.get("provider"))
         shown |= {"provider": provider, "claudeSessionId": ready.get("session_id")}
         shown |= {"capabilities": ready.get("capabilities") or []}
         return encode({"type": kind, **shown, **more})

@@ -5,6 +5,7 @@ One function for each session event, called by `outward`.
 
 from typing import Any
 
+from trunkline.wire.answers import labels_of
 from trunkline.wire.events import SessionEvent, keep, text_of
 from trunkline.wire.yeaft import stream_json
 from trunkline.wire.yeaft.outward_frames import envelope
@@ -120,7 +121,7 @@ def _question(event: SessionEvent) -> tuple[str, list[str], bool]:
     """Its text, what may be chosen, and whether several of that."""
     message = text_of(event.message) or text_of(event.tool_name) or "?"
     prompt = prompt_of(message, event.kind, event.options, event.given_input)
-    choices = [_label(one) for one in event.options] if isinstance(event.options, list) else []
+    choices = labels_of(event.options)
     if not choices and event.kind not in ("input", "select"):
         choices = YES_NO
     return prompt, choices, event.multi_select is True
@@ -152,9 +153,3 @@ def answered(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
         return [told]
     answer = text_of(event.answer) or YES_NO[not is_yes]
     return [state.frame(event).data(stream_json.tool_result(request_id, answer)), told]
-
-
-def _label(option: Any) -> str:
-    if isinstance(option, dict):
-        option = option.get("label") or option.get("name") or option.get("value")
-    return text_of(option)

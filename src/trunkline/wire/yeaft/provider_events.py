@@ -35,7 +35,7 @@ def translated(
         peek = codec.read(envelope.data, _Peek)
     except Malformed:
         return None
-    if peek.type in engine.EVENTS:
+    if isinstance(peek.type, str) and peek.type in engine.EVENTS:
         turn.at(turn_id, now_ms)
         made = engine.to_data(turn, _data(text), now_ms)
         return [_envelope(text, "yeaft_output", one) for one in made]

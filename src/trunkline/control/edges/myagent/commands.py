@@ -189,7 +189,7 @@ class Commands:
             return  # too late, which is nobody's mistake: the log has told who was first
         asked = approval.request
         kind = kind_of(asked.get("kind"), asked.get("options"))
-        answer = answer_of(message.content, kind)
+        answer = answer_of(message.content, kind, asked.get("options"))
         if answer is None:
             raise InvalidRequest("content is neither yes nor no, nor an answer")
         try:

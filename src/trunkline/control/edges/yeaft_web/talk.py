@@ -212,7 +212,7 @@ def answer_of(question: Json, fields: Json) -> tuple[bool, Any]:
         return False, None
     if kind in _WITH_WORDS:
         return True, only
-    meaning = meaning_of(only, "approve")
+    meaning = meaning_of(only, "approve", question.get("options"))
     if meaning is None:
         raise InvalidRequest("this question is answered with yes or no", code="YES_OR_NO")
     return meaning.confirmed, only if isinstance(only, str) else meaning.answer
