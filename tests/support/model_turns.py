@@ -148,10 +148,10 @@ class ModelRequest:
 
     @property
     def tool_names(self) -> list[str]:
-        """Those of other kinds too; some have no name."""
-        tools = self.body.get("tools", [])
-        named = [one.get("function") or one.get("custom") or one for one in tools]
-        return [str(one.get("name") or one.get("type")) for one in named]
+        tools = [
+            one.get("function") or one.get("custom") or one for one in self.body.get("tools", [])
+        ]
+        return [str(one.get("name", one.get("type", ""))) for one in tools]
 
     @property
     def tool_results(self) -> list[str]:
