@@ -54,7 +54,7 @@ class Node(Program):
         if self.process.returncode is not None:
             raise AssertionError(f"the daemon ended: {self.log[-3000:]}")
         machine = await self.user.ok("GET", f"/machines/{self.machine_id}")
-        return bool(machine["online"])
+        return bool(machine["online"] and machine["runtimes"])
 
     @property
     def workspace(self) -> Path:
@@ -154,9 +154,11 @@ class Talk:
         )
         return self.events(kind)[count - 1]
 
-    async def answer(self, request_id: str, confirmed: bool, answer: Any = None) -> None:
+    async def answer(
+        self, request_id: str, confirmed: bool, answer: Any = None, **more: Any
+    ) -> None:
         """A person answers; the event is shown a moment before its record can be answered."""
-        body = {"confirmed": confirmed, "answer": answer, "session_id": self.id}
+        body = {"confirmed": confirmed, "answer": answer, "session_id": self.id, **more}
 
         async def answered() -> int:
             status, _ = await self.user.call("POST", f"/approvals/{request_id}", body)

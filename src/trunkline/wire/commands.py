@@ -56,6 +56,9 @@ class Answer(msgspec.Struct, frozen=True):
     request_id: str
     confirmed: bool
     answer: Any = None
+    scope: str = "once"
+    """For how long it is meant: `once`, `session` or `always`."""
+    reason: str = ""
 
 
 class Stop(msgspec.Struct, frozen=True):

@@ -70,14 +70,22 @@ class SessionCore:
             self.note(notes.Cancelling(reason))
 
     def answer(
-        self, request_id: str, confirmed: bool, answer: Any, by: str | None, shown: dict[str, Any]
+        self,
+        request_id: str,
+        confirmed: bool,
+        answer: Any,
+        by: str | None,
+        shown: dict[str, Any],
+        *,
+        scope: str = "once",
+        reason: str = "",
     ) -> bool:
         """A person's answer; False if the question has one, or there is no such question."""
         question = self.state.questions.get(request_id)
         if question is None or question.state != "pending":
             return False
         self._make("approval_resolved", request_id=request_id, confirmed=confirmed, **shown)
-        self.note(notes.Answered(request_id, answer, by))
+        self.note(notes.Answered(request_id, answer, by, scope, reason))
         return True
 
     def close(self, reason: str, **shown: Any) -> None:

@@ -258,8 +258,12 @@ class Sessions:
         confirmed: bool,
         answer: Any,
         session_id: str | None = None,
+        *,
+        scope: str = "once",
+        reason: str = "",
     ) -> Approval:
-        """A person's answer to a question; the first one wins."""
+        """A person's answer to a question; the first one wins. `scope`: for how long a yes is
+        meant, `once`, for the `session` or `always`; what that means is its runtime's to know."""
         who.require("approve")
         approval = await self._approvals.find(who, name, session_id)
         if confirmed and approval.is_cut:
@@ -272,9 +276,20 @@ class Sessions:
         machine = await self._running(session)
         log = machine.logs[session.id]
         shown = {"answer": answer, "answered_by": who.user_id}
+        if scope != "once":
+            shown["scope"] = scope
+        if reason:
+            shown["reason"] = reason
         with machine.input() as core:
             is_first = core.answer(
-                session.id, approval.request_id, confirmed, answer, who.user_id, shown
+                session.id,
+                approval.request_id,
+                confirmed,
+                answer,
+                who.user_id,
+                shown,
+                scope=scope,
+                reason=reason,
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")

@@ -54,11 +54,25 @@ def verdicts_of(questions: Sequence[Question], answers: Mapping[str, Answer]) ->
     return verdicts
 
 
+def allowed_by(questions: Sequence[Question], answers: Mapping[str, Answer]) -> set[str]:
+    """The tools that a person does not want to be asked about again."""
+    return {
+        question["tool_name"]
+        for question in questions
+        if question["kind"] == "approve"
+        and (answer := answers.get(question["request_id"])) is not None
+        and answer["confirmed"]
+        and answer.get("scope", "once") != "once"
+    }
+
+
 def _verdict(question: Question, answer: Answer) -> Verdict:
     said = answer["answer"]
     if not answer["confirmed"]:
-        if answer.get("reason") == "timeout":
+        reason = answer.get("reason", "")
+        if reason == "timeout":
             return Verdict(refused="nobody answered in time, so it was not done")
+        said = reason or said
         return Verdict(refused=f"the person said no: {said}" if said else "the person said no")
     if question["kind"] == "approve":
         return Verdict()
@@ -68,6 +82,8 @@ def _verdict(question: Question, answer: Answer) -> Verdict:
 def _needs_a_person(context: Context, tool: Tool, call: ToolCall) -> bool:
     if isinstance(tool, AskUser):
         return True
+    if tool.name in context.allowed:
+        return False
     match context.confirm:
         case "always":
             return True

@@ -206,12 +206,13 @@ class ApprovalQuery(Paging, kw_only=True):
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
     """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
     whose question it is, where it is named by its machine's id, which another may use as well.
-    `scope` and `reason` are taken, and an answer is for this question once whatever they say."""
+    `scope`: for how long it is meant; what is allowed for the `session` or `always` is not asked
+    about again, as far as the session's runtime can do that. `reason`: in words, for the agent."""
 
     confirmed: bool
     answer: Any = None
     scope: Literal["once", "session", "always"] = "once"
-    reason: Label | None = None
+    reason: Annotated[str, Meta(max_length=limits.ANSWER_REASON_CHARS_MAX)] | None = None
     session_id: Id | None = None
 
 
@@ -241,7 +242,13 @@ async def answer_approval(
 ) -> Approval:
     """Answer a question. The first answer wins."""
     return await core.sessions.answer(
-        who, approval_id, body.confirmed, body.answer, session_id=body.session_id
+        who,
+        approval_id,
+        body.confirmed,
+        body.answer,
+        session_id=body.session_id,
+        scope=body.scope,
+        reason=body.reason or "",
     )
 
 

@@ -189,12 +189,18 @@ class Commands:
             return  # too late, which is nobody's mistake: the log has told who was first
         asked = approval.request
         kind = kind_of(asked.get("kind"), asked.get("options"))
-        answer = answer_of(message.content, kind)
+        answer = answer_of(message.content, kind, asked.get("options"))
         if answer is None:
             raise InvalidRequest("content is neither yes nor no, nor an answer")
         try:
             await self._core.sessions.answer(
-                self._who, approval.id, answer.confirmed, answer.answer, session.id
+                self._who,
+                approval.id,
+                answer.confirmed,
+                answer.answer,
+                session.id,
+                scope=answer.scope,
+                reason=answer.reason[: limits.ANSWER_REASON_CHARS_MAX],
             )
         except Conflict as error:
             if error.code != "ALREADY_ANSWERED":  # just now, by somebody faster
