@@ -170,10 +170,13 @@ class YeaftServer(ForeignServer):
     def __init__(self, secret: str = "right") -> None:
         super().__init__()
         self._secret = secret
+        self.capabilities: list[str] = []
+        """What the agent said that it can do."""
 
     async def let_in(self, line: web.WebSocketResponse) -> bool:
         await line.send_str(json.dumps({"type": "auth_required", "tempId": "temp-1"}))
         auth = await line.receive_json()
+        self.capabilities = auth.get("capabilities", [])
         is_right = auth["type"] == "auth" and auth["tempId"] == "temp-1"
         if not is_right or auth["secret"] != self._secret:
             await line.close(code=1008, message=b"wrong secret")

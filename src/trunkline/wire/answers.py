@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from trunkline.wire.events import text_of
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -15,6 +17,7 @@ _NO = _words(
     "no n false cancel cancelled deny denied reject rejected refuse refused decline declined 0"
     " 否 不 不是 不行 不同意 不可以 不允许 不要 不用 拒绝 取消 不批准"
 )
+_NO_BEGINNINGS = tuple(word for word in _NO if not word.isascii())
 _ALWAYS = _words("always 总是 始终 一直允许 始终允许")
 _SCOPES = ("once", "session", "always")
 _VERDICTS = ("confirmed", "approved")
@@ -37,6 +40,17 @@ def kind_of(kind: Any, options: Any) -> str:
     return "select" if isinstance(options, list) and options else "approve"
 
 
+def labels_of(options: Any) -> list[str]:
+    """What may be chosen, as people see it: options are texts, or objects with a label."""
+    return [_label(one) for one in options] if isinstance(options, list) else []
+
+
+def _label(option: Any) -> str:
+    if isinstance(option, dict):
+        option = option.get("label") or option.get("name") or option.get("value")
+    return text_of(option)
+
+
 def answer_of(content: Any, kind: str, options: Any = None) -> Answer | None:
     """The answer to a question of that kind (`approve`, `select`, `input`); None: no answer.
     `options`: those that a question of yes and no offers besides, by their names."""
@@ -45,10 +59,10 @@ def answer_of(content: Any, kind: str, options: Any = None) -> Answer | None:
     if isinstance(content, bool):
         return Answer(content)
     if kind == "approve":
+        if isinstance(content, str) and content in labels_of(options):
+            return Answer(not _is_refusal(content), content)
         if _word(content) in _ALWAYS:
             return Answer(True, scope="always")
-        if isinstance(options, list) and isinstance(content, str) and content in options:
-            return Answer(not _is_refusal(content), content)
         verdict = _verdict(content)
         return None if verdict is None else Answer(verdict)
     # Where the question is "which one?" or "what?", a bare "no" is an answer like any other.
@@ -82,9 +96,11 @@ def _verdict(value: Any) -> bool | None:
 
 
 def _is_refusal(option: str) -> bool:
-    """By its first word: `Reject`, `No, and tell it why`."""
-    first = _word(option.replace(",", " ").split(" ", 1)[0])
-    return first in _NO or first.startswith(("不", "拒绝"))
+    """By its beginning: `Reject`, `No, and tell it why`. Whoever offers it knows better, and is
+    told its name."""
+    said = option.strip().lower()
+    first = said.split(maxsplit=1)[0].strip(",.!:;") if said else ""
+    return first in _NO or said.startswith(_NO_BEGINNINGS)
 
 
 def _word(value: Any) -> str:

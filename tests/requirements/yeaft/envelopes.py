@@ -158,7 +158,6 @@ REQUIREMENTS = (
         "`session/agent_text`, `agent_thought`, `tool_call`, `tool_result` and `turn_complete` of"
         " an ACP agent are translated.",
         "yeaft.md#providers",
-        reason="the ACP runtime is not part of this version yet",
     ),
     Requirement(
         "002-5.2-permission-is-a-question",
@@ -170,7 +169,6 @@ REQUIREMENTS = (
         "`text_delta`, `thinking_delta`, `tool_call`, `usage` and `stop` of the Yeaft engine are"
         " translated by its bridge.",
         "yeaft.md#providers",
-        reason="inside the Yeaft agent's own program: what leaves it is `yeaft_output`",
     ),
     Requirement(
         "002-5.3-persons-by-type",

@@ -187,3 +187,19 @@ def test_a_question_that_does_not_say_its_kind_is_read_by_its_options(
 )
 def test_other_questions_take_any_answer(kind: str, content: Any, answer: Answer | None) -> None:
     assert answer_of(content, kind) == answer
+
+
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        ("Allow once", Answer(True, "Allow once")),
+        ({"answer": "No, never"}, Answer(False, "No, never")),
+        ({"confirmed": True, "answer": "Allow once"}, Answer(True, "Allow once")),
+        ("yes", Answer(True)),
+        ("Something else", None),
+    ],
+)
+def test_an_option_of_a_request_for_permission_is_an_answer(
+    content: Any, answer: Answer | None
+) -> None:
+    assert answer_of(content, "approve", ["Allow once", "No, never"]) == answer

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.wire.yeaft import catalog
-from trunkline.wire.yeaft.outward_frames import provider_of
+from trunkline.wire.yeaft.providers import shown_to_pages
 
 CONVERSATION = {
     "id": "c-1",
@@ -56,7 +56,7 @@ def test_a_row_has_what_the_page_reads_and_nothing_it_breaks_at() -> None:
 )
 @pytest.mark.proves("notes-3-catalog")
 def test_no_page_is_given_a_provider_that_it_does_not_know(given: Any, shown: str) -> None:
-    assert provider_of(given) == shown
+    assert shown_to_pages(given) == shown
 
 
 @pytest.mark.parametrize(

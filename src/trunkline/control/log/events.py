@@ -16,7 +16,10 @@ from trunkline import limits
 from trunkline.wire.errors import Malformed
 
 TERMINAL = ("execution_complete", "execution_error")
-NOT_STARTED = ("RUNTIME_UNSUPPORTED", "SESSION_LIMIT", "SESSION_START_FAILED")
+NOT_STARTED = (
+    *("RUNTIME_UNSUPPORTED", "RUNTIME_UNAVAILABLE", "WORKSPACE_REFUSED"),
+    *("SESSION_LIMIT", "SESSION_START_FAILED"),
+)
 """Codes with which a machine says that it does not run a session that it was told to start."""
 OURS = ("user_message", "session_closed")
 """What people and the control plane do: no machine's word for it counts."""

@@ -22,6 +22,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Nobody starts it from here, so nothing else says that one that never came will not."""
     names_runtimes: bool = False
     """Its runtimes have names of its own: whatever a session asks for is passed on."""
+    answers: bool = False
+    """It answers a `Query`."""
     is_introduced: bool = True
     """It is given the agent's prompt with the start of a session."""
 

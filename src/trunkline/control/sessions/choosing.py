@@ -26,13 +26,17 @@ class MachineChoice:
         if new.machine_id is None:
             made_of = await self._records.made_of(who, who.org_id, who.user_id, new)
             return await self._one_of_theirs(who, made_of), made_of
-        machine = await self._machines.named(new.machine_id)
-        if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):
-            raise NotFound("machine", new.machine_id)
+        machine = await self.named(who, new.machine_id)
         made_of = await self._records.made_of(who, machine.org_id, machine.user_id, new)
         if problem := problem_with(machine, made_of):
             raise problem
         return machine, made_of
+
+    async def named(self, who: Principal, machine_id: str) -> Machine:
+        machine = await self._machines.named(machine_id)
+        if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):
+            raise NotFound("machine", machine_id)
+        return machine
 
     async def _one_of_theirs(self, who: Principal, made_of: MadeOf) -> Machine:
         """One that is there, else one that is expected; those that lack the runtime never."""

@@ -12,20 +12,31 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import LimitReached, NotFound, TooLarge
-from trunkline.control.ids import is_id
+from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions import others
+from trunkline.control.sessions.resuming import Resume
 from trunkline.control.sessions.starting import configs
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.control.store.service_schema import snapshots
 from trunkline.control.tuning import DEFAULT
 
 Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
+
+
+class Adopt(msgspec.Struct, kw_only=True):
+    """A conversation that another program has on the machine: `GET
+    /machines/{id}/foreign-sessions`."""
+
+    runtime: Runtime
+    id: Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
+    preset: Runtime | None = None
 
 
 class NewSession(msgspec.Struct, kw_only=True):
@@ -38,6 +49,7 @@ class NewSession(msgspec.Struct, kw_only=True):
     title: Label | None = None
     session_config: Json | None = None
     openclaw_config: Json | None = None
+    adopt: Adopt | None = None
 
 
 class NewMessage(msgspec.Struct, kw_only=True):
@@ -64,6 +76,8 @@ class Session(msgspec.Struct, kw_only=True):
     created_at: int
     updated_at: int
     last_event_id: int = 0
+    resume: Resume | None = None
+    """How to go on with it by hand, on its machine; only where one session is asked for."""
 
 
 class MadeOf(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +95,9 @@ class LoggedEvent(msgspec.Struct, frozen=True):
 
 
 _COLUMNS = [
-    schema.sessions.c[name] for name in Session.__struct_fields__ if name != "last_event_id"
+    schema.sessions.c[name]
+    for name in Session.__struct_fields__
+    if name not in ("last_event_id", "resume")
 ]
 
 
@@ -101,8 +117,18 @@ class SessionRecords:
         self._per_user_max = per_user_max
 
     async def insert(
-        self, who: Principal, machine: Machine, new: NewSession, made_of: MadeOf, session_id: str
+        self,
+        who: Principal,
+        machine: Machine,
+        new: NewSession,
+        made_of: MadeOf,
+        session_id: str,
+        *,
+        adopted: str | None = None,
+        snapshot: Json | None = None,
     ) -> Session:
+        """`adopted`: what it goes on with, which no other open session may have; `snapshot`: the
+        state from which it does so. IntegrityError: another session has it."""
         now, is_others = self._clock(), who.user_id != machine.user_id
         session = Session(
             id=session_id,
@@ -121,10 +147,25 @@ class SessionRecords:
             updated_at=now,
         )
         row = msgspec.structs.asdict(session) | {"state": SessionState(machine.id).encode()}
-        del row["last_event_id"]
+        del row["last_event_id"], row["resume"]
         async with self._store.write() as connection:
-            await connection.execute(insert(schema.sessions).values(row))
+            await connection.execute(insert(schema.sessions).values({**row, "adopted": adopted}))
+            if snapshot is not None:
+                size = len(msgspec.json.encode(snapshot))
+                kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
+                await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
         return session
+
+    async def adopted_on(self, machine_id: str) -> dict[str, str]:
+        """The open sessions that go on with another program's conversation there, by its name."""
+        table, prefix = schema.sessions, f"{machine_id} "
+        query = select(table.c.adopted, table.c.id).where(
+            table.c.machine_id == machine_id,
+            table.c.status == "active",
+            table.c.adopted.startswith(prefix, autoescape=True),
+        )
+        rows = await self._store.all(query)
+        return {row.adopted.removeprefix(prefix): row.id for row in rows}
 
     async def made_of(self, who: Principal, org_id: str, user_id: str, new: NewSession) -> MadeOf:
         """What a new session on a machine of that user runs with. Raises what is wrong with it."""

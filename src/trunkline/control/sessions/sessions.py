@@ -35,10 +35,11 @@ from trunkline.control.sessions.records import (
     Session,
     SessionRecords,
 )
+from trunkline.control.sessions.resuming import is_resumable, resume_of
 from trunkline.control.sessions.starting import Starting, check_choices
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store.engine import Store
-from trunkline.wire.commands import Say, size_of
+from trunkline.wire.commands import Say, Start, size_of
 
 _log = structlog.get_logger(__name__)
 
@@ -75,30 +76,33 @@ class Sessions:
         self._starting = starting
         self._clock = clock
         self._new_id = ids
-        self._choice = MachineChoice(store, machines, records)
+        self.choice = MachineChoice(store, machines, records)
 
     # Records
 
     async def create(self, who: Principal, new: NewSession) -> Session:
         """Picks and pins the machine, and tells it to start the session."""
         who.require("talk")
-        machine, made_of = await self._choice.of(who, new)
+        machine, made_of = await self.choice.of(who, new)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
         session = await self._records.insert(who, machine, new, made_of, log.session_id)
-        try:
-            start = await self._starting.build(session.id)
-        except Exception:
-            _log.exception("a session cannot be started yet", session=session.id)
-            start = None
-        self._machines.add(machine, log, start)
+        self._machines.add(machine, log, await self.start_of(session.id))
         _log.info("session created", session=session.id, machine=machine.id)
         if session.created_by is not None:
-            await self._tell_owner(who, session, machine, log)
+            await self.tell_owner(who, session, machine, log)
         return session
 
-    async def _tell_owner(
+    async def start_of(self, session_id: str) -> Start | None:
+        """What its machine is told; None: not yet."""
+        try:
+            return await self._starting.build(session_id)
+        except Exception:
+            _log.exception("a session cannot be started yet", session=session_id)
+            return None
+
+    async def tell_owner(
         self, who: Principal, session: Session, machine: Machine, log: SessionLog
     ) -> None:
         """Somebody else has made a session on this machine: whoever reads along sees that."""
@@ -114,6 +118,14 @@ class Sessions:
 
     async def get(self, who: Principal, session_id: str) -> Session:
         return await self._records.get(who, session_id)
+
+    async def shown(self, who: Principal, session_id: str) -> Session:
+        """With how to go on with it by hand."""
+        session = await self.get(who, session_id)
+        if is_resumable(session.runtime_type):
+            snapshot = await self._services.snapshots.latest(session_id)
+            session.resume = resume_of(session.runtime_type, snapshot)
+        return session
 
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
         who.require("talk")

@@ -134,6 +134,8 @@ sessions = sa.Table(
     sa.Column("created_by", sa.String(36)),  # null: its own user
     sa.Column("shown", sa.JSON),  # how its owner's page lists it: pinned, hidden, order …
     sa.Column("remote", sa.JSON),  # what its machine calls it, where that is not its id
+    # the conversation of another program that it goes on with: machine, runtime, preset, id
+    sa.Column("adopted", sa.String(500)),
     sa.Column("left_machines", sa.JSON),  # ids of those that it was moved away from, oldest first
     # The projection: what the log says up to this event and this note. Null state: a session
     # whose records were written before there were projections.
@@ -144,6 +146,14 @@ sessions = sa.Table(
     sa.Column("unsettled", sa.Boolean, nullable=False, default=False, server_default=sa.false()),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     created(),
+)
+
+sa.Index(
+    "sessions_adopted",
+    sessions.c.adopted,
+    unique=True,
+    sqlite_where=sessions.c.status == "active",
+    postgresql_where=sessions.c.status == "active",
 )
 
 turns = sa.Table(

@@ -1,20 +1,20 @@
-"""Tools that a person has allowed for the rest of a session: they are not asked about again.
+"""What a person has allowed for the rest of a session: it is not asked about again.
 
 Kept in the session's folder, so that it outlives the session's process; on another machine, and
 when people change which tools ask first, it begins anew.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from trunkline.execution import files
 
 _FILE = "allowed.json"
-_NAMES_MAX = 500
+_NAMES_MAX = 1_000
 
 
 class Allowed:
-    """By the name of a tool, for every agent of the session. `folder` of None: nothing is saved."""
+    """Names of tools, or of single calls, for every agent of the session. Without a folder nothing
+    is saved."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = None if folder is None else folder / _FILE
@@ -26,10 +26,9 @@ class Allowed:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
-    def add(self, names: Iterable[str]) -> None:
-        new = self._names.union(names)
-        if new != self._names and len(new) <= _NAMES_MAX:
-            self._names = new
+    def add(self, name: str) -> None:
+        if name not in self._names and len(self._names) < _NAMES_MAX:
+            self._names.add(name)
             self._save()
 
     def clear(self) -> None:

@@ -13,7 +13,7 @@ from langgraph.types import Overwrite, interrupt
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
 from trunkline.execution.json_object import Json
-from trunkline.execution.orchestrator.approvals import allowed_by, review, verdicts_of
+from trunkline.execution.orchestrator.approvals import review, verdicts_of
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
 from trunkline.execution.orchestrator.model_call import call_model, message_of
@@ -78,8 +78,7 @@ async def approve(state: State, runtime: Runtime[Context]) -> Json:
     """Waits for people: the graph stops here, and goes on with their answers, be it after a
     restart. On the way back this node runs again from its start."""
     answers = interrupt(state["questions"])
-    runtime.context.allowed.add(allowed_by(state["questions"], answers))
-    verdicts = verdicts_of(state["questions"], answers)
+    verdicts = verdicts_of(runtime.context, state["questions"], answers)
     return {"verdicts": {**state["verdicts"], **verdicts}, "questions": []}
 
 

@@ -11,7 +11,7 @@ from trunkline.wire.commands import Answer, Cancel, Command, Forward, Say, Start
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft import commands as words
-from trunkline.wire.yeaft.codec import encode
+from trunkline.wire.yeaft.codec import decode, encode
 from trunkline.wire.yeaft.conversation import Conversation, Phase
 from trunkline.wire.yeaft.inward import settle, to_events
 from trunkline.wire.yeaft.inward_state import READY, Doubt, DoubtfulEnd, Inward
@@ -22,6 +22,7 @@ from trunkline.wire.yeaft.messages import (
     Question,
     Ready,
 )
+from trunkline.wire.yeaft.provider_events import translated
 from trunkline.wire.yeaft.questions import answer_message, asked
 from trunkline.wire.yeaft.telling import Telling
 
@@ -131,6 +132,14 @@ class AgentTalk(Telling):
         """The message as lines of the log. What it means for the talk is left in `out`, to be done
         when the lines are there."""
         self._now_s = now_s
+        conversation = self.conversation(session_id)
+        turn, turn_id = conversation.provider_turn, conversation.inward.turn_id
+        told = translated(turn, envelope, text, turn_id, ts)
+        if told is None:
+            return self._heard(session_id, envelope, text, ts)
+        return [line for one in told for line in self._heard(session_id, decode(one), one, ts)]
+
+    def _heard(self, session_id: str, envelope: Envelope, text: str, ts: int) -> list[str]:
         conversation, name = self.conversation(session_id), envelope.type
         inward = conversation.inward
         turn_id = inward.turn_id

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec
-from trunkline.wire.yeaft.outward_frames import provider_of
+from trunkline.wire.yeaft.providers import shown_to_pages
 
 SESSION_LIST: Final = "session_list_updated"
 """How an agent lists the group chats that it runs itself."""
@@ -28,7 +28,7 @@ def session_of(key: Any) -> str | None:
 def row(conversation: Json, agent_name: str, *, online: bool, shown: Json) -> Json:
     """One conversation of the lists, as a row. `shown`: how its owner wants it to be listed."""
     session_id, agent_id = conversation["id"], conversation["agentId"]
-    provider = provider_of(conversation.get("provider"))
+    provider = shown_to_pages(conversation.get("provider"))
     return {
         "catalogKey": key_of(session_id),
         "runtimeProvider": provider,

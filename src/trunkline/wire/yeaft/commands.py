@@ -9,8 +9,7 @@ from trunkline.wire.commands import DEFAULT_RUNTIME, Say, Start
 from trunkline.wire.yeaft.agent import Talk, message_of
 from trunkline.wire.yeaft.codec import encode
 from trunkline.wire.yeaft.messages import CreateConversation, ResumeConversation
-
-DEFAULT_PROVIDER = "claude-code"
+from trunkline.wire.yeaft.providers import DEFAULT_PROVIDER
 
 Json = dict[str, Any]
 

@@ -12,6 +12,7 @@ from trunkline.wire.commands import Forward, Say
 from trunkline.wire.yeaft.agent import Talk
 from trunkline.wire.yeaft.inward_state import DoubtfulEnd, Inward
 from trunkline.wire.yeaft.messages import Ready
+from trunkline.wire.yeaft.provider_turn import ProviderTurn
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +65,8 @@ class Conversation:
             persons_max=bounds.persons_max,
             question_timeout_s=bounds.question_timeout_s,
         )
+        self.provider_turn = ProviderTurn(session_id)
+        """Of an agent that sends its provider's own events."""
         self.work_dir = ""
         self.provider = ""
         self.held: list[Say | Forward] = []

@@ -16,10 +16,11 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import UNREADABLE, Malformed
 from trunkline.wire.events import SessionEvent, keep
-from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft import codec, stream_json
 from trunkline.wire.yeaft.entries import Entry, Question, entries_of, rows_of
-from trunkline.wire.yeaft.outward import PROTOCOL, from_events
+from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import encode
+from trunkline.wire.yeaft.outward_program import PROTOCOL
 from trunkline.wire.yeaft.outward_speech import questions_of
 from trunkline.wire.yeaft.outward_state import OPEN_MAX, Outward
 from trunkline.wire.yeaft.questions import ASKING
@@ -86,9 +87,20 @@ class History:
             if known is not None:
                 known.answered(event.answer, event.confirmed is True)
         elif event.type == "approval_request" and request_id not in self._questions:
-            question = Question(request_id, _questions_of(event))
+            question = Question(request_id, self._questions_of(event))
             keep(self._questions, request_id, question, OPEN_MAX)
             self._asking(event_id, ts, row, question).question = question
+
+    def _questions_of(self, event: SessionEvent) -> list[Any]:
+        """As a Yeaft agent lists them, else as it is told to clients."""
+        relays = self._outward.relays
+        original = events.original_of(event, PROTOCOL) if relays else None
+        if original is not None and original.message:
+            with contextlib.suppress(Malformed):
+                listed = codec.read(original.message, _Listed).questions
+                if isinstance(listed, list) and listed:
+                    return listed
+        return questions_of(event)
 
     def _asking(self, event_id: int, ts: int, row: int, question: Question) -> Entry:
         newest = islice(reversed(self._entries), _CALLS_MAX)
@@ -97,7 +109,7 @@ class History:
                 return entry
         call: Json = {"type": "tool_use", "id": question.ask_request_id, "name": ASKING}
         call["input"] = {"questions": question.ask_questions}
-        data = {"type": "assistant", "message": {"role": "assistant", "content": [call]}}
+        data = stream_json.assistant(call)
         made = Entry(event_id, ts, data, len(encode(data)), first_row=row, is_row_only=True)
         self._add(made)
         return made
@@ -157,17 +169,6 @@ class History:
         """As deployed web clients keep them."""
         rows = rows_of(self._entries)
         return [row for row in rows if self._after < row["id"] < self._before]
-
-
-def _questions_of(event: SessionEvent) -> list[Any]:
-    """As its agent lists them, else as it is told to clients."""
-    original = events.original_of(event, PROTOCOL)
-    if original is not None and original.message:
-        with contextlib.suppress(Malformed):
-            listed = codec.read(original.message, _Listed).questions
-            if isinstance(listed, list) and listed:
-                return listed
-    return questions_of(event)
 
 
 def _ts(line: str) -> int:

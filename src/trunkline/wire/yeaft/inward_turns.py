@@ -13,7 +13,8 @@ from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
 from trunkline.wire.yeaft.inward_state import DEPLOYED, USED, Doubt, DoubtfulEnd, Inward, Person
 from trunkline.wire.yeaft.messages import Ended, Envelope, OfSession
-from trunkline.wire.yeaft.output_data import TOO_MANY_TURNS, Output, usage_of
+from trunkline.wire.yeaft.output_data import Output, usage_of
+from trunkline.wire.yeaft.stream_json import TOO_MANY_TURNS
 
 AGENT_ERROR: Final = "AGENT_ERROR"
 TURN_LIMIT: Final = "TURN_LIMIT"

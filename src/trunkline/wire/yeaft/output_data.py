@@ -2,15 +2,14 @@
 provider runs below (docs/protocols/yeaft.md#output-data).
 
 Lenient: what is odd in one field must not hide the rest. The relay never needs this; the log does,
-for readers of other protocols.
+for readers of other protocols. `stream_json` writes it.
 """
 
 from typing import Any
 
 import msgspec
 
-SUCCESS = "success"
-TOO_MANY_TURNS = "error_max_turns"
+from trunkline.wire.yeaft.stream_json import SUCCESS
 
 
 class Block(msgspec.Struct, gc=False):

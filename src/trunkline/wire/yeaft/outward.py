@@ -1,7 +1,8 @@
 """Session events to what Yeaft web clients get (docs/protocols/yeaft.md#messages-to-web-clients).
 
-An envelope of a Yeaft agent passes as it came; everything else becomes `claude_output` and its
-kin. Pure: one `Outward` per session and dialect holds what a stream must remember.
+An envelope of a Yeaft agent, and a line that a program wrote itself, pass as they came; everything
+else becomes `claude_output` and its kin. Pure: one `Outward` per session and dialect holds what a
+stream must remember.
 """
 
 import json
@@ -13,13 +14,14 @@ import msgspec
 from trunkline.wire import events
 from trunkline.wire.errors import UNREADABLE
 from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.yeaft import outward_program as program
 from trunkline.wire.yeaft import outward_speech as speech
 from trunkline.wire.yeaft import outward_turns as turns
+from trunkline.wire.yeaft import stream_json
 from trunkline.wire.yeaft.entries import entries_of, rows_of
-from trunkline.wire.yeaft.outward_frames import envelope, session_ready
+from trunkline.wire.yeaft.outward_frames import envelope, session_ready, slash_commands
 from trunkline.wire.yeaft.outward_state import Out, Outward
 
-PROTOCOL = "yeaft"
 _VERBATIM = b'{"protocol":"yeaft","message":'
 _READY = "session_ready"
 _RESUMED = "conversation_resumed"
@@ -35,6 +37,7 @@ _SYSTEM = frozenset(
     )
 )
 """Told as system events of the same name, with their fields."""
+_NAME_CHARS_MAX = 200
 _NOT_SHOWN = ("type", "subtype", "raw", "ts", "turn_id")
 
 _MAKERS: dict[str, Callable[[Outward, int, SessionEvent], list[bytes]]] = {
@@ -60,9 +63,10 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
     event = events.read(line)
     if event is None or event.echo is True:  # of what a person said: everybody has it already
         return []
-    original = _original(event) if state.relays and event.raw else None
-    if original is not None:
-        return [Out(body) for body in _relayed(state, event_id, event, original)]
+    if event.raw:
+        bodies = _verbatim(state, event_id, event)
+        if bodies is not None:
+            return [Out(body) for body in bodies]
     make = _MAKERS.get(event.type)
     if make is not None:
         return [Out(body) for body in make(state, event_id, event)]
@@ -78,8 +82,16 @@ def from_events(state: Outward, event_id: int, line: str) -> list[Out]:
         case "session_closed":
             return [Out(body) for body in turns.closed(state, event)]
         case kind if kind in _SYSTEM:
-            return [Out(state.frame(event).system(kind, **_fields(line)))]
+            return [Out(state.frame(event).data(stream_json.system(kind, **_fields(line))))]
     return []
+
+
+def _verbatim(state: Outward, event_id: int, event: SessionEvent) -> list[bytes] | None:
+    """The words that the event was made of, where they may pass as they came."""
+    if not state.relays:
+        return program.passed(state, event)
+    original = _original(event)
+    return None if original is None else _relayed(state, event_id, event, original)
 
 
 class _Peek(msgspec.Struct):
@@ -93,7 +105,7 @@ _peek = msgspec.json.Decoder(_Peek)
 def _original(event: SessionEvent) -> bytes | None:
     """The envelope that the event was made of; empty if an earlier event had it, None if it is
     of another protocol."""
-    found = events.original_of(event, PROTOCOL)
+    found = events.original_of(event, program.PROTOCOL)
     return _sliced(bytes(event.raw)) if found is None else bytes(found.message)
 
 
@@ -135,16 +147,16 @@ def _relayed(state: Outward, event_id: int, event: SessionEvent, original: bytes
 def _ready(state: Outward, event_id: int, event: SessionEvent, original: bytes) -> list[bytes]:
     """Clients wait for it under the name that they know. Deployed ones must also be told the
     agent, which does not name itself."""
-    if isinstance(event.machine_id, str):
+    if isinstance(event.machine_id, str) and state.relays:
         state.agent_id = event.machine_id
     session_id = event.ready.get("session_id")
     if isinstance(session_id, str) and session_id:
-        state.session_id = session_id
+        state.session_id = session_id[:_NAME_CHARS_MAX]
     kind = _kind(original)
     if kind == _READY and not state.deployed:
         return [original]
     passed = [original] if original and not (state.deployed and kind in _DEPLOYED_READY) else []
-    if state.deployed and event.ready.get("again") is True:
+    if state.deployed and (event.ready.get("again") is True or not state.relays):
         return passed  # the page shows the conversation already, and would begin it anew
     more = {}
     if state.deployed and kind == _RESUMED:
@@ -160,12 +172,14 @@ def _status(
 ) -> list[bytes]:
     if isinstance(event.ready, dict):
         return _ready(state, event_id, event, b"")
+    if isinstance(fields.get("commands"), list):
+        return [slash_commands(state.conversation_id, fields["commands"])]
     if isinstance(event.machine_id, str):
         state.agent_id = event.machine_id
         state.group_id = state.group_id and event.machine_id
     message = _status_text(event, fields)
     if message:
-        return [state.own.system("status", **{**fields, "message": message})]
+        return [state.own.data(stream_json.system("status", **{**fields, "message": message}))]
     if event.machine not in ("online", "offline"):
         return []
     return [

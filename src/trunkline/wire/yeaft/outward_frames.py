@@ -6,24 +6,20 @@ they say the same thing. Pure; called by the translation and by the web clients'
 """
 
 import json
-from typing import Any, Final
+from typing import Any
 
 import msgspec
+
+from trunkline.wire.yeaft.providers import shown_to_pages
 
 Json = dict[str, Any]
 
 _encoder = msgspec.json.Encoder()
-_ASSISTANT = b'{"type":"assistant","message":{"role":"assistant","content":['
-_USER = b'{"type":"user","message":{"role":"user","content":['
+_TEXT = b'{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":'
 
-
-PROVIDERS: Final = ("claude-code", "copilot")
-
-
-def provider_of(name: Any) -> str:
-    """The name under which deployed pages know who runs a conversation. Any other breaks their
-    list for good, so no other is ever given to one."""
-    return name if name in PROVIDERS else PROVIDERS[0]
+_COMMANDS_MAX = 500  # docs/protocols/events.md#event-types
+_COMMAND_CHARS_MAX = 200
+_DESCRIPTION_CHARS_MAX = 1_000
 
 
 def encode(value: Any) -> bytes:
@@ -52,69 +48,35 @@ class Frame:
             fields["type"] = "yeaft_output"
             fields |= {"groupId": group_id, "vpId": person.get("id"), "vpName": person.get("name")}
         self._head = encode(fields)[:-1] + b',"data":'
-        self.text_head = self._head + _ASSISTANT + b'{"type":"text","text":'
+        self.text_head = self._head + _TEXT
 
     def data(self, data: Json) -> bytes:
-        return self._head + encode(data) + b"}"
+        return self.written(encode(data))
 
-    def assistant(self, block: bytes) -> bytes:
-        return self._head + _ASSISTANT + block + b"]}}}"
+    def written(self, data: bytes) -> bytes:
+        """Around `data` that is JSON already: its bytes stay as they are."""
+        return self._head + data + b"}"
 
     def text(self, text: str) -> bytes:
+        """As `stream_json.text` has it: pieces of text are nearly all there is."""
         return self.text_head + encode(text) + b"}]}}}"
 
-    def thinking(self, text: str) -> bytes:
-        return self.assistant(b'{"type":"thinking","thinking":' + encode(text) + b"}")
 
-    def tool_use(self, call_id: str, name: str, given: Any) -> bytes:
-        given = given if isinstance(given, dict) else {} if given is None else {"input": given}
-        block = {"type": "tool_use", "id": call_id, "name": name, "input": given}
-        return self.assistant(encode(block))
-
-    def tool_result(self, call_id: str, content: Any, is_error: bool = False) -> bytes:
-        block: Json = {"type": "tool_result", "tool_use_id": call_id, "content": content}
-        if is_error:
-            block["is_error"] = True
-        return self._head + _USER + encode(block) + b"]}}}"
-
-    def system(self, kind: str, /, **fields: Any) -> bytes:
-        """A system event; clients show its `message`, if it has one."""
-        return self.data({"type": "system", "subtype": kind, **fields})
-
-    def result(
-        self,
-        kind: str,
-        /,
-        *,
-        session_id: str,
-        is_error: bool,
-        duration_ms: int,
-        cost_usd: float | None,
-        usage: Json,
-        **more: Any,
-    ) -> bytes:
-        """A turn's end."""
-        data: Json = {
-            "type": "result",
-            "subtype": kind,
-            "session_id": session_id,
-            "is_error": is_error,
-            "duration_ms": duration_ms,
-        }
-        if cost_usd is not None:
-            data["total_cost_usd"] = cost_usd
-        return self.data({**data, "usage": usage, **more})
-
-
-def user_text(text: str, said: str | None, attachments: Any) -> Json:
-    """The `data` of what a person said. By `clientMessageId`, deployed clients know their own."""
-    message: Json = {"role": "user", "content": [{"type": "text", "text": text}]}
-    if isinstance(attachments, list) and attachments:
-        message["attachments"] = attachments
-    data: Json = {"type": "user", "message": message}
-    if said is not None:
-        data["clientMessageId"] = said
-    return data
+def slash_commands(conversation_id: str, commands: list[Any]) -> bytes:
+    """What can be said to a session behind a slash, as pages complete it."""
+    known: dict[str, str] = {}
+    for one in commands[:_COMMANDS_MAX]:
+        name = one.get("name") if isinstance(one, dict) else None
+        if isinstance(name, str) and name.lstrip("/"):
+            about = one.get("description")
+            shown = about[:_DESCRIPTION_CHARS_MAX] if isinstance(about, str) else ""
+            known[name.lstrip("/")[:_COMMAND_CHARS_MAX]] = shown
+    return envelope(
+        "slash_commands_update",
+        conversationId=conversation_id,
+        slashCommands=list(known),
+        slashCommandDescriptions={name: about for name, about in known.items() if about},
+    )
 
 
 def session_ready(
@@ -126,7 +88,7 @@ def session_ready(
         is_resumed = "history" in more or "dbMessages" in more
         kind = "conversation_resumed" if is_resumed else "conversation_created"
         shown |= {"agentId": agent_id, "workDir": ready.get("work_dir") or ""}
-        provider = provider_of(ready.get("provider"))
+        provider = shown_to_pages(ready.get("provider"))
         shown |= {"provider": provider, "claudeSessionId": ready.get("session_id")}
         shown |= {"capabilities": ready.get("capabilities") or []}
         return encode({"type": kind, **shown, **more})

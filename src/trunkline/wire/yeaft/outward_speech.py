@@ -5,7 +5,9 @@ One function for each session event, called by `outward`.
 
 from typing import Any
 
+from trunkline.wire.answers import labels_of
 from trunkline.wire.events import SessionEvent, keep, text_of
+from trunkline.wire.yeaft import stream_json
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.outward_state import OPEN_MAX, Outward, fields_of
 from trunkline.wire.yeaft.questions import ASKING, YES_NO, prompt_of
@@ -16,14 +18,14 @@ def text(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     if not said:
         return []
     if event.agent is not None:  # a helper's words are no part of the answer
-        return [state.frame(event).thinking(said)]
+        return [state.frame(event).data(stream_json.thinking(said))]
     state.said(event, said)
     return [state.frame(event).text(said)]
 
 
 def thinking(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     thought = text_of(event.content)
-    return [state.frame(event).thinking(thought)] if thought else []
+    return [state.frame(event).data(stream_json.thinking(thought))] if thought else []
 
 
 def tool_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -31,14 +33,15 @@ def tool_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes
     call_id = text_of(event.tool_call_id) or f"tool_{event_id}"
     keep(state.calls, call_id, name, OPEN_MAX)
     state.paused(event)
-    return [state.frame(event).tool_use(call_id, name, given)]
+    return [state.frame(event).data(stream_json.tool_use(call_id, name, given))]
 
 
 def tool_progress(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     """A `tool_result` would mean that the tool is done."""
     call_id = _call_of(state, event) or text_of(event.tool_call_id)
     shown = text_of(event.content)
-    return [state.frame(event).system("tool_progress", tool_use_id=call_id, content=shown)]
+    told = stream_json.system("tool_progress", tool_use_id=call_id, content=shown)
+    return [state.frame(event).data(told)]
 
 
 def tool_end(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -50,7 +53,8 @@ def tool_end(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     state.calls.pop(call_id, None)
     is_error = event.is_error is True or (event.result is None and event.error is not None)
     content = _tool_content(event.error if event.result is None else event.result)
-    return [*bodies, state.frame(event).tool_result(call_id, content, is_error)]
+    told = stream_json.tool_result(call_id, content, is_error)
+    return [*bodies, state.frame(event).data(told)]
 
 
 def _tool(event: SessionEvent) -> tuple[str, Any]:
@@ -106,14 +110,18 @@ def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     told = envelope("ask_user_question", **fields, questions=questions)
     if state.is_repeating:  # the call stands in the history
         return [told]
-    return [state.frame(event).tool_use(request_id, ASKING, {"questions": questions}), told]
+    if event.tool_name == ASKING and text_of(event.tool_call_id) in state.calls:
+        keep(state.asked_by_call, request_id, None, OPEN_MAX)
+        return [told]  # the program's own call has passed, and its result will
+    call = stream_json.tool_use(request_id, ASKING, {"questions": questions})
+    return [state.frame(event).data(call), told]
 
 
 def _question(event: SessionEvent) -> tuple[str, list[str], bool]:
     """Its text, what may be chosen, and whether several of that."""
     message = text_of(event.message) or text_of(event.tool_name) or "?"
     prompt = prompt_of(message, event.kind, event.options, event.given_input)
-    choices = [_label(one) for one in event.options] if isinstance(event.options, list) else []
+    choices = labels_of(event.options)
     if not choices and event.kind not in ("input", "select"):
         choices = YES_NO
     return prompt, choices, event.multi_select is True
@@ -141,13 +149,7 @@ def answered(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
         answeredBy=event.answered_by,
         reason=event.reason,
     )
-    if not state.deployed:
+    if not state.deployed or request_id in state.asked_by_call:
         return [told]
     answer = text_of(event.answer) or YES_NO[not is_yes]
-    return [state.frame(event).tool_result(request_id, answer), told]
-
-
-def _label(option: Any) -> str:
-    if isinstance(option, dict):
-        option = option.get("label") or option.get("name") or option.get("value")
-    return text_of(option)
+    return [state.frame(event).data(stream_json.tool_result(request_id, answer)), told]

@@ -54,8 +54,8 @@ class Outward:
         self.group_id = agent_id if is_group else None
         self.deployed = deployed
         self.relays = relays
-        """Whether its machine is a Yeaft agent, whose own envelopes its events bring along. What
-        any other machine calls one is not shown to anybody."""
+        """Whether its machine is a Yeaft agent, whose own envelopes its events bring along. Of what
+        any other machine calls one, `outward_program` shows what may be shown."""
         self.is_repeating = is_repeating
         """Whether it says again what its client has seen, such as a question that waits."""
         self.session_id = conversation_id
@@ -64,8 +64,12 @@ class Outward:
         self.text_head = self.own.text_head
         self.plain_turn, self.plain_tail = "", "\n\n"
         """The turn of the newest plain piece of text, and how its lines end: see `plain`."""
+        self.has_passed_line = True
+        """Whether the newest line of a program passed as it is: see `outward_program`."""
         self.calls: dict[str, str] = {}
         """Tools that run: id to name."""
+        self.asked_by_call: dict[str, None] = {}
+        """Questions that stand at a tool call of the program's own."""
         self._turns: dict[str, Turn] = {}
         self._ended: dict[str, None] = {}
         self._tails: dict[tuple[str, str], list[str]] = {}

@@ -6,7 +6,8 @@ Called by `outward`.
 from typing import Any
 
 from trunkline.wire.events import SessionEvent, text_of
-from trunkline.wire.yeaft.outward_frames import Frame, envelope, user_text
+from trunkline.wire.yeaft import stream_json
+from trunkline.wire.yeaft.outward_frames import Frame, envelope
 from trunkline.wire.yeaft.outward_state import Out, Outward, Turn
 
 CLOSINGS = ("turn_completed", "execution_cancelled")
@@ -21,7 +22,7 @@ _USAGE = (
 def user_message(state: Outward, event: SessionEvent) -> list[Out]:
     state.turn(event).started_ms = event.ts if isinstance(event.ts, int) else None
     said = event.client_message_id if isinstance(event.client_message_id, str) else None
-    data = user_text(text_of(event.content), said, event.attachments)
+    data = stream_json.user_text(text_of(event.content), said, event.attachments)
     return [Out(state.own.data(data), said)]
 
 
@@ -70,7 +71,7 @@ def _last_words(state: Outward, event: SessionEvent, turn: Turn, turn_id: str) -
 
 
 def _problem(frame: Frame, event: SessionEvent) -> bytes:
-    return frame.system("error", message=_why(event), **_code(event))
+    return frame.data(stream_json.system("error", message=_why(event), **_code(event)))
 
 
 def _why(event: SessionEvent) -> str:
@@ -83,23 +84,25 @@ def _code(event: SessionEvent) -> dict[str, str]:
 
 def _result(frame: Frame, state: Outward, event: SessionEvent, turn: Turn) -> bytes:
     is_error = event.type.endswith("_error")
-    subtype, more = "success", dict[str, Any](result=event.answer_text)
+    subtype, more = stream_json.SUCCESS, dict[str, Any](result=event.answer_text)
     if is_error:
-        subtype = "error_max_turns" if event.code == "TURN_LIMIT" else "error_during_execution"
+        is_limit = event.code == "TURN_LIMIT"
+        subtype = stream_json.TOO_MANY_TURNS if is_limit else stream_json.FAILED
         more = {"result": _why(event), **_code(event)}
     elif event.cancelled is True:
-        subtype, more["cancelled"] = "error_during_execution", True
+        subtype, more["cancelled"] = stream_json.FAILED, True
     began, ended = turn.started_ms, event.ts
     took = ended - began if began is not None and isinstance(ended, int) else 0
-    return frame.result(
+    told = stream_json.result(
         subtype,
         session_id=state.session_id,
         is_error=is_error,
         duration_ms=max(0, took),
         cost_usd=turn.cost_usd,
-        usage={"input_tokens": 0, "output_tokens": 0, **turn.usage},
+        usage=turn.usage,
         **more,
     )
+    return frame.data(told)
 
 
 def _closing(state: Outward, event: SessionEvent) -> bytes:
@@ -117,7 +120,7 @@ def closed(state: Outward, event: SessionEvent) -> list[bytes]:
 
 
 def person_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
-    return [state.frame(event).system("person_start")]
+    return [state.frame(event).data(stream_json.system("person_start"))]
 
 
 def person_end(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:

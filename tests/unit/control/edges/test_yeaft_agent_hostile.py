@@ -51,6 +51,14 @@ DATA_FIELDS: dict[str, tuple[str, ...]] = {
     "user": ("message",),
     "result": ("subtype", "session_id", "is_error", "usage", "result", "duration_ms", "num_turns"),
     "system": ("subtype", "session_id", "message", "error"),
+    "text_delta": ("text",),
+    "tool_call": ("id", "name", "input"),
+    "tool_result": ("tool_use_id", "content", "is_error"),
+    "usage": ("inputTokens", "outputTokens", "total_cost_usd"),
+    "stop": ("stopReason", "usage", "session_id"),
+    "session/update": ("params", "update", "sessionUpdate", "method"),
+    "session/tool_call": ("id", "name", "input", "status", "content"),
+    "session/request_permission": ("requestId", "options", "toolCall", "params"),
 }
 BLOCK_FIELDS = ("type", "text", "thinking", "id", "name", "input", "tool_use_id", "content")
 ENDS = ("execution_complete", "execution_error")

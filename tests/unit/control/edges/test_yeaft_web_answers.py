@@ -67,3 +67,20 @@ def test_answers_to_a_yeaft_agents_question_go_back_as_they_came() -> None:
 def test_answers_that_are_no_object_are_refused() -> None:
     with pytest.raises(InvalidRequest):
         answer_of(SELECT, {"answers": ["A"]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "meant"),
+    [
+        ({"answer": "Allow once"}, (True, "Allow once")),
+        ({"answers": {"May I?": "Always"}}, (True, "Always")),
+        ({"answer": "Reject"}, (False, "Reject")),
+        ({"answer": "yes"}, (True, "yes")),
+        ({"answer": "no"}, (False, "no")),
+    ],
+)
+def test_an_option_of_a_request_for_permission_is_chosen_by_its_name(
+    fields: dict[str, Any], meant: tuple[bool, str]
+) -> None:
+    asked = {"kind": "approve", "options": ["Allow once", {"name": "Always"}, "Reject"]}
+    assert answer_of(asked, fields)[:2] == meant

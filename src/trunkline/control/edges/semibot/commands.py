@@ -9,6 +9,7 @@ from trunkline.wire.commands import (
     Command,
     Configure,
     Forward,
+    Query,
     Say,
     Start,
     Stop,
@@ -58,6 +59,9 @@ def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire
             return wire.StopSession(
                 data=wire.StopSessionData(session_id=command.session_id, reason=command.reason)
             )
+        case Query():
+            asked = wire.QueryData(method=command.method, params=command.params)
+            return wire.Query(id=command.id, data=asked)
         case Forward():
             return None
 

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from trunkline import limits
+from trunkline.control.edges.yeaft_web import foreign
 from trunkline.control.edges.yeaft_web.lists import chosen_in
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
 from trunkline.control.errors import InvalidRequest, NotFound
@@ -16,6 +17,7 @@ from trunkline.wire.yeaft.history import History
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import encode, session_ready
 from trunkline.wire.yeaft.outward_state import Outward
+from trunkline.wire.yeaft.providers import Choice, choice_of
 from trunkline.wire.yeaft.web import Request
 
 _HISTORY_BYTES_MAX = 2 * limits.MIB
@@ -32,18 +34,21 @@ CHOSEN = ("provider", "workDir", "options", "providerOptions", "disallowedTools"
 async def create(visit: Visit, request: Request) -> None:
     """Pins a new conversation to the agent that it names, or to one that is online."""
     agent_id = request.get("agentId") or visit.agent_id
-    machine = None if agent_id is None else await visit.machine(agent_id)
-    session = await _create(visit, request, machine, visit.own_fields(request, "title"))
+    chosen = visit.own_fields(request, "title")
+    machine = _with_provider(visit, chosen) if agent_id is None else await visit.machine(agent_id)
+    session = await _create(visit, request, machine, chosen)
     await _opened(visit, request, session)
 
 
 async def _create(visit: Visit, request: Request, machine: Machine | None, chosen: Json) -> Session:
+    choice = None if machine is None else _choice(machine, chosen)
+    config = {**_model(chosen), **({} if choice is None else choice.agent_config)}
     new = NewSession(
         machine_id=None if machine is None else machine.id,
         title=_title(request),
-        runtime_type=_runtime(machine, chosen),
-        agent_config=_agent_config(chosen),
-        session_config=_session_config(chosen),
+        runtime_type=None if choice is None else choice.runtime_type,
+        agent_config=config or None,
+        session_config=_session_config(chosen, choice),
     )
     return await visit.core.sessions.create(visit.who, new)
 
@@ -55,25 +60,36 @@ def _title(request: Request) -> str | None:
     return title
 
 
-def _session_config(chosen: Json) -> Json | None:
-    """What every machine may read stands by its own name, the rest is for Yeaft agents."""
+def _session_config(chosen: Json, choice: Choice | None) -> Json | None:
+    """What every machine may read stands by its own name, the rest is for Yeaft agents. The folder
+    of a runtime that was chosen is its workspace: each machine knows which it allows. Pages name
+    some folder in any case, as they name some provider."""
     config = {name: chosen[name] for name in CHOSEN if chosen.get(name) is not None}
+    folder = chosen.get("workDir")
+    if choice is not None and isinstance(folder, str) and folder:
+        config["workspace"] = folder
     rest = {name: value for name, value in chosen.items() if name not in CHOSEN}
     return {**config, **({WIRE: rest} if rest else {})} or None
 
 
-def _runtime(machine: Machine | None, chosen: Json) -> str | None:
+def _choice(machine: Machine, chosen: Json) -> Choice | None:
     """A provider that the machine has as a runtime; any other is for Yeaft agents to know."""
-    runtimes = None if machine is None else machine.health.get("runtimes")
-    provider = chosen.get("provider")
-    return provider if isinstance(runtimes, list) and provider in runtimes else None
+    told = machine.health
+    return choice_of(chosen.get("provider"), told.get("runtimes"), told.get("runtime_details"))
 
 
-def _agent_config(chosen: Json) -> Json | None:
+def _with_provider(visit: Visit, chosen: Json) -> Machine | None:
+    """Where no agent is named: the newest of this person's machines that runs what was chosen."""
+    online = [one for one in visit.core.machines.online() if one.user_id == visit.who.user_id]
+    online.sort(key=lambda one: one.id, reverse=True)
+    return next((one for one in online if _choice(one, chosen) is not None), None)
+
+
+def _model(chosen: Json) -> Json:
     for options in (chosen.get("options"), chosen.get("providerOptions")):
         if isinstance(options, dict) and isinstance(options.get("model"), str):
             return {"model": options["model"]}
-    return None
+    return {}
 
 
 async def _opened(visit: Visit, request: Request, session: Session) -> None:
@@ -109,8 +125,14 @@ async def resume(visit: Visit, request: Request) -> None:
     history. Live goes on right behind either."""
     session = await _known(visit, request)
     if session is None:
-        await _adopt(visit, request)
-        return
+        named = await visit.machine(request.need("agentId"))
+        if named.kind == WIRE:
+            await _adopt(visit, request, named)
+            return
+        session = await foreign.adopt(visit, request, named)
+        pinned = {"conversationId": session.id, "agentId": session.machine_id}
+        client_id = request.get("conversationId")
+        visit.tell("conversation_pinned", request, **pinned, clientConversationId=client_id)
     visit.conversation_id = session.id
     visit.reader.leave(session.id)  # else what is shown now would be shown twice
     log = await visit.core.sessions.readable(visit.who, session.id)
@@ -133,8 +155,8 @@ async def resume(visit: Visit, request: Request) -> None:
 
 
 async def _known(visit: Visit, request: Request) -> Session | None:
-    """The session that is meant: by our id under any of its names; None for one that only a Yeaft
-    agent knows."""
+    """The session that is meant: by our id under any of its names; None for one that only its
+    machine knows."""
     names = [request.get("conversationId"), request.get("sessionId", "claudeSessionId")]
     ids = [name for name in names if name is not None and is_id(name)]
     refused: NotFound | None = None
@@ -142,19 +164,17 @@ async def _known(visit: Visit, request: Request) -> Session | None:
         try:
             return await visit.core.sessions.get(visit.who, session_id)
         except NotFound as error:
-            visit.core.refusals.note(visit.who, WIRE, error)
             refused = refused or error
     if request.get("sessionId", "claudeSessionId") is not None and request.get("agentId"):
         return None
+    if refused is not None:
+        visit.core.refusals.note(visit.who, WIRE, refused)
     raise refused or NotFound("session", names[0] or names[1] or "")
 
 
-async def _adopt(visit: Visit, request: Request) -> None:
+async def _adopt(visit: Visit, request: Request, machine: Machine) -> None:
     """A session from a Yeaft agent's own history becomes one of ours."""
-    machine = await visit.machine(request.need("agentId"))
     remote = request.need("sessionId", "claudeSessionId")
-    if machine.kind != WIRE:
-        raise NotFound("session", remote)
     chosen = visit.own_fields(request, "sessionId", "claudeSessionId", "lastEventId")
     session = await _create(visit, request, machine, {**chosen, "resume": {"sessionId": remote}})
     await _opened(visit, request, session)

@@ -1,19 +1,21 @@
 """What a Yeaft web client may list: agents, conversations, history, folders (CONTRACT §4, 002).
 
 Agents are machines of every kind. History and folders of a Yeaft agent are its own business and
-asked from it; for all other machines the records answer.
+asked from it; for all other machines the records answer, and the machine says what other programs
+have there.
 """
 
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.edges.yeaft_web import catalog
+from trunkline.control.edges.yeaft_web import catalog, foreign
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Paging
 from trunkline.control.sessions.records import Session
-from trunkline.wire.yeaft.outward_frames import envelope, provider_of
+from trunkline.wire.yeaft.outward_frames import envelope
+from trunkline.wire.yeaft.providers import name_of, shown_to_pages
 from trunkline.wire.yeaft.web import Request
 
 Json = dict[str, Any]
@@ -138,7 +140,7 @@ def conversation(visit: Visit, session: Session) -> Json:
         "agentId": session.machine_id,
         "title": session.title or "",
         "status": session.status,
-        "provider": provider_of(provider) if visit.reader.deployed else provider,
+        "provider": shown_to_pages(provider) if visit.reader.deployed else provider,
         "workDir": chosen.get("workDir") or "",
         "createdAt": session.created_at,
         "updatedAt": session.updated_at,
@@ -149,17 +151,21 @@ def conversation(visit: Visit, session: Session) -> Json:
 
 
 def chosen_in(session: Session) -> Json:
-    """What its creator chose, in Yeaft's words; other clients write `work_dir`."""
-    config = session.session_config
-    named = (("provider", ("provider",)), ("workDir", ("workDir", "work_dir")))
-    found = {name: [config[one] for one in others if config.get(one)] for name, others in named}
-    return {name: values[0] for name, values in found.items() if values}
+    """What its creator chose, in Yeaft's words; other clients choose a runtime and a workspace."""
+    config, of_agent = session.session_config, session.agent_config
+    folders = [config.get(one) for one in ("workDir", "work_dir", "workspace")]
+    found = {
+        "provider": config.get("provider") or name_of(session.runtime_type, of_agent),
+        "workDir": next(filter(None, folders), None) or of_agent.get("workspace"),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 async def list_history_sessions(visit: Visit, request: Request) -> None:
     found = await _recorded(visit, request)
     if found is None:
         return
+    others = await foreign.listed(visit, request)
     sessions = [
         {
             "sessionId": one.id,
@@ -172,6 +178,7 @@ async def list_history_sessions(visit: Visit, request: Request) -> None:
         }
         for one in found
     ]
+    sessions += [foreign.entry(one, machine_id) for machine_id, one in others]
     visit.tell("history_sessions_list", request, sessions=sessions, **_asked_for(request))
 
 
@@ -180,15 +187,16 @@ async def list_folders(visit: Visit, request: Request) -> None:
     if found is None:
         return
     folders: dict[str, Json] = {}
-    for one in found:
-        path = chosen_in(one).get("workDir")
+    used = [(chosen_in(one).get("workDir"), one.updated_at) for one in found]
+    used += [(one.folder, one.updated_at) for _, one in await foreign.listed(visit, request)]
+    for path, updated_at in used:
         if not isinstance(path, str) or not path:
             continue
         folder = folders.setdefault(
-            path, {"name": path, "path": path, "sessionCount": 0, "lastModified": one.updated_at}
+            path, {"name": path, "path": path, "sessionCount": 0, "lastModified": updated_at}
         )
         folder["sessionCount"] += 1
-        folder["lastModified"] = max(folder["lastModified"], one.updated_at)
+        folder["lastModified"] = max(folder["lastModified"], updated_at)
     visit.tell("folders_list", request, folders=list(folders.values()), **_asked_for(request))
 
 

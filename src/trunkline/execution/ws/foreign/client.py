@@ -92,6 +92,9 @@ class ForeignClient(Wire, ABC):
     def online(self) -> bool:
         return self._courier.online
 
+    def answers(self, answer: Callable[[str, Json], Awaitable[Json]]) -> None:
+        """No foreign server asks in this way."""
+
     async def connect(self) -> Json:
         init: Json = {"api_keys": {}, "llm_config": {}}
         self.on_init(init)
@@ -233,12 +236,16 @@ class ForeignClient(Wire, ABC):
             self.started(session_id)
             return
         self._starting.add(session_id)
-        data = {"session_id": session_id, "agent_config": self._agent_config}
+        data = {"session_id": session_id, **self.start_of(session_id)}
         start = self.message_handlers.dispatch(ForSession("start_session", session_id, data))
         if start is None:
             self._start_over(session_id)
         else:
             start.add_done_callback(lambda _: self._start_over(session_id))
+
+    def start_of(self, session_id: str) -> Json:
+        """What a session is started with."""
+        return {"agent_config": self._agent_config}
 
     def stop(self, session_id: str) -> None:
         """The session is closed, and its files go."""

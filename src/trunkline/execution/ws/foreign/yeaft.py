@@ -5,6 +5,7 @@ Each conversation is a session. It is spoken in the dialect that the server uses
 """
 
 import contextlib
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -14,9 +15,12 @@ import structlog
 from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.ws.connection import Socket
 from trunkline.execution.ws.foreign.client import ForeignClient
 from trunkline.execution.ws.foreign.prompts import Prompt, Streams
+from trunkline.execution.ws.foreign.yeaft_adopted import ForeignConversations
+from trunkline.execution.ws.foreign.yeaft_choices import Choices
 from trunkline.execution.ws.foreign.yeaft_conversations import LIST, Conversations
 from trunkline.execution.ws.foreign.yeaft_handshake import CAPABILITIES, Introduction
 from trunkline.execution.ws.foreign.yeaft_queries import Queries, messages_of
@@ -24,10 +28,10 @@ from trunkline.execution.ws.foreign.yeaft_questions import Asked, answer_of
 from trunkline.wire.errors import Malformed
 from trunkline.wire.events import TERMINAL, SessionEvent, text_of
 from trunkline.wire.repeats import Repeats
-from trunkline.wire.yeaft.commands import DEFAULT_PROVIDER
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_frames import envelope, session_ready
 from trunkline.wire.yeaft.outward_state import Outward
+from trunkline.wire.yeaft.providers import DEFAULT_PROVIDER, shown_to_pages
 from trunkline.wire.yeaft.web import Request
 
 _log = structlog.get_logger(__name__)
@@ -35,9 +39,8 @@ _log = structlog.get_logger(__name__)
 WIRE_QUESTIONS_MAX = 1_000  # whose answers are waited for
 
 
-_PROVIDERS = ("claude-code", "copilot")
-"""Names that deployed servers and their pages know: any other one in their records breaks the list
-of that person's conversations for good."""
+_TOLD = re.compile(r'"(problems|commands)"')
+"""What a server is told of a session's state."""
 _DEPLOYED_ONLY = ("userId", "username", "providerOptions", "disallowedTools")
 _DEPLOYED_TALK = ("execute", "transfer_files")
 _WHOSE = ("userId", "username")
@@ -64,6 +67,7 @@ class YeaftClient(ForeignClient):
         *,
         agent_config: Json,
         home: Home,
+        library: Library,
         on_refused: Callable[[str], None],
         **timing: Any,
     ) -> None:
@@ -81,9 +85,16 @@ class YeaftClient(ForeignClient):
         """Sessions whose history is being read before they start, and for whom."""
         self._questions: dict[str, Asked] = {}
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
-        self._queries = Queries(home, self._model, self.say_now)
+        self._others = ForeignConversations(home, library, folder / "adopted.json")
+        self._queries = Queries(home, self._others, self._model, self.say_now)
+        self._choices = Choices(home, agent_config, lambda: self.health())
         self._conversations = Conversations(
-            home, self.names, lambda: self.active_sessions(), self._at_work, self.say_now
+            home,
+            self.names,
+            lambda: self.active_sessions(),
+            self._at_work,
+            self._choices.folder,
+            self.say_now,
         )
         self._take: dict[str, Callable[[Request], None]] = {
             "create_conversation": self._create,
@@ -101,7 +112,7 @@ class YeaftClient(ForeignClient):
         }
 
     async def greet(self, socket: Socket) -> None:
-        await self._introduction.greet(socket)
+        await self._introduction.greet(socket, self._choices.providers())
 
     def opening(self) -> list[bytes]:
         return [self.beat(), self._conversations.listed()]
@@ -143,6 +154,7 @@ class YeaftClient(ForeignClient):
             self._speak(session_id, is_deployed=False)
         elif any(name in request.fields for name in _DEPLOYED_ONLY):
             self._speak(session_id, is_deployed=True)
+        self._choose(session_id, request)
         self._await_start(session_id, _Awaited(_whose(request), self._provider(request)))
 
     def _resume(self, request: Request) -> None:
@@ -155,22 +167,41 @@ class YeaftClient(ForeignClient):
         session_id = self._conversations.session_of(request)
         if request.get("claudeSessionId") is not None:
             self._speak(session_id, is_deployed=True)
+        if self._choices.begun(session_id) is None:
+            self._choose(session_id, request)
         whose = self._taken_up[session_id] = _whose(request)
         provider = self._provider(request)
+
+        is_here = self._conversations.is_here(session_id)
+
+        def find() -> Json:
+            other = self._others.find(session_id, None if is_here else named or conversation_id)
+            said = messages_of(self._home, session_id) if other is None else other.said
+            return {"said": said, "adopted": other and other.adopted}
 
         def go_on(found: Json) -> None:
             if self._taken_up.get(session_id) is whose:  # not deleted, nor asked for again since
                 del self._taken_up[session_id]
+                if found.get("adopted"):
+                    self._others.take_up(session_id, found["adopted"])
                 self._await_start(session_id, _Awaited(whose, provider, found.get("said", [])))
 
-        self._queries.look(lambda: {"said": messages_of(self._home, session_id)}, go_on)
+        self._queries.look(find, go_on)
+
+    def _choose(self, session_id: str, request: Request) -> None:
+        self._choices.choose(session_id, request.get("provider"), request.get("workDir"))
+
+    def start_of(self, session_id: str) -> Json:
+        usual = self._choices.start_of(session_id)
+        return {**usual, **self._others.start_of(session_id, self._agent_config)}
 
     def _provider(self, request: Request) -> str:
         """The one that the server asks for, where it can be told so."""
         asked = request.get("provider") or DEFAULT_PROVIDER
         is_deployed = self._streams.of(self._conversations.session_of(request)).deployed
-        is_good = asked in _PROVIDERS if is_deployed else len(asked) <= limits.NAME_CHARS_MAX
-        return asked if is_good else DEFAULT_PROVIDER
+        if is_deployed:
+            return shown_to_pages(asked)
+        return asked if len(asked) <= limits.NAME_CHARS_MAX else DEFAULT_PROVIDER
 
     def _delete(self, request: Request) -> None:
         conversation_id = request.need("conversationId")
@@ -179,6 +210,7 @@ class YeaftClient(ForeignClient):
         self._awaited.pop(session_id, None)
         self.stop(session_id)
         self._conversations.delete(session_id)
+        self._others.forget(session_id)
         self._streams.forget(session_id)
         self.names.forget(conversation_id)
         self.reply(envelope("conversation_deleted", conversationId=conversation_id))
@@ -198,7 +230,7 @@ class YeaftClient(ForeignClient):
             "capabilities": CAPABILITIES,
             "model_info": {"model": self._model},
             "provider": awaited.provider,
-            "work_dir": str(self._home.workspace),
+            "work_dir": self._others.folder_of(session_id) or self._choices.folder(session_id),
         }
         more = awaited.whose
         if stream.deployed and awaited.history is not None:
@@ -282,8 +314,10 @@ class YeaftClient(ForeignClient):
                 del self._questions[next(iter(self._questions))]
         elif event.type == "approval_resolved":
             self._questions.pop(event.question_id, None)
-        elif event.type == "session_status" and '"problems"' not in line:
+        elif event.type == "session_status" and not _TOLD.search(line):
             return []  # a server knows better than we do whether we are there
+        elif self._is_refused_start(session_id, event):
+            return [self._not_started(session_id, event)]
         self._conversations.make_known(session_id)
         stream = self._streams.of(session_id)
         bodies = [out.body for out in from_events(stream, event_id, line)]
@@ -297,6 +331,18 @@ class YeaftClient(ForeignClient):
             return [*bodies, LIST]
         more = {"conversationId": stream.conversation_id, "hasQueuedFollowUp": True}
         return [*bodies[:-1], envelope("turn_completed", **more)]
+
+    def _is_refused_start(self, session_id: str, event: SessionEvent) -> bool:
+        """Whether it says why a session that somebody waits for cannot be."""
+        is_error = event.type == "execution_error" and event.turn_id is None
+        return is_error and session_id in self._awaited
+
+    def _not_started(self, session_id: str, event: SessionEvent) -> bytes:
+        awaited = self._awaited.pop(session_id)
+        conversation_id = self.names.foreign(session_id)
+        why, code = text_of(event.error), text_of(event.code)
+        told = {"conversationId": conversation_id, "message": why, "code": code, **awaited.whose}
+        return envelope("error", **told)
 
     def _stream(self, session_id: str) -> Outward:
         stream = Outward(

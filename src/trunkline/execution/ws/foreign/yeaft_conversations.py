@@ -22,7 +22,8 @@ LIST = envelope("conversation_list")
 
 class Conversations:
     """Of one line after the other. `active` are the sessions that run, `busy` those with a turn of
-    which the server has not been told the end; `say` sends what is of use now, or not at all."""
+    which the server has not been told the end; `folder` is where one works; `say` sends what is of
+    use now, or not at all."""
 
     def __init__(
         self,
@@ -30,9 +31,11 @@ class Conversations:
         names: Names,
         active: Callable[[], list[str]],
         busy: Callable[[], set[str]],
+        folder: Callable[[str], str],
         say: Callable[[bytes], None],
     ) -> None:
         self._home = home
+        self._folder = folder
         self._names = names
         self._active = active
         self._busy = busy
@@ -88,7 +91,7 @@ class Conversations:
         self._deleted.pop(session_id, None)
 
     def _state(self, session_id: str) -> Json:
-        where = {"workDir": str(self._home.workspace), "claudeSessionId": session_id}
+        where = {"workDir": self._folder(session_id), "claudeSessionId": session_id}
         return {"id": self._names.foreign(session_id), **where}
 
     def _refresh(self, request: Request) -> None:

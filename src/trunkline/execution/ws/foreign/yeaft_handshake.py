@@ -1,6 +1,7 @@
 """How an agent introduces itself to a Yeaft server (docs/protocols/yeaft.md)."""
 
 import sys
+from collections.abc import Collection
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -45,13 +46,13 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
             capabilities=",".join(_SPOKEN),
         )
 
-    async def greet(self, socket: Socket) -> None:
+    async def greet(self, socket: Socket, providers: Collection[str] = ()) -> None:
         """Until the server has registered us. Raises NoLine, ServerRefused."""
         async for text in socket.texts():
             try:
                 kind = codec.decode(text).type
                 if kind == "auth_required":
-                    await socket.send(codec.encode(self._auth(codec.read(text, AuthRequired))))
+                    await socket.send(self._auth(codec.read(text, AuthRequired), providers))
                 elif kind == "registered":
                     _check(codec.fields(text))
                     return
@@ -61,14 +62,15 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
                 _log.warning("malformed message in the handshake", problem=str(error))
         raise NoLine(socket.end)
 
-    def _auth(self, asked: AuthRequired) -> Auth:
-        return Auth(
+    def _auth(self, asked: AuthRequired, providers: Collection[str]) -> bytes:
+        auth = Auth(
             temp_id=asked.temp_id,
             secret=self.secret,
-            capabilities=_SPOKEN,
+            capabilities=[*_SPOKEN, *(f"provider:{name}" for name in providers)],
             version=__version__,
             platform=sys.platform,
         )
+        return codec.encode(auth)
 
 
 def _check(registered: dict[str, Any]) -> None:

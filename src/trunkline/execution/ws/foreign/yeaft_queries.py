@@ -14,6 +14,8 @@ from trunkline.execution.files import read_head, read_tail
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory import local_memory
+from trunkline.execution.ws.foreign.yeaft_adopted import ForeignConversations
+from trunkline.wire.yeaft import stream_json
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.web import Request
 
@@ -23,7 +25,10 @@ WIRE_HISTORY_BYTES_MAX = 256 * 1024  # of a conversation that is taken up again,
 
 _CONVERSATION = "memory/conversation.md"
 _HEAD_BYTES = 8 * 1024
-_SHOWN = ("user", "assistant")
+_SHOWN: dict[str, Callable[[str], Json]] = {
+    "user": stream_json.user_text,
+    "assistant": stream_json.text,
+}
 
 _THERE = "this machine is set up where it runs, not from here"
 _NO_PERSONS: Json = {"type": "vp_snapshot", "vps": [], "emptyLibrary": True}
@@ -41,8 +46,16 @@ def back(request: Request) -> Json:
 class Queries:
     """`say` sends what is of use now, or not at all."""
 
-    def __init__(self, home: Home, model: str, say: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        others: ForeignConversations,
+        model: str,
+        say: Callable[[bytes], None],
+    ) -> None:
+        """`others`: conversations of other programs, which can be gone on with too."""
         self._home = home
+        self._others = others
         self._say = say
         self._looking: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -92,17 +105,19 @@ class Queries:
         return lambda request: self._say(envelope(kind, **back(request), **fields))
 
     def _list_history(self, request: Request) -> None:
-        self._list(request, "history_sessions_list", "sessions", sessions)
+        wanted = request.get("provider"), request.get("workDir")
+        found = lambda: [*sessions(self._home), *self._others.listed(*wanted)]  # noqa: E731
+        self._list(request, "history_sessions_list", "sessions", found)
 
     def _list_folders(self, request: Request) -> None:
-        self._list(request, "folders_list", "folders", folders)
+        provider = request.get("provider")
+        found = lambda: [*folders(self._home), *self._others.folders(provider)]  # noqa: E731
+        self._list(request, "folders_list", "folders", found)
 
-    def _list(
-        self, request: Request, kind: str, name: str, find: Callable[[Home], list[Json]]
-    ) -> None:
+    def _list(self, request: Request, kind: str, name: str, find: Callable[[], list[Json]]) -> None:
         asked: Json = {one: request.fields.get(one) for one in ("provider", "workDir")}
         self.look(
-            lambda: {name: find(self._home)},
+            lambda: {name: find()},
             lambda found: self._say(envelope(kind, **asked, **back(request), **found)),
         )
 
@@ -132,8 +147,7 @@ def messages_of(home: Home, session_id: str) -> list[Json]:
     text = local_memory.from_first_heading(tail.decode("utf-8", "replace"))
     return [
         {
-            "type": one.role,
-            "message": {"role": one.role, "content": [{"type": "text", "text": one.content}]},
+            **_SHOWN[one.role](one.content),
             "timestamp": one.at,
         }
         for one in local_memory.parse(text)

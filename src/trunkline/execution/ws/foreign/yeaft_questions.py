@@ -5,11 +5,9 @@ from typing import Any
 import msgspec
 
 from trunkline.execution.json_object import Json
+from trunkline.wire.answers import answer_of as meaning_of
+from trunkline.wire.answers import labels_of
 from trunkline.wire.events import SessionEvent, text_of
-
-_YES = frozenset(
-    ("yes", "y", "true", "ok", "allow", "approve", "approved", "confirm", "是", "允许")
-)
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -18,20 +16,24 @@ class Asked(msgspec.Struct, frozen=True):
     session_id: str
     is_approval: bool
     """Yes or no; any other question wants words."""
+    options: tuple[str, ...] = ()
+    """What may be said instead of yes and no."""
 
     @classmethod
     def of(cls, session_id: str, event: SessionEvent) -> "Asked":
-        return cls(session_id, event.kind not in ("input", "select"))
+        is_approval = event.kind not in ("input", "select")
+        return cls(session_id, is_approval, tuple(labels_of(event.options)))
 
 
 def answer_of(asked: Asked, request_id: str, fields: Json) -> Json:
     """The session's `approval_response`. What is no clear yes to a tool is a no."""
     words = _words(fields)
     given = fields.get("confirmed")
-    if isinstance(given, bool):
+    if asked.is_approval and (words in asked.options or not isinstance(given, bool)):
+        meaning = meaning_of(words, "approve", list(asked.options))
+        confirmed = meaning is not None and meaning.confirmed and given is not False
+    elif isinstance(given, bool):
         confirmed = given
-    elif asked.is_approval:
-        confirmed = words.strip().strip(".!").lower() in _YES
     else:
         confirmed = bool(words)
     return {"request_id": request_id, "confirmed": confirmed, "answer": words}

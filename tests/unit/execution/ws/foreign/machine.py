@@ -11,6 +11,8 @@ from tests.support.eventually import until
 from tests.support.foreign_servers import AgpServer, YeaftServer
 from trunkline.execution.home import Home
 from trunkline.execution.line import MACHINE
+from trunkline.execution.roots import Roots
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.ws.foreign.agp import AgpClient
 from trunkline.execution.ws.foreign.client import ForeignClient
 from trunkline.execution.ws.foreign.yeaft import YeaftClient
@@ -29,8 +31,11 @@ class Machine:
         self.refusals = refusals
         self.told: list[tuple[str, str, Json]] = []
         self.starts: list[str] = []
+        self.started_with: list[Json] = []
         self.running: list[str] = []
         self.is_broken = False
+        self.refusal_of_starts: Json = {}
+        """The fields of the error with which a session is not started."""
         client.active_sessions = lambda: self.running
         client.message_handlers[MACHINE] = {
             "start_session": self._start,
@@ -39,11 +44,15 @@ class Machine:
 
     def _start(self, data: Json) -> asyncio.Task[None]:
         self.starts.append(data["session_id"])
+        self.started_with.append(data)
         return asyncio.create_task(self._come_up(data["session_id"]))
 
     async def _come_up(self, session_id: str) -> None:
         if self.is_broken:
             raise RuntimeError("no more processes")
+        if self.refusal_of_starts:
+            self.event(session_id, "execution_error", **self.refusal_of_starts)
+            return
         self.running.append(session_id)
         kinds = ("user_message", "cancel", "approval_response")
         self.client.register_session(
@@ -122,6 +131,7 @@ def yeaft_machine(
         who,
         agent_config={"model": "m"},
         home=home,
+        library=Library(folder / "own", {}, Roots(home.workspace)),
         on_refused=refusals.append,
         sleep=at_once,
         **bounds,

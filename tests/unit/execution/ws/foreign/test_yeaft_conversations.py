@@ -21,7 +21,12 @@ class Told:
         self.busy: set[str] = set()
         self.lists: list[dict[str, bool]] = []
         self.conversations = Conversations(
-            home, Names(folder / "names.json"), lambda: self.active, lambda: self.busy, self._note
+            home,
+            Names(folder / "names.json"),
+            lambda: self.active,
+            lambda: self.busy,
+            lambda _session: str(home.workspace),
+            self._note,
         )
 
     def _note(self, body: bytes) -> None:

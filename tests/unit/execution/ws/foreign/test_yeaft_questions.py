@@ -28,7 +28,7 @@ WORDS = Asked("s", is_approval=False)
         ({"answer": {"a": "yes"}}, False),
         ({"answers": ["yes"]}, False),
         ({"answer": "yes", "confirmed": False}, False),
-        ({"answer": 1}, False),
+        ({"answer": 7}, False),
     ],
 )
 def test_only_a_clear_yes_lets_a_tool_run(fields: dict[str, Any], confirmed: bool) -> None:
@@ -47,6 +47,26 @@ def test_only_a_clear_yes_lets_a_tool_run(fields: dict[str, Any], confirmed: boo
 )
 def test_words_are_the_answer_to_a_question(fields: dict[str, Any], words: str) -> None:
     assert answer_of(WORDS, "r", fields) == {"request_id": "r", "confirmed": True, "answer": words}
+
+
+@pytest.mark.parametrize(
+    ("fields", "confirmed"),
+    [
+        ({"answer": "Allow once"}, True),
+        ({"answers": {"May I?": "Always"}}, True),
+        ({"answer": "Reject", "confirmed": True}, False),
+        ({"answer": "No, and say why"}, False),
+        ({"answer": "拒绝一次"}, False),
+        ({"answer": "Allow once", "confirmed": False}, False),
+        ({"answer": "yes"}, True),
+        ({"answer": "Something else"}, False),
+    ],
+)
+def test_an_option_is_chosen_by_its_name(fields: dict[str, Any], confirmed: bool) -> None:
+    """A server that takes the question for a choice says `confirmed` to whatever was chosen."""
+    options = ["Allow once", "Always", "Reject", "No, and say why", "拒绝一次"]
+    event = SessionEvent("approval_request", kind="approve", options=options)
+    assert answer_of(Asked.of("s", event), "r", fields)["confirmed"] is confirmed
 
 
 def test_no_words_are_a_no() -> None:

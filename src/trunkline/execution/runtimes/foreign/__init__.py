@@ -1,0 +1,1 @@
+"""Conversations that people began with other programs in the terminal: read, never written."""
