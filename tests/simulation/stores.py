@@ -11,6 +11,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.errors import NotFound
 from trunkline.control.log.segments import Head, Logged, Segment
 from trunkline.control.machines.machines import MachineRow
+from trunkline.control.machines.runtimes import Runtimes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.projection import Position, Saved, Step
@@ -311,6 +312,7 @@ class MachineRows:
         last_seen_ms: int,
         capabilities: list[str] | None,
         detail: str | None,
+        runtimes: Runtimes,
     ) -> None:
         await asyncio.sleep(0.001)
         self._disk.machines[machine_id] |= {"state": state, "last_seen_at": last_seen_ms}

@@ -20,6 +20,18 @@ def events(turn: Turn, request: ModelRequest, number: int) -> Iterator[Event]:
         yield from _anthropic(turn, request, number)
 
 
+def whole(turn: Turn, request: ModelRequest, number: int) -> bytes:
+    """The body of an answer that was not asked for in pieces, in Anthropic's format."""
+    content: list[Json] = [{"type": "text", "text": turn.whole_text}] if turn.whole_text else []
+    for index, call in enumerate(turn.tool_calls):
+        made = call.id or call_id("anthropic", number, index)
+        content.append({"type": "tool_use", "id": made, "name": call.name, "input": call.arguments})
+    message = _message(turn, request, number)
+    stop = turn.stop_reason or ("tool_use" if turn.tool_calls else "end_turn")
+    usage = {**message["usage"], "output_tokens": turn.tokens_out}
+    return _json({**message, "content": content, "stop_reason": stop, "usage": usage})
+
+
 def failure(what: Failure, provider: str) -> tuple[int, bytes]:
     """Status and body of an error, as that provider sends it."""
     status, body = (_openai_error if provider == "openai" else _anthropic_error)(what)
@@ -158,14 +170,15 @@ def _block(index: int, start: Json, deltas: list[Json | Gate]) -> Iterator[Event
     yield _event({"type": "content_block_stop", "index": index})
 
 
-def _anthropic(turn: Turn, request: ModelRequest, number: int) -> Iterator[Event]:
+def _message(turn: Turn, request: ModelRequest, number: int) -> Json:
+    """The start of an Anthropic message."""
     usage = {
         "input_tokens": turn.tokens_in,
         "cache_creation_input_tokens": turn.cache_write,
         "cache_read_input_tokens": turn.cache_read,
         "output_tokens": 1,
     }
-    message: Json = {
+    return {
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",
@@ -175,7 +188,10 @@ def _anthropic(turn: Turn, request: ModelRequest, number: int) -> Iterator[Event
         "stop_sequence": None,
         "usage": usage,
     }
-    yield _event({"type": "message_start", "message": message})
+
+
+def _anthropic(turn: Turn, request: ModelRequest, number: int) -> Iterator[Event]:
+    yield _event({"type": "message_start", "message": _message(turn, request, number)})
     yield _event({"type": "ping"})
     for index, (start, deltas) in enumerate(_anthropic_blocks(turn, number)):
         yield from _block(index, start, deltas)

@@ -17,7 +17,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.support.model_formats import events, failure
+from tests.support.model_formats import events, failure, whole
 from tests.support.model_turns import Failure, Gate, Latch, ModelRequest, ToolUse, Turn
 
 __all__ = [
@@ -124,6 +124,8 @@ class ModelServer:
                 body=body,
                 headers={"Content-Type": "application/json", **turn.failure.headers},
             )
+        if seen.provider == "anthropic" and not seen.body.get("stream"):
+            return web.Response(body=whole(turn, seen, number), content_type="application/json")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         sent = 0

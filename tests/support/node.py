@@ -1,6 +1,7 @@
 """A real execution plane for end-to-end tests: the daemon as a process, against a control plane."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.support.sse import SseReader
 
 Json = dict[str, Any]
 MODEL = "gpt-scripted"
+DAEMON = "trunkline.execution.main"
+_ROOT = Path(__file__).parents[2]
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -26,11 +29,21 @@ def is_alive(process: psutil.Process) -> bool:
 class Node(Program):
     """`python -m trunkline.execution.main`, which can be killed and started again."""
 
-    def __init__(self, user: TestUser, home: Path, ws_url: str | None = None) -> None:
+    def __init__(
+        self,
+        user: TestUser,
+        home: Path,
+        ws_url: str | None = None,
+        env: Mapping[str, str] | None = None,
+        daemon: str = DAEMON,
+    ) -> None:
+        """`env`: what its environment has besides the usual."""
         super().__init__(home)
+        self._env = dict(env or {})
         self.user = user
         self.machine_id = ""
         self._ws_url = ws_url
+        self._daemon = daemon
 
     async def start(self) -> "Node":
         """The first time with a ticket of a new VM, later as the same VM, with a fresh one."""
@@ -45,8 +58,14 @@ class Node(Program):
             "VM_TICKET": made["ticket"],
             "CONTROL_PLANE_WS": self._ws_url or made["ws_url"],
             "TRUNKLINE_NODE_HOME": str(self.home),
+            # What programs of other makers keep of their user.
+            "HOME": str(self.home.with_suffix(".user")),
+            **self._env,
         }
-        await self.run(sys.executable, "-m", "trunkline.execution.main", env=env)
+        if self._daemon != DAEMON:
+            env["PYTHONPATH"] = str(_ROOT)  # a daemon of the tests has runtimes of the tests
+        self.home.with_suffix(".user").mkdir(exist_ok=True)
+        await self.run(sys.executable, "-m", self._daemon, env=env)
         await eventually(self._online)
         return self
 
@@ -70,10 +89,19 @@ class Node(Program):
 class World:
     """A user with a scripted model, a daemon, and sessions on it."""
 
-    def __init__(self, control: Control, model: ModelServer, home: Path) -> None:
+    def __init__(
+        self,
+        control: Control,
+        model: ModelServer,
+        home: Path,
+        env: Mapping[str, str] | None = None,
+        daemon: str = DAEMON,
+    ) -> None:
+        self._env = env
         self.control = control
         self.model = model
         self._home = home
+        self._daemon = daemon
         self.user: TestUser
         self.node: Node
 
@@ -88,7 +116,7 @@ class World:
                 f"/users/{self.user.id}/credentials/{provider}",
                 {"api_key": f"key-of-{provider}", "base_url": url},
             )
-        self.node = await Node(self.user, self._home, ws_url).start()
+        self.node = await Node(self.user, self._home, ws_url, self._env, self._daemon).start()
         return self
 
     async def __aenter__(self) -> "World":
@@ -154,9 +182,11 @@ class Talk:
         )
         return self.events(kind)[count - 1]
 
-    async def answer(self, request_id: str, confirmed: bool, answer: Any = None) -> None:
+    async def answer(
+        self, request_id: str, confirmed: bool, answer: Any = None, **more: Any
+    ) -> None:
         """A person answers; the event is shown a moment before its record can be answered."""
-        body = {"confirmed": confirmed, "answer": answer, "session_id": self.id}
+        body = {"confirmed": confirmed, "answer": answer, "session_id": self.id, **more}
 
         async def answered() -> int:
             status, _ = await self.user.call("POST", f"/approvals/{request_id}", body)

@@ -76,6 +76,14 @@ NodeHome = Annotated[
     Path | None,
     typer.Option(help="Where sessions and the workspace live. [TRUNKLINE_NODE_HOME]"),
 ]
+Root = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--root",
+        help="A folder below which sessions may work, besides the workspace; may be repeated."
+        " [TRUNKLINE_NODE_ROOTS, as A:B]",
+    ),
+]
 MaxSessions = Annotated[
     int | None, typer.Option(help="Sessions at once. [TRUNKLINE_NODE_SESSIONS_MAX, 20]")
 ]
@@ -114,6 +122,7 @@ def node(
     model: Model = None,
     confirm: Confirm = None,
     home: NodeHome = None,
+    root: Root = None,
     max_sessions: MaxSessions = None,
     pass_env: PassEnv = None,
     json_logs: JsonLogs = None,
@@ -140,6 +149,7 @@ def node(
         "model": model,
         "confirm": confirm,
         "home": home,
+        "roots": root or None,
         "sessions_max": max_sessions,
         "pass_env": pass_env,
         "json_logs": json_logs,

@@ -30,9 +30,10 @@ class Rows(msgspec.Struct):
 
 
 class Record(msgspec.Struct):
-    """One record, every field of it."""
+    """One record, every field of it. `hint`: what else people may want to know."""
 
     item: Json
+    hint: str = ""
 
 
 class Done(msgspec.Struct):
@@ -51,6 +52,8 @@ def show(shown: Shown, *, as_json: bool) -> None:
         typer.echo(one_line(shown.text))
     elif isinstance(shown, Record):
         _show_record(shown.item)
+        if shown.hint:
+            typer.echo(one_line(shown.hint))
     elif sys.stdout.isatty():
         _show_table(shown)
     else:

@@ -1,5 +1,6 @@
 """`trunkline up` and `trunkline control`: start a server with settings from flags."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,14 @@ DatabaseUrl = Annotated[
 JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON object a line.")]
 LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
 Machine = Annotated[bool, typer.Option(help="Also run agents here, in a child process.")]
+Root = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--root",
+        help="A folder below which sessions here may work, besides the machine's workspace; may be"
+        " repeated. [TRUNKLINE_NODE_ROOTS, as A:B]",
+    ),
+]
 Config = Annotated[
     Path | None, typer.Option(help="A settings file. [~/.config/trunkline/trunkline.toml]")
 ]
@@ -45,6 +54,7 @@ def up(
     json_logs: JsonLogs = None,
     log_level: LogLevel = None,
     machine: Machine = True,
+    root: Root = None,
     config: Config = None,
 ) -> None:
     """Start everything on this machine and print a login link.
@@ -54,6 +64,7 @@ def up(
     """
     flags = {"host": host, "port": port, "data": data, "database_url": database_url}
     flags |= {"json_logs": json_logs, "log_level": log_level, "local_machine": machine}
+    flags["node_roots"] = os.pathsep.join(str(one.absolute()) for one in root or ()) or None
     _run(config, flags, "Trunkline", shows_link=True)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trunkline.cli import adopting
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, collect, given, group, remote
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from trunkline.client import Client
 
 app = group("session", "Sessions.")
+adopting.add_to(app)
 
 
 @remote(app, "list", example="trunkline session list --status active")
@@ -42,8 +44,9 @@ async def create(
 
 @remote(app, "show", example="trunkline session show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
 async def show(client: "Client", session_id: str) -> Record:
-    """Show a session."""
-    return Record(await client.get("sessions", session_id))
+    """Show a session, and how to go on with it in a terminal where it runs."""
+    session = await client.get("sessions", session_id)
+    return Record(session, adopting.hint(session))
 
 
 @remote(app, "log", example="trunkline session log ID --after 120 --json")

@@ -24,6 +24,7 @@ from trunkline.control.log.log import Log
 from trunkline.control.log.segments import SegmentStore, SqliteSegments, SqlSegments
 from trunkline.control.machines.actions import Time
 from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.queries import Queries
 from trunkline.control.machines.rows import SqlMachineRows
 from trunkline.control.machines.secrets import MachineSecrets
 from trunkline.control.machines.shell import Shell
@@ -34,7 +35,9 @@ from trunkline.control.records import Records
 from trunkline.control.services import Services
 from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.uploads import Uploads
+from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.foreign import Foreign
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
@@ -118,6 +121,7 @@ class Core:
             tasks=self.tasks,
             tuning=tuning,
         )
+        self.queries = Queries(self.machines, tuning.query_s)
         self.metrics.follow(
             Live(
                 self.metrics,
@@ -139,6 +143,17 @@ class Core:
             self.turns,
             self.approvals,
             self.starting,
+            clock,
+        )
+        self.adopting = Adopting(
+            self.sessions,
+            self.session_records,
+            Foreign(self.queries),
+            self.machines,
+            self.log,
+            self.projection,
+            self.services,
+            self.tasks,
             clock,
         )
         self.relay = Relay()

@@ -11,7 +11,12 @@ from uuid import UUID
 
 def new_id() -> str:
     """A new record id: 48 bits of milliseconds, 74 random bits."""
-    value = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
+    return id_at(time.time_ns() // 1_000_000)
+
+
+def id_at(ms: int) -> str:
+    """As if it had been made then: of something that is older than its record."""
+    value = (ms & (2**48 - 1)) << 80 | secrets.randbits(80)
     value = value & ~(0xF << 76) | (0x7 << 76)
     value = value & ~(0x3 << 62) | (0x2 << 62)
     return str(UUID(int=value))

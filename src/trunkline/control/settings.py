@@ -71,6 +71,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Keep an execution plane for the first user as a child process; `trunkline up` does."""
     vm_command: str | None = None
     """The program that provider `local` starts; by default this project's own daemon."""
+    node_roots: str = ""
+    """Folders (separated as in PATH) below which sessions of the first user's own local machine may
+    work, besides its workspace."""
 
     @property
     def data_dir(self) -> Path:
@@ -181,6 +184,7 @@ def _refused(problem: str) -> InvalidRequest:
 
 
 def _check(settings: Settings) -> None:
+    missing = ", ".join(_missing(settings.node_roots))
     problems = {
         "port must be between 0 and 65535": 0 <= settings.port <= 65535,
         "rate_limit_per_minute must not be negative": settings.rate_limit_per_minute >= 0,
@@ -193,6 +197,7 @@ def _check(settings: Settings) -> None:
         "open_myagent needs a server that listens on loopback only": (
             settings.is_loopback or not settings.open_myagent
         ),
+        f"node_roots: there is no folder {missing[:200]}": not missing,
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
         # A proxy on this host makes strangers look local.
@@ -211,6 +216,11 @@ def _check(settings: Settings) -> None:
     for problem, fine in problems.items():
         if not fine:
             raise _refused(f"settings: {problem}")
+
+
+def _missing(node_roots: str) -> list[str]:
+    named = filter(None, node_roots.split(os.pathsep))
+    return [one for one in named if not Path(one).expanduser().is_dir()]
 
 
 def _is_base_url(text: str) -> bool:

@@ -24,6 +24,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     drain_work_s: float = 3.0
     """At the end: for requests that are still being answered."""
 
+    query_s: float = 20.0
+    """For a machine's answer to what only it knows: it looks through files."""
+
     # Connections
     head_timeout_s: float = limits.HEAD_TIMEOUT_S
     keep_alive_s: float = limits.KEEP_ALIVE_S

@@ -4,7 +4,7 @@
 """
 
 from asyncio import Future
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from trunkline.execution.json_object import Json
@@ -58,6 +58,9 @@ class MachineLine(SessionLine, Protocol):
     on_init: Callable[[Json], None]
     """Told keys and addresses, before the first session starts."""
     on_line: Callable[[bool], None]
+
+    def answers(self, answer: Callable[[str, Json], Awaitable[Json]]) -> None:
+        """What this machine says where it is asked by method and parameters."""
 
     async def connect(self) -> Json:
         """Keeps a line up from now on. Returns the data of `init`."""

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -25,7 +26,12 @@ from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.catalog import Catalog
+from trunkline.execution.runtimes.foreign.answers import Answers
+from trunkline.execution.runtimes.foreign.library import Library
+from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
+from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -37,6 +43,12 @@ _log = structlog.get_logger(__name__)
 
 NODE_STOP_S = 10.0  # from SIGTERM to the end of the daemon
 SESSION_IDLE_CHECK_S = 30.0
+
+HOSTED = {
+    "claude-code": "trunkline.execution.runtimes.claude_code.process:run",
+    "acp": "trunkline.execution.runtimes.acp.process:main",
+}
+"""Runtimes whose program is driven from Python: the function of their sessions' process."""
 
 _STRAYS_PAUSE_S = 0.01
 _STRAYS_ROUNDS_MAX = 100
@@ -65,14 +77,38 @@ class Node:
             after_death=self._end_strays,
         )
         self._refusal: str | None = None
-        self._client = line_of(settings, home, self._refused)
+        roots = Roots(home.workspace, settings.roots)
+        library = Library(Path.home(), os.environ, roots)
+        self._client = line_of(settings, home, library, self._refused)
+        self._client.answers(Answers(library, home).answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
-        runtimes: dict[str, MakeAdapter] = {"semigraph": semigraph}
-        local: dict[str, Local] = {"local.model": lambda _, tell: self._models.ensure(tell)}
+        self._openclaw = OpenClaw(
+            home,
+            self._sockets,
+            settings.patience,
+            env=scrubbed(
+                os.environ,
+                keep=settings.passed_names,
+                secrets=[settings.token, settings.ticket or "", *settings.api_keys.values()],
+            ),
+            routes_env=os.environ,
+        )
+        runtimes: dict[str, MakeAdapter] = {
+            "semigraph": semigraph,
+            "openclaw": self._openclaw.adapter,
+        }
+        for name, target in (HOSTED | settings.hosted).items():
+            launch = partial(self._spawner.spawn, target=target)
+            runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
+        local: dict[str, Local] = {
+            "local.model": lambda _, tell: self._models.ensure(tell),
+            **self._openclaw.local,
+        }
         self._manager = SessionManager(
             self._client,
             home,
             runtimes,
+            roots=roots,
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
@@ -132,7 +168,8 @@ class Node:
         await self._manager.close()
         await self._client.close()
         # The fork server ends whatever is still there, even if that took no notice of us.
-        await asyncio.gather(self._spawner.close(), self._models.stop(), return_exceptions=True)
+        ending = (self._spawner.close(), self._models.stop(), self._openclaw.stop())
+        await asyncio.gather(*ending, return_exceptions=True)
         await self._end_strays()
         self._sockets.close()
 
@@ -140,6 +177,7 @@ class Node:
         keys = self._settings.api_keys | (init.get("api_keys") or {})
         logs.hide(keys.values())
         self._manager.initialized({**init, "api_keys": keys})
+        self._openclaw.rekey(keys, init.get("llm_config") or {})
         try:
             self._home.write_config(
                 user_id=init.get("user_id") or self._settings.user_id,
@@ -162,7 +200,8 @@ class Node:
     def _own_children(self) -> set[int]:
         """Programs that the daemon itself started share its kernel session, or are known."""
         ours = {pid for pid in family.children() if family.is_in_our_session(pid)}
-        return ours | ({self._models.pid} if self._models.pid is not None else set())
+        models = {self._models.pid} if self._models.pid is not None else set()
+        return ours | models | self._openclaw.own()
 
 
 def run(settings: NodeSettings) -> None:

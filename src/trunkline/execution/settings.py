@@ -18,6 +18,7 @@ from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
 
 NODE_SESSIONS_MAX_MAX = 1000
+NODE_ROOTS_MAX = 100
 
 _DOCUMENTS_HOME = Path("/") / "home" / "user"
 
@@ -29,6 +30,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "ticket": ("VM_TICKET",),
     "control_plane_url": ("CONTROL_PLANE_WS",),
     "home": ("TRUNKLINE_NODE_HOME",),
+    "roots": ("TRUNKLINE_NODE_ROOTS",),
     "sessions_max": ("TRUNKLINE_NODE_SESSIONS_MAX",),
     "pass_env": ("TRUNKLINE_NODE_PASS_ENV",),
     "json_logs": ("TRUNKLINE_JSON_LOGS",),
@@ -61,6 +63,7 @@ _FLAGS = {
     "model": "--model",
     "confirm": "--confirm",
     "sessions_max": "--max-sessions",
+    "roots": "--root",
 }
 _NOT_FOR = {
     "semibot": ("machine_id", "name", "agent_file", "model", "confirm"),
@@ -91,6 +94,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     ticket: Annotated[str, Meta(max_length=limits.VM_TOKEN_CHARS_MAX)] | None = None
     """Good once, for the first line; a daemon that returns has none."""
     home: Path = _DOCUMENTS_HOME
+    roots: Annotated[list[Path], Meta(max_length=NODE_ROOTS_MAX)] = []
+    """Folders below which sessions may work, besides the workspace: the user's own projects."""
     sessions_max: Annotated[int, Meta(ge=1, le=NODE_SESSIONS_MAX_MAX)] = limits.NODE_SESSIONS_MAX
     pass_env: str = ""
     """Names of secret variables (comma-separated) that sessions get all the same: for skills."""
@@ -100,6 +105,9 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     patience: Patience = Patience()
     target: str = fork_server.DEFAULT_TARGET
     """The program of a session's process, `module:function`."""
+    hosted: dict[str, str] = {}
+    """Further runtimes whose program is driven from Python: by name, the `module:function` of a
+    session's process."""
 
     def __repr__(self) -> str:
         return f"NodeSettings(user_id={self.user_id!r}, home={str(self.home)!r})"
@@ -137,6 +145,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise SettingsError("AGP needs --guid and --user-id, or a token that names the device")
         values["api_keys"] = {name: env[key] for key, name in _KEYS.items() if env.get(key)}
         values["home"] = str(values.get("home", _DOCUMENTS_HOME))
+        if "roots" in values:
+            values["roots"] = _folders(values["roots"])
         if "agent_file" in values:
             values["agent_file"] = str(values["agent_file"])
         return _checked(values)
@@ -154,7 +164,26 @@ def _checked(values: dict[str, Any]) -> NodeSettings:
     _check_url(settings.control_plane_url, "the server" if is_foreign else "CONTROL_PLANE_WS")
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingsError("log_level must be debug, info, warning or error")
-    return msgspec.structs.replace(settings, home=home)
+    roots = [_root(folder) for folder in settings.roots]
+    return msgspec.structs.replace(settings, home=home, roots=roots)
+
+
+def _folders(given: Any) -> list[str]:
+    """Of flags, one each; of the variable, as of PATH."""
+    parts = given.split(os.pathsep) if isinstance(given, str) else map(str, given)
+    return [part for part in parts if part]
+
+
+def _root(folder: Path) -> Path:
+    """Where its links lead. One that is not there is a slip of whoever named it."""
+    full = folder.expanduser()
+    try:
+        full = full.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise SettingsError(f"--root {folder}: there is no such folder") from None
+    if not full.is_dir():
+        raise SettingsError(f"--root {folder} is not a folder")
+    return full
 
 
 def _told(problem: str) -> str:

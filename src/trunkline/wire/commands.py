@@ -50,12 +50,15 @@ class Configure(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A person's answer to a question of the session."""
+    """A person's answer to a question of the session. `scope`: for how long a yes is meant, `once`,
+    `session` or `always`; `reason`: the person's own words for it."""
 
     session_id: str
     request_id: str
     confirmed: bool
     answer: Any = None
+    scope: str = "once"
+    reason: str = ""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -74,10 +77,20 @@ class Forward(msgspec.Struct, frozen=True):
     text: str
 
 
+class Query(msgspec.Struct, frozen=True):
+    """Something that only the machine knows; it answers by the id, or not at all."""
+
+    id: str
+    method: str
+    params: Json
+    session_id: str = ""
+    """It is of no session."""
+
+
 MOVED = "timeout"
 """The reason for a session that goes on elsewhere: with this one, machines keep its files."""
 
-Command = Start | Say | Cancel | Configure | Answer | Stop | Forward
+Command = Start | Say | Cancel | Configure | Answer | Stop | Forward | Query
 
 
 def size_of(value: Any) -> int:

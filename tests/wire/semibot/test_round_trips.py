@@ -43,6 +43,9 @@ UPLINK: dict[type[Any], st.SearchStrategy[Any]] = {
     wire.Request: st.builds(wire.Request, id=TEXT, method=TEXT, session_id=TEXT, params=OBJECT),
     wire.FireAndForget: st.builds(wire.FireAndForget, method=TEXT, session_id=TEXT, params=OBJECT),
     wire.Resume: st.builds(wire.Resume, pending_ids=NAMES, turns=st.none() | NAMES),
+    wire.QueryResult: st.builds(
+        wire.QueryResult, id=TEXT, result=st.none() | OBJECT, error=st.none() | ERROR
+    ),
 }
 
 DOWNLINK: dict[type[Any], st.SearchStrategy[Any]] = {
@@ -99,6 +102,9 @@ DOWNLINK: dict[type[Any], st.SearchStrategy[Any]] = {
     wire.ApprovalResponse: st.builds(wire.ApprovalResponse, session_id=TEXT, data=OBJECT),
     wire.Token: st.builds(
         wire.Token, data=st.builds(wire.TokenData, token=TEXT, expires_at=NUMBER)
+    ),
+    wire.Query: st.builds(
+        wire.Query, id=TEXT, data=st.builds(wire.QueryData, method=TEXT, params=OBJECT)
     ),
 }
 

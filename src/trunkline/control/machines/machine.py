@@ -7,6 +7,7 @@ from typing import Protocol
 
 from trunkline.control.log.log import SessionLog
 from trunkline.control.machines.core import MachineCore
+from trunkline.control.machines.runtimes import Runtimes
 from trunkline.control.machines.traits import Traits
 from trunkline.wire.commands import Command
 
@@ -59,6 +60,8 @@ class Machine:
         self.logs: dict[str, SessionLog] = {}
         """Its sessions: an event for any other session is refused."""
         self.health: dict[str, object] = {}
+        self.runtimes: Runtimes = None
+        """What it has said that it can run, also before this process's start."""
         self.detail: str | None = None
         """What its owner should look at."""
         self.acks: dict[str, int] = {}

@@ -16,6 +16,7 @@ from trunkline.control.log.log import Log, SessionLog
 from trunkline.control.machines.actions import Time
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Line, Machine
+from trunkline.control.machines.runtimes import Runtimes, runtimes_of
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.sessions.core import SessionCore
@@ -42,6 +43,7 @@ class MachineRow(msgspec.Struct, frozen=True):
     kind: str
     state: str
     last_seen_at: int | None
+    runtimes: Runtimes = None
 
 
 _REMOVED = MachineRow("", "", "", "vm", "terminated", None)
@@ -63,8 +65,10 @@ class Rows(Protocol):
         last_seen_ms: int,
         capabilities: list[str] | None,
         detail: str | None,
+        runtimes: Runtimes,
     ) -> None:
-        """How it is; its capabilities, and what its owner should look at, if it is online."""
+        """How it is; its capabilities, what its owner should look at and what it can run, if it is
+        online."""
 
 
 class Sessions(Protocol):
@@ -156,7 +160,9 @@ class Machines:
             state=row.state,
             last_seen_ms=row.last_seen_at or 0,
         )
-        return Machine(row.id, row.user_id, row.org_id, row.kind, core, self._shell)
+        machine = Machine(row.id, row.user_id, row.org_id, row.kind, core, self._shell)
+        machine.runtimes = row.runtimes
+        return machine
 
     async def of(self, session: Session) -> Machine:
         """The machine that has the session. It may have been moved a moment ago, and its record
@@ -196,10 +202,16 @@ class Machines:
 
     # Sessions
 
-    def add(self, machine: Machine, log: SessionLog, start: Start | None) -> None:
-        """A new session of this machine."""
-        session = SessionCore(log.session_id, SessionState(machine.id), [], self._time)
-        self._adopt(machine, log, session, start)
+    def add(
+        self,
+        machine: Machine,
+        log: SessionLog,
+        start: Start | None,
+        state: SessionState | None = None,
+    ) -> None:
+        """A new session of this machine. `state`: what its log says, if that is not empty."""
+        known = state or SessionState(machine.id)
+        self._adopt(machine, log, SessionCore(log.session_id, known, [], self._time), start)
 
     def move(self, source: Machine, target: Machine, log: SessionLog) -> None:
         """Nothing comes between: the session is on one machine or on the other."""
@@ -281,6 +293,7 @@ class Machines:
             machine.core.last_seen_ms,
             None if line is None else sorted(line.capabilities),
             machine.detail,
+            machine.runtimes,
         )
 
     async def save_all(self) -> None:
@@ -335,6 +348,9 @@ class Machines:
         if health is not None and machine.health != health:
             was, machine.health = machine.health.get("state"), health
             is_news = is_news or was != health.get("state")  # numbers change with each heartbeat
+        if health is not None and (has := runtimes_of(health)) != machine.runtimes:
+            machine.runtimes = has
+            self._tasks.spawn(self._save_state(machine), "machine runtimes")
         if is_news:
             self.changed(machine)
 

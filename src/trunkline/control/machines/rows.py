@@ -1,9 +1,11 @@
 """The records of machines, as the router reads and keeps them."""
 
+import msgspec
 from sqlalchemy import select, update
 
 from trunkline.control.errors import NotFound
 from trunkline.control.machines.machines import MachineRow
+from trunkline.control.machines.runtimes import Runtimes, stored
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import machine_secrets, machines, users
@@ -24,6 +26,7 @@ class SqlMachineRows:
                 machines.c.kind,
                 machines.c.state,
                 machines.c.last_seen_at,
+                machines.c.runtimes,
             )
             .join(users, users.c.id == machines.c.user_id)
             .where(machines.c.id == machine_id)
@@ -32,7 +35,7 @@ class SqlMachineRows:
             row = (await connection.execute(query)).first()
         if row is None:
             raise NotFound("machine", machine_id)
-        return MachineRow(*row)
+        return MachineRow(*row[:-1], runtimes=stored(row.runtimes))
 
     async def by_guid(self, guid: str) -> str | None:
         query = select(machine_secrets.c.machine_id).where(machine_secrets.c.guid == guid)
@@ -47,10 +50,13 @@ class SqlMachineRows:
         last_seen_ms: int,
         capabilities: list[str] | None,
         detail: str | None,
+        runtimes: Runtimes,
     ) -> None:
         values: dict[str, object] = {"state": state, "last_seen_at": last_seen_ms}
         if capabilities is not None:
             values |= {"capabilities": capabilities, "detail": detail}
+            if runtimes is not None:
+                values["runtimes"] = msgspec.to_builtins(runtimes)
         async with self._store.write() as connection:
             await connection.execute(
                 update(machines)

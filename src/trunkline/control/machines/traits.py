@@ -20,6 +20,10 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that is stopped while it is away ends at once; it is told when it returns."""
     comes_unasked: bool = False
     """Nobody starts it from here, so nothing else says that one that never came will not."""
+    names_runtimes: bool = False
+    """Its runtimes have names of its own: whatever a session asks for is passed on."""
+    answers: bool = False
+    """It answers a `Query`."""
     is_introduced: bool = True
     """It is given the agent's prompt with the start of a session."""
 
@@ -34,7 +38,9 @@ KINDS = {
         comes_unasked=True,
         is_introduced=False,
     ),
-    "yeaft": Traits(starts=False, one_turn=True, comes_unasked=True, is_introduced=False),
+    "yeaft": Traits(
+        starts=False, one_turn=True, comes_unasked=True, names_runtimes=True, is_introduced=False
+    ),
     "group": Traits(starts=False, names_ends=True, rereads=True, is_introduced=False),
 }
 """What holds of each kind of machine also while it has no line."""

@@ -282,6 +282,9 @@ class Vms:
             "TRUNKLINE_NODE_HOME": str(folder),
             "TRUNKLINE_JSON_LOGS": "true",
         }
+        if self._settings.node_roots and self._auth.is_first_user(user_id):
+            # The folders are the operator's: nobody else's machine may work there.
+            env["TRUNKLINE_NODE_ROOTS"] = self._settings.node_roots
         return await Child.start(command, env, folder, machine_id)
 
     def _command(self) -> list[str]:

@@ -13,6 +13,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import (
+    Acp,
     AgentApp,
     Confirm,
     Id,
@@ -23,6 +24,7 @@ from trunkline.control.records.fields import (
     RuntimeType,
     Temperature,
     Text,
+    Workspace,
 )
 from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.people import Users
@@ -35,7 +37,8 @@ from trunkline.wire.commands import DEFAULT_RUNTIME
 
 class Agent(msgspec.Struct, kw_only=True):
     """An agent. `skills` and `mcp_servers` of null mean: all that its user may use; `agent_app`
-    is the app that runs it on an AGP device."""
+    is the app that runs it on an AGP device; `workspace` the folder of its machine that it works
+    in, `acp` the program of the runtime of that name."""
 
     id: str
     org_id: str
@@ -55,6 +58,8 @@ class Agent(msgspec.Struct, kw_only=True):
     session_config: Json | None
     openclaw_config: Json | None
     agent_app: str | None
+    workspace: str | None
+    acp: Json | None
     created_at: int
 
 
@@ -77,6 +82,8 @@ class NewAgent(msgspec.Struct, kw_only=True):
     session_config: Json | None = None
     openclaw_config: Json | None = None
     agent_app: AgentApp | None = None
+    workspace: Workspace | None = None
+    acp: Acp | None = None
 
 
 class AgentPatch(msgspec.Struct, kw_only=True):
@@ -97,6 +104,8 @@ class AgentPatch(msgspec.Struct, kw_only=True):
     session_config: Json | UnsetType | None = UNSET
     openclaw_config: Json | UnsetType | None = UNSET
     agent_app: AgentApp | UnsetType | None = UNSET
+    workspace: Workspace | UnsetType | None = UNSET
+    acp: Acp | UnsetType | None = UNSET
 
 
 class Agents(SeenRows[Agent]):
@@ -119,6 +128,7 @@ class Agents(SeenRows[Agent]):
         await self._check_count(self._per_user_max, schema.agents.c.user_id == owner.id)
         await self._check_tools(new.tools, new.runtime_type, owner.id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
+        values["acp"] = msgspec.to_builtins(new.acp)
         return await self._add(Agent(id=new_id(), created_at=self._clock(), **values))
 
     async def change(self, who: Principal, agent_id: str, patch: AgentPatch) -> Agent:
@@ -127,6 +137,8 @@ class Agents(SeenRows[Agent]):
         if "tools" in changed:
             runtime = changed.get("runtime_type", agent.runtime_type)
             await self._check_tools(changed["tools"], runtime, agent.user_id)
+        if "acp" in changed:
+            changed["acp"] = msgspec.to_builtins(changed["acp"])
         await self._change(agent_id, changed)
         return await self.get(who, agent_id)
 

@@ -34,6 +34,33 @@ BaseUrl = Annotated[
 AgentApp = Annotated[str, Meta(min_length=1, max_length=limits.AGENT_APP_CHARS_MAX)]
 Json = dict[str, Any]
 
+Workspace = Annotated[
+    str, Meta(min_length=1, max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"^[^\x00]*$")
+]
+Preset = Literal["copilot", "opencode", "gemini", "codex", "goose"]
+_Word = Annotated[str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"^[^\x00]*$")]
+_Variable = Annotated[
+    str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX, pattern=r"^[^=\x00]+$")
+]
+
+
+class Acp(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The program of the runtime `acp`: a `preset`, or a `command` with its arguments. `env`: what
+    it finds in its environment besides; no place for secrets, they are stored as they are."""
+
+    preset: Preset | None = None
+    command: Annotated[list[_Word], Meta(min_length=1, max_length=limits.ACP_WORDS_MAX)] | None = (
+        None
+    )
+    env: Annotated[dict[_Variable, _Word], Meta(max_length=limits.ACP_VARIABLES_MAX)] = {}
+
+    def __post_init__(self) -> None:
+        if (self.preset is None) == (self.command is None):
+            raise ValueError("either preset or command")
+        if self.command is not None and not self.command[0].strip():
+            raise ValueError("the command is empty")
+
+
 _RANKS: dict[str, int] = {"member": 0, "org_admin": 1, "admin": 2}
 
 

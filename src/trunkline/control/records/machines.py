@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import and_, select
 
 from trunkline.control.access.auth import Principal
+from trunkline.control.machines.runtimes import Runtime
 from trunkline.control.records.page import Page, Paging, SeenRows
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -18,7 +19,8 @@ _machines, _users = schema.machines, schema.users
 
 class MachineRecord(msgspec.Struct, kw_only=True):
     """A stored machine. `state`: pending, online, offline, failed or terminated. `dialect`:
-    documented or deployed, where its wire has both and it is known."""
+    documented or deployed, where its wire has both and it is known. `runtimes`: what it last said
+    that it can run, and what it lacks; empty when it says nothing of that, null before it does."""
 
     id: str
     org_id: str
@@ -30,6 +32,7 @@ class MachineRecord(msgspec.Struct, kw_only=True):
     detail: str | None
     capabilities: list[str]
     dialect: str | None
+    runtimes: dict[str, Runtime] | None
     last_seen_at: int | None
     created_at: int
 

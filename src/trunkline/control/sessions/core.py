@@ -6,6 +6,8 @@ nothing else does. What a machine is told follows from the state, in `machines/c
 
 from typing import Any
 
+from msgspec import UNSET
+
 from trunkline.control.log import events
 from trunkline.control.machines.actions import Action, Append, Skip, Time
 from trunkline.control.sessions import notes
@@ -70,14 +72,22 @@ class SessionCore:
             self.note(notes.Cancelling(reason))
 
     def answer(
-        self, request_id: str, confirmed: bool, answer: Any, by: str | None, shown: dict[str, Any]
+        self,
+        request_id: str,
+        confirmed: bool,
+        answer: Any,
+        by: str | None,
+        shown: dict[str, Any],
+        scope: str = "once",
+        reason: str = "",
     ) -> bool:
         """A person's answer; False if the question has one, or there is no such question."""
         question = self.state.questions.get(request_id)
         if question is None or question.state != "pending":
             return False
         self._make("approval_resolved", request_id=request_id, confirmed=confirmed, **shown)
-        self.note(notes.Answered(request_id, answer, by))
+        lasting = UNSET if scope == "once" else scope
+        self.note(notes.Answered(request_id, answer, by, lasting, reason or UNSET))
         return True
 
     def close(self, reason: str, **shown: Any) -> None:

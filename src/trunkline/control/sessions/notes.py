@@ -7,6 +7,7 @@ is one of these; nothing else is.
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 
 class Said(msgspec.Struct, frozen=True, tag="said"):
@@ -59,6 +60,9 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     request_id: str
     answer: Any = None
     by: str | None = None
+    scope: str | UnsetType = UNSET
+    """Left out: once."""
+    reason: str | UnsetType = UNSET
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):

@@ -6,6 +6,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from trunkline.control.access.auth import Principal
+from trunkline.control.errors import Forbidden
 from trunkline.control.store.schema import agents
 
 Json = dict[str, Any]
@@ -36,3 +38,19 @@ async def owners_rule(connection: AsyncConnection, user_id: str) -> str:
 def under(rule: str, config: Json) -> Json:
     """The configuration of an agent, with no less asked than that."""
     return {**config, "confirm": stricter(rule, config.get("confirm") or "never")}
+
+
+def check_program(
+    who: Principal, config: Json, of_agent: Json, owner: str, agent_owner: str | None
+) -> None:
+    """A command that a session is to run on a machine runs unasked: its agent's record may say it,
+    and else whoever may answer questions; on somebody else's machine, nobody but its owner."""
+    acp = config.get("acp")
+    if not isinstance(acp, dict) or not (acp.get("command") or acp.get("env")):
+        return
+    is_agents = acp == of_agent.get("acp")
+    if not is_agents:
+        who.require("approve")
+    said_by = agent_owner if is_agents else who.user_id
+    if said_by != owner:
+        raise Forbidden("a command of your own can run on your own machines only")

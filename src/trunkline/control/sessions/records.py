@@ -6,25 +6,37 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import LimitReached, NotFound, TooLarge
-from trunkline.control.ids import is_id
+from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions import others
+from trunkline.control.sessions.resuming import Resume
 from trunkline.control.sessions.starting import configs
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.control.store.service_schema import snapshots
 from trunkline.control.tuning import DEFAULT
 
 Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
+
+
+class Adopt(msgspec.Struct, kw_only=True):
+    """A conversation that another program has on the machine: `GET
+    /machines/{id}/foreign-sessions`."""
+
+    runtime: Runtime
+    id: Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX)]
+    preset: Runtime | None = None
 
 
 class NewSession(msgspec.Struct, kw_only=True):
@@ -37,6 +49,7 @@ class NewSession(msgspec.Struct, kw_only=True):
     title: Label | None = None
     session_config: Json | None = None
     openclaw_config: Json | None = None
+    adopt: Adopt | None = None
 
 
 class NewMessage(msgspec.Struct, kw_only=True):
@@ -63,6 +76,17 @@ class Session(msgspec.Struct, kw_only=True):
     created_at: int
     updated_at: int
     last_event_id: int = 0
+    resume: Resume | None = None
+    """How to go on with it by hand, on its machine; only where one session is asked for."""
+
+
+class MadeOf(msgspec.Struct, frozen=True, kw_only=True):
+    """What a new session runs with: its creator's choices over its agent's over the defaults."""
+
+    runtime_type: str
+    agent_config: Json
+    session_config: Json
+    openclaw_config: Json | None
 
 
 class LoggedEvent(msgspec.Struct, frozen=True):
@@ -71,7 +95,9 @@ class LoggedEvent(msgspec.Struct, frozen=True):
 
 
 _COLUMNS = [
-    schema.sessions.c[name] for name in Session.__struct_fields__ if name != "last_event_id"
+    schema.sessions.c[name]
+    for name in Session.__struct_fields__
+    if name not in ("last_event_id", "resume")
 ]
 
 
@@ -91,73 +117,94 @@ class SessionRecords:
         self._per_user_max = per_user_max
 
     async def insert(
-        self, who: Principal, machine: Machine, new: NewSession, session_id: str
+        self,
+        who: Principal,
+        machine: Machine,
+        new: NewSession,
+        made_of: MadeOf,
+        session_id: str,
+        *,
+        adopted: str | None = None,
+        snapshot: Json | None = None,
     ) -> Session:
-        row = {"id": session_id, **await self._new_row(who, machine, new)}
-        async with self._store.write() as connection:
-            await connection.execute(insert(schema.sessions).values(row))
-        del row["state"]
-        return Session(**row)
-
-    async def _new_row(self, who: Principal, machine: Machine, new: NewSession) -> Json:
-        now, table = self._clock(), schema.sessions
-        mine = select(func.count()).where(
-            table.c.user_id == machine.user_id, table.c.status == "active"
+        """`adopted`: what it goes on with, which no other open session may have; `snapshot`: the
+        state from which it does so. IntegrityError: another session has it."""
+        now, is_others = self._clock(), who.user_id != machine.user_id
+        session = Session(
+            id=session_id,
+            org_id=machine.org_id,
+            user_id=machine.user_id,
+            agent_id=new.agent_id,
+            machine_id=machine.id,
+            title=new.title,
+            runtime_type=made_of.runtime_type,
+            agent_config=made_of.agent_config,
+            session_config=made_of.session_config,
+            openclaw_config=made_of.openclaw_config,
+            status="active",
+            created_by=who.user_id if is_others else None,
+            created_at=now,
+            updated_at=now,
         )
+        row = msgspec.structs.asdict(session) | {"state": SessionState(machine.id).encode()}
+        del row["last_event_id"], row["resume"]
+        async with self._store.write() as connection:
+            await connection.execute(insert(schema.sessions).values({**row, "adopted": adopted}))
+            if snapshot is not None:
+                size = len(msgspec.json.encode(snapshot))
+                kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
+                await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
+        return session
+
+    async def adopted_on(self, machine_id: str) -> dict[str, str]:
+        """The open sessions that go on with another program's conversation there, by its name."""
+        table, prefix = schema.sessions, f"{machine_id} "
+        query = select(table.c.adopted, table.c.id).where(
+            table.c.machine_id == machine_id,
+            table.c.status == "active",
+            table.c.adopted.startswith(prefix, autoescape=True),
+        )
+        rows = await self._store.all(query)
+        return {row.adopted.removeprefix(prefix): row.id for row in rows}
+
+    async def made_of(self, who: Principal, org_id: str, user_id: str, new: NewSession) -> MadeOf:
+        """What a new session on a machine of that user runs with. Raises what is wrong with it."""
+        table = schema.sessions
+        mine = select(func.count()).where(table.c.user_id == user_id, table.c.status == "active")
         async with self._store.read() as connection:
             if (await connection.scalar(mine) or 0) >= self._per_user_max:
                 raise LimitReached(
                     f"no room for another session: one user has at most {self._per_user_max:,} "
                     "open ones; close some first"
                 )
-            agent = None
-            if new.agent_id is not None:
-                agents = schema.agents
-                agent = (
-                    (await connection.execute(select(agents).where(agents.c.id == new.agent_id)))
-                    .mappings()
-                    .first()
-                )
-                if (
-                    agent is None
-                    or agent["org_id"] != machine.org_id
-                    or not who.may_see(org_id=agent["org_id"], user_id=agent["user_id"])
-                ):
-                    raise NotFound("agent", new.agent_id)
+            agent = await _agent(connection, who, org_id, new.agent_id)
             users, orgs = schema.users, schema.orgs
             defaults = (
                 await connection.execute(
                     select(users.c.default_runtime_type, orgs.c.default_runtime_type)
                     .join(orgs, orgs.c.id == users.c.org_id)
-                    .where(users.c.id == machine.user_id)
+                    .where(users.c.id == user_id)
                 )
             ).one()
-            is_others = who.user_id != machine.user_id
-            rule = await others.owners_rule(connection, machine.user_id) if is_others else None
-        given = dict(agent) if agent else None
-        config, session_config = configs(given, new.agent_config or {}, new.session_config or {})
+            is_others = who.user_id != user_id
+            rule = await others.owners_rule(connection, user_id) if is_others else None
+        config, session_config = configs(agent, new.agent_config or {}, new.session_config or {})
         if rule is not None:
             config = others.under(rule, config)
-        if others.is_weaker(config, configs(given, {}, {})[0]):
+        before = configs(agent, {}, {})[0]
+        if others.is_weaker(config, before):
             who.require("approve")
-        return {
-            "org_id": machine.org_id,
-            "user_id": machine.user_id,
-            "agent_id": new.agent_id,
-            "machine_id": machine.id,
-            "title": new.title,
-            "runtime_type": resolve_runtime(
-                new.runtime_type, given["runtime_type"] if given else None, *defaults
+        others.check_program(
+            who, {**config, **session_config}, before, user_id, (agent or {}).get("user_id")
+        )
+        return MadeOf(
+            runtime_type=resolve_runtime(
+                new.runtime_type, agent["runtime_type"] if agent else None, *defaults
             ),
-            "agent_config": config,
-            "session_config": session_config,
-            "openclaw_config": new.openclaw_config or (given or {}).get("openclaw_config"),
-            "status": "active",
-            "created_by": who.user_id if is_others else None,
-            "state": SessionState(machine.id).encode(),
-            "created_at": now,
-            "updated_at": now,
-        }
+            agent_config=config,
+            session_config=session_config,
+            openclaw_config=new.openclaw_config or (agent or {}).get("openclaw_config"),
+        )
 
     async def get(self, who: Principal, session_id: str) -> Session:
         if not is_id(session_id):
@@ -266,3 +313,20 @@ class SessionRecords:
             if (row.machine_id == machine_id and row.status == "closed")
             or (row.machine_id != machine_id and machine_id in (row.left_machines or []))
         }
+
+
+async def _agent(
+    connection: AsyncConnection, who: Principal, org_id: str, agent_id: str | None
+) -> Json | None:
+    if agent_id is None:
+        return None
+    agents = schema.agents
+    query = select(agents).where(agents.c.id == agent_id)
+    agent = (await connection.execute(query)).mappings().first()
+    if (
+        agent is None
+        or agent["org_id"] != org_id
+        or not who.may_see(org_id=agent["org_id"], user_id=agent["user_id"])
+    ):
+        raise NotFound("agent", agent_id)
+    return dict(agent)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import structlog
-from sqlalchemy import case, select
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -18,7 +17,6 @@ from trunkline.control.errors import (
     InvalidRequest,
     NotFound,
     TrunklineError,
-    Unavailable,
 )
 from trunkline.control.ids import new_id
 from trunkline.control.log import events
@@ -27,6 +25,7 @@ from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
+from trunkline.control.sessions.choosing import MachineChoice, problem_with
 from trunkline.control.sessions.others import is_weaker, under
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import (
@@ -36,15 +35,18 @@ from trunkline.control.sessions.records import (
     Session,
     SessionRecords,
 )
+from trunkline.control.sessions.resuming import is_resumable, resume_of
 from trunkline.control.sessions.starting import Starting, check_choices
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
-from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
-from trunkline.wire.commands import Say, size_of
+from trunkline.wire.commands import Say, Start, size_of
 
 _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
+
+_FIXED = frozenset(("workspace", "acp"))
+"""Of a session's configuration what its program is started with."""
 
 
 class Sessions:
@@ -64,7 +66,6 @@ class Sessions:
         clock: Clock,
         ids: Callable[[], str] = new_id,
     ) -> None:
-        self._store = store
         self._log = log
         self._machines = machines
         self._services = services
@@ -75,29 +76,33 @@ class Sessions:
         self._starting = starting
         self._clock = clock
         self._new_id = ids
+        self.choice = MachineChoice(store, machines, records)
 
     # Records
 
     async def create(self, who: Principal, new: NewSession) -> Session:
         """Picks and pins the machine, and tells it to start the session."""
         who.require("talk")
-        machine = await self._choose_machine(who, new.machine_id)
+        machine, made_of = await self.choice.of(who, new)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
-        session = await self._records.insert(who, machine, new, log.session_id)
-        try:
-            start = await self._starting.build(session.id)
-        except Exception:
-            _log.exception("a session cannot be started yet", session=session.id)
-            start = None
-        self._machines.add(machine, log, start)
+        session = await self._records.insert(who, machine, new, made_of, log.session_id)
+        self._machines.add(machine, log, await self.start_of(session.id))
         _log.info("session created", session=session.id, machine=machine.id)
         if session.created_by is not None:
-            await self._tell_owner(who, session, machine, log)
+            await self.tell_owner(who, session, machine, log)
         return session
 
-    async def _tell_owner(
+    async def start_of(self, session_id: str) -> Start | None:
+        """What its machine is told; None: not yet."""
+        try:
+            return await self._starting.build(session_id)
+        except Exception:
+            _log.exception("a session cannot be started yet", session=session_id)
+            return None
+
+    async def tell_owner(
         self, who: Principal, session: Session, machine: Machine, log: SessionLog
     ) -> None:
         """Somebody else has made a session on this machine: whoever reads along sees that."""
@@ -111,37 +116,16 @@ class Sessions:
         await self._log.committed(log)
         await self._audit_other(who, session, "session.created", machine_id=machine.id)
 
-    async def _choose_machine(self, who: Principal, machine_id: str | None) -> Machine:
-        if machine_id is not None:
-            machine = await self._machines.named(machine_id)
-            if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):
-                raise NotFound("machine", machine_id)
-            return machine
-        table = schema.machines
-        async with self._store.read() as connection:
-            ids = await connection.scalars(
-                select(table.c.id)
-                .where(
-                    table.c.user_id == who.user_id,
-                    table.c.kind != "group",  # to talk to one is a choice
-                    table.c.state.in_(("pending", "online", "offline")),
-                )
-                # An execution plane, if there is one: it can do the most.
-                .order_by(case((table.c.kind == "vm", 0), else_=1), table.c.id.desc())
-            )
-            machine_ids = list(ids)
-        candidates = [await self._machines.get(one) for one in machine_ids]
-        for machine in candidates:
-            if machine.line is not None:
-                return machine
-        for machine in candidates:
-            with machine.input() as core:
-                if core.is_expected:
-                    return machine
-        raise Unavailable("no machine of yours is online", code="NO_MACHINE")
-
     async def get(self, who: Principal, session_id: str) -> Session:
         return await self._records.get(who, session_id)
+
+    async def shown(self, who: Principal, session_id: str) -> Session:
+        """With how to go on with it by hand."""
+        session = await self.get(who, session_id)
+        if is_resumable(session.runtime_type):
+            snapshot = await self._services.snapshots.latest(session_id)
+            session.resume = resume_of(session.runtime_type, snapshot)
+        return session
 
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
         who.require("talk")
@@ -186,6 +170,8 @@ class Sessions:
             raise InvalidRequest("that machine is another user's than the session")
         if source is target:
             return
+        if problem := problem_with(target, session):
+            raise problem
         with target.input() as core:
             core.check_room()
         log = source.logs.get(session_id)
@@ -264,6 +250,8 @@ class Sessions:
         if not patch:
             raise InvalidRequest("nothing to change")
         check_choices(patch)
+        if fixed := _FIXED.intersection(patch):
+            raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
         if "confirm" in patch and who.user_id != session.user_id:
             patch = under(await self._records.owners_rule(session.user_id), patch)
         if is_weaker({**session.agent_config, **patch}, session.agent_config):
@@ -282,6 +270,9 @@ class Sessions:
         confirmed: bool,
         answer: Any,
         session_id: str | None = None,
+        *,
+        scope: str = "once",
+        reason: str = "",
     ) -> Approval:
         """A person's answer to a question; the first one wins."""
         who.require("approve")
@@ -296,9 +287,18 @@ class Sessions:
         machine = await self._running(session)
         log = machine.logs[session.id]
         shown = {"answer": answer, "answered_by": who.user_id}
+        if scope != "once":
+            shown["scope"] = scope
         with machine.input() as core:
             is_first = core.answer(
-                session.id, approval.request_id, confirmed, answer, who.user_id, shown
+                session.id,
+                approval.request_id,
+                confirmed,
+                answer,
+                who.user_id,
+                shown,
+                scope,
+                reason,
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")

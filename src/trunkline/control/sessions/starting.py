@@ -6,7 +6,16 @@ import msgspec
 from sqlalchemy import select
 
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.records.fields import Confirm, MaxTokens, Name, Names, Temperature, Text
+from trunkline.control.records.fields import (
+    Acp,
+    Confirm,
+    MaxTokens,
+    Name,
+    Names,
+    Temperature,
+    Text,
+    Workspace,
+)
 from trunkline.control.services import Services
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -26,6 +35,8 @@ AGENT_FIELDS = (
     "tools",
     "confirm",
     "agent_app",
+    "workspace",
+    "acp",
 )
 
 
@@ -39,6 +50,8 @@ class _Choices(msgspec.Struct, kw_only=True):
     max_tokens: MaxTokens | None = None
     tools: Names | None = None
     confirm: Confirm | None = None
+    workspace: Workspace | None = None
+    acp: Acp | None = None
 
 
 def check_choices(config: dict[str, Any], name: str = "agent_config") -> None:

@@ -43,6 +43,8 @@ class Question(msgspec.Struct):
     answer: Any = None
     is_from_here: bool = False
     """It was answered here: the machine has to be told."""
+    scope: str = "once"
+    reason: str = ""
 
 
 class SessionState(msgspec.Struct):
@@ -205,6 +207,7 @@ def fold_note(state: SessionState, note: Note) -> list[Change]:
             state.late.pop(note.turn_id, None)
         case notes.Answered() if (question := state.questions.get(note.request_id)) is not None:
             question.answer, question.is_from_here = note.answer, True
+            question.scope, question.reason = note.scope or "once", note.reason or ""
             return [AnswerNoted(note.request_id, note.answer, note.by)]
         case notes.Started():
             state.is_started, state.is_seen = True, False

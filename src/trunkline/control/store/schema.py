@@ -77,6 +77,8 @@ agents = sa.Table(
     sa.Column("session_config", sa.JSON),
     sa.Column("openclaw_config", sa.JSON),
     sa.Column("agent_app", sa.String(60)),  # which app of a device runs it
+    sa.Column("workspace", sa.Text),  # the folder that it works in, on its machine
+    sa.Column("acp", sa.JSON),  # which program the runtime `acp` runs
     created(),
 )
 
@@ -95,6 +97,8 @@ machines = sa.Table(
     sa.Column("capabilities", sa.JSON, nullable=False),
     # documented | deployed: how it speaks, where a wire has both; null: not known yet
     sa.Column("dialect", sa.String(20)),
+    # what it last said that it can run; empty: it says nothing of that; null: never heard
+    sa.Column("runtimes", sa.JSON(none_as_null=True)),
     # what it calls itself, when it was found by its owner's secret
     sa.Column("instance", sa.String(200)),
     # its tokens that were issued before are revoked
@@ -130,6 +134,8 @@ sessions = sa.Table(
     sa.Column("created_by", sa.String(36)),  # null: its own user
     sa.Column("shown", sa.JSON),  # how its owner's page lists it: pinned, hidden, order …
     sa.Column("remote", sa.JSON),  # what its machine calls it, where that is not its id
+    # the conversation of another program that it goes on with: machine, runtime, preset, id
+    sa.Column("adopted", sa.String(500)),
     sa.Column("left_machines", sa.JSON),  # ids of those that it was moved away from, oldest first
     # The projection: what the log says up to this event and this note. Null state: a session
     # whose records were written before there were projections.
@@ -140,6 +146,14 @@ sessions = sa.Table(
     sa.Column("unsettled", sa.Boolean, nullable=False, default=False, server_default=sa.false()),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     created(),
+)
+
+sa.Index(
+    "sessions_adopted",
+    sessions.c.adopted,
+    unique=True,
+    sqlite_where=sessions.c.status == "active",
+    postgresql_where=sessions.c.status == "active",
 )
 
 turns = sa.Table(

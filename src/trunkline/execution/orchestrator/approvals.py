@@ -4,16 +4,21 @@
 waiting are `execution/approvals.py`.
 """
 
+import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from trunkline.execution.approvals import Answer, can_be_shown
+from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import ToolCall
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.state import Question, Verdict
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
 
+ALLOWED_MAX = 1_000  # calls that need no further word in one session
 _TOO_LONG = (
     "not run: a person has to allow it, and it is too long or too deep to be shown whole. "
     "Do it in smaller parts."
@@ -35,7 +40,7 @@ def review(
             verdicts[call["id"]] = Verdict(refused=f"there is no tool named {call['name']!r}")
         elif problem := context.toolbox.check(tool, call["arguments"]):
             verdicts[call["id"]] = Verdict(refused=problem)
-        elif _needs_a_person(context, tool, call):
+        elif _needs_a_person(context, tool, call) and _name(call) not in context.allowed:
             if can_be_shown(call["arguments"]):
                 questions.append(_question(context, call))
             else:
@@ -43,12 +48,18 @@ def review(
     return verdicts, questions
 
 
-def verdicts_of(questions: Sequence[Question], answers: Mapping[str, Answer]) -> dict[str, Verdict]:
-    """What the answers mean for the calls; a question without an answer is a no."""
+def verdicts_of(
+    context: Context, questions: Sequence[Question], answers: Mapping[str, Answer]
+) -> dict[str, Verdict]:
+    """What the answers mean for the calls; a question without an answer is a no. A yes that is
+    meant for longer holds for the same call in this session: what was shown, and nothing else."""
     verdicts: dict[str, Verdict] = {}
     for question in questions:
         answer = answers.get(question["request_id"]) or Answer(confirmed=False, answer="")
         verdict = _verdict(question, answer)
+        is_lasting = question["kind"] == "approve" and answer.get("scope", "once") != "once"
+        if answer["confirmed"] and is_lasting and len(context.allowed) < ALLOWED_MAX:
+            context.allowed.add(_name_of(question["tool_name"], question["tool_input"]))
         if verdict:
             verdicts[question["tool_call_id"]] = verdict
     return verdicts
@@ -63,6 +74,16 @@ def _verdict(question: Question, answer: Answer) -> Verdict:
     if question["kind"] == "approve":
         return Verdict()
     return Verdict(answer=said or "(the person confirmed without words)")
+
+
+def _name(call: ToolCall) -> str:
+    return _name_of(call["name"], call["arguments"])
+
+
+def _name_of(tool: str, arguments: Json) -> str:
+    """Of a call, whole: short, and no other call has it."""
+    whole = msgspec.json.encode([tool, arguments], order="deterministic")
+    return hashlib.sha256(whole).hexdigest()
 
 
 def _needs_a_person(context: Context, tool: Tool, call: ToolCall) -> bool:

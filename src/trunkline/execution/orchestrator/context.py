@@ -104,6 +104,8 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    allowed: set[str] = field(default_factory=set)
+    """Calls that a person has allowed for as long as the session's process lives."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
         """An event of the running turn."""

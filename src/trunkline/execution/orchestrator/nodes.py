@@ -74,11 +74,11 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     }
 
 
-async def approve(state: State) -> Json:
+async def approve(state: State, runtime: Runtime[Context]) -> Json:
     """Waits for people: the graph stops here, and goes on with their answers, be it after a
     restart. On the way back this node runs again from its start."""
     answers = interrupt(state["questions"])
-    verdicts = verdicts_of(state["questions"], answers)
+    verdicts = verdicts_of(runtime.context, state["questions"], answers)
     return {"verdicts": {**state["verdicts"], **verdicts}, "questions": []}
 
 

@@ -18,6 +18,7 @@ IS_LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 _OOM_SCORE = b"300"
 _KILL_ROUNDS_MAX = 5
 
@@ -25,6 +26,16 @@ _KILL_ROUNDS_MAX = 5
 def adopt_orphans() -> bool:
     """From now on a process below this one that loses its parent becomes our child."""
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def adopts() -> bool:
+    """Whether this process is one that orphans below it come to."""
+    found = ctypes.c_int(0)
+    is_told = (
+        IS_LINUX
+        and ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(found), 0, 0, 0) == 0
+    )
+    return is_told and found.value == 1
 
 
 def die_with(parent: int) -> None:

@@ -53,6 +53,13 @@ class Children:
             with suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
 
+    def end_adopted(self) -> bool:
+        """Kills what a program that was started here has left behind, where this process adopts
+        such; True if there was any, which may leave others in turn."""
+        if not family.adopts() or self._starting:
+            return False
+        return family.end_strays({one.pid for one in self._started})
+
 
 children = Children()
 """Of this process."""

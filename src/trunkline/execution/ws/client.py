@@ -25,11 +25,12 @@ from trunkline.execution.ws.handlers import Handlers
 from trunkline.execution.ws.login import Login
 from trunkline.execution.ws.messages import ForSession, ResumeResults, Unknown, opened
 from trunkline.execution.ws.outbox import Outbox
+from trunkline.execution.ws.queries import Answer, Queries
 from trunkline.execution.ws.reports import Reports
 from trunkline.execution.ws.requests import PendingRequests, timeout_s
 from trunkline.execution.ws.uplink import Pace, Uplink
 from trunkline.wire.errors import Malformed
-from trunkline.wire.semibot.messages import Ack, Error, InitData, Json, Response, Token
+from trunkline.wire.semibot.messages import Ack, Error, InitData, Json, Query, Response, Token
 
 _log = structlog.get_logger(__name__)
 
@@ -60,6 +61,7 @@ class ControlPlaneClient:
         self.on_init: Callable[[Json], None] = lambda _init: None
         """Told what every `init` says, also after a reconnect: keys may have changed."""
         self.online = False
+        self._queries = Queries(self._say_now)
         self._heartbeat_s = heartbeat_s
         self._request_s = request_s
         self._requests = PendingRequests()
@@ -99,6 +101,7 @@ class ControlPlaneClient:
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
+        await self._queries.close()
         self._requests.fail_all("the line to the control plane was closed")
         self._uplink.spill()
         self._uplink.outbox.close()
@@ -145,6 +148,14 @@ class ControlPlaneClient:
         finally:
             self.online = False
             self.on_line(False)
+
+    def answers(self, answer: Answer) -> None:
+        """What this machine says to a `query`."""
+        self._queries.answer = answer
+
+    def _say_now(self, frame: bytes) -> None:
+        if self.online:
+            self._uplink.frame(frame)
 
     def _resume(self, has_seq: bool) -> bytes:
         self._resumed_ids = self._requests.ids
@@ -207,6 +218,8 @@ class ControlPlaneClient:
             case Token():
                 logs.hide([message.data.token])
                 self._login.token = message.data.token
+            case Query():
+                self._queries.take(message)
             case Error():
                 self._complaint(message)
             case _:

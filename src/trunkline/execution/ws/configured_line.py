@@ -13,6 +13,7 @@ from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import MachineLine
 from trunkline.execution.orchestrator.settings import read_settings
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.settings import NodeSettings
 from trunkline.execution.ws.client import ControlPlaneClient
 from trunkline.execution.ws.foreign.agp import AgpClient
@@ -27,8 +28,11 @@ _CAREFUL = "dangerous"
 """Whoever can write to a foreign server can write to its agents."""
 
 
-def line_of(settings: NodeSettings, home: Home, on_refused: Callable[[str], None]) -> MachineLine:
-    """Raises SettingsError. `on_refused`: a foreign server does not want this machine."""
+def line_of(
+    settings: NodeSettings, home: Home, library: Library, on_refused: Callable[[str], None]
+) -> MachineLine:
+    """Raises SettingsError. `library`: conversations of other programs here. `on_refused`: a
+    foreign server does not want this machine."""
     if settings.wire == "semibot":
         return ControlPlaneClient(
             settings.control_plane_url,
@@ -59,6 +63,7 @@ def line_of(settings: NodeSettings, home: Home, on_refused: Callable[[str], None
         introduction,
         agent_config=agent_config,
         home=home,
+        library=library,
         on_refused=on_refused,
     )
 

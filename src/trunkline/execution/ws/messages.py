@@ -53,6 +53,7 @@ Message = (
     | wire.Error
     | wire.Ack
     | wire.Token
+    | wire.Query
 )
 
 
@@ -85,6 +86,8 @@ def _typed(kind: str, raw: Json) -> Message:
             if not 0 < len(token.data.token) <= limits.VM_TOKEN_CHARS_MAX:
                 raise Malformed("token: too long or empty")
             return token
+        case "query":
+            return msgspec.convert({**raw, "data": _data(raw)}, wire.Query)
         case "init":
             data = {**_INIT_DEFAULTS, **_data(raw)}
             if isinstance(data["api_keys"], dict):
@@ -250,6 +253,10 @@ def request(session_id: str, request_id: str, method: str, params: Json) -> byte
             "params": params,
         }
     )
+
+
+def query_result(query_id: str, *, result: Json | None = None, error: Json | None = None) -> bytes:
+    return _encode({"type": "query_result", "id": query_id, "result": result, "error": error})
 
 
 def fire_and_forget(session_id: str, method: str, params: Json) -> bytes:

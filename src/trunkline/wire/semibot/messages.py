@@ -87,8 +87,21 @@ class Resume(_Up, tag="resume"):
     turns: list[str] | None = None
 
 
-UPLINK = (Auth, Heartbeat, SseEvent, Batch, Request, FireAndForget, Resume)
-Uplink = Auth | Heartbeat | SseEvent | Batch | Request | FireAndForget | Resume
+class ErrorBody(msgspec.Struct, kw_only=True):
+    code: str
+    message: str
+
+
+class QueryResult(_Up, tag="query_result"):
+    """The answer to a `query`; only with capability `query`."""
+
+    id: str
+    result: Json | None = None
+    error: ErrorBody | None = None
+
+
+UPLINK = (Auth, Heartbeat, SseEvent, Batch, Request, FireAndForget, Resume, QueryResult)
+Uplink = Auth | Heartbeat | SseEvent | Batch | Request | FireAndForget | Resume | QueryResult
 
 
 class EncryptedKey(msgspec.Struct, kw_only=True):
@@ -147,11 +160,6 @@ class StopSession(_Down, tag="stop_session"):
     """End a session's process: `user_closed`, `timeout` or `admin`."""
 
     data: StopSessionData
-
-
-class ErrorBody(msgspec.Struct, kw_only=True):
-    code: str
-    message: str
 
 
 class Response(_Down, tag="response"):
@@ -228,6 +236,18 @@ class Token(_Down, tag="token"):
     data: TokenData
 
 
+class QueryData(msgspec.Struct, kw_only=True):
+    method: str
+    params: Json = {}
+
+
+class Query(_Down, tag="query"):
+    """Something that only the machine knows; only with capability `query`."""
+
+    id: str
+    data: QueryData
+
+
 DOWNLINK = (
     Init,
     StartSession,
@@ -241,6 +261,7 @@ DOWNLINK = (
     Ack,
     ApprovalResponse,
     Token,
+    Query,
 )
 Downlink = (
     Init
@@ -255,4 +276,5 @@ Downlink = (
     | Ack
     | ApprovalResponse
     | Token
+    | Query
 )

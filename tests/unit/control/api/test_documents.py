@@ -188,6 +188,8 @@ async def test_real_answers_fit_their_documented_schemas(api: Api, document: Jso
             continue
         if path in ("/api/v1/memories/search", *ADMINS):
             continue  # wants a query; wants an admin
+        if path.endswith("/foreign-sessions"):
+            continue  # wants the machine itself
         async with await api.send(ann, "GET", path.format(**places)) as response:
             assert response.status == 200, path
             value = await response.json()

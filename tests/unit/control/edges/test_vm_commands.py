@@ -13,6 +13,7 @@ from trunkline.wire.commands import (
     Command,
     Configure,
     Forward,
+    Query,
     Say,
     Start,
     Stop,
@@ -58,8 +59,16 @@ def test_a_command_is_the_documents_message(name: str) -> None:
 
 
 def test_every_command_is_tried_here() -> None:
-    tried = {type(command) for command in DOCUMENTED.values()} | {Answer, Forward}
+    tried = {type(command) for command in DOCUMENTED.values()} | {Answer, Forward, Query}
     assert tried == set(get_args(Command))
+
+
+def test_a_question_to_the_machine_has_an_id_to_be_answered_by() -> None:
+    assert _sent(Query("q-1", "foreign_sessions.list", {"limit": 5})) == {
+        "type": "query",
+        "id": "q-1",
+        "data": {"method": "foreign_sessions.list", "params": {"limit": 5}},
+    }
 
 
 def test_a_message_of_another_protocol_has_no_words_on_this_wire() -> None:

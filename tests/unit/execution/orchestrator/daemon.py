@@ -91,11 +91,11 @@ class Daemon:
         self._writers.append(writer)
         self._tasks.append(asyncio.create_task(self._listen(reader)))
         agent_config = {"model": MODEL, **config.pop("agent_config", {})}
+        config.setdefault("api_keys", {"openai": "sk-test", "anthropic": "sk-ant-test"})
         self.send(
             ipc.Start(
                 session_id="s1",
                 home=str(self.home.root),
-                api_keys={"openai": "sk-test", "anthropic": "sk-ant-test"},
                 llm_config={"providers": self._providers()},
                 agent_config=agent_config,
                 turn_id=turn_id,

@@ -6,6 +6,8 @@ import pytest
 
 from trunkline.execution.errors import SettingsError
 from trunkline.execution.home import Home
+from trunkline.execution.roots import Roots
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.settings import NodeSettings
 from trunkline.execution.ws.client import ControlPlaneClient
 from trunkline.execution.ws.configured_line import agent_of, line_of
@@ -32,7 +34,8 @@ async def test_the_wire_chooses_the_line(wire: str, kind: type, tmp_path: Path) 
     home.make()
     own = {"USER_ID": "u", "VM_TOKEN": "t", "CONTROL_PLANE_WS": "ws://127.0.0.1:1/ws/vm"}
     chosen = NodeSettings.from_env(ENV | own, {"wire": wire})
-    line = line_of(chosen, home, lambda _why: None)
+    library = Library(tmp_path / "own", {}, Roots(home.workspace))
+    line = line_of(chosen, home, library, lambda _why: None)
     assert type(line) is kind
     await line.close()
 

@@ -15,6 +15,7 @@ from trunkline.control.machines.vms import Scheduled
 from trunkline.control.records.fields import AgentApp, Id, Json, Name
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Page, Paging
+from trunkline.control.sessions.foreign import CURSOR_CHARS_MAX, ForeignSession
 from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.yeaft.close_codes import CloseCode as YeaftCloseCode
 
@@ -110,6 +111,20 @@ class MachineQuery(Paging, kw_only=True):
     terminated: bool = False
 
 
+class ForeignQuery(msgspec.Struct, kw_only=True):
+    runtime: Annotated[
+        str, Meta(max_length=40, description="claude-code or acp; codex and opencode mean acp.")
+    ] = ""
+    preset: Annotated[str, Meta(max_length=40, description="Of acp: codex or opencode.")] = ""
+    folder: Annotated[
+        str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, description="Only of this folder.")
+    ] = ""
+    limit: Annotated[int, Meta(ge=1, le=limits.PAGE_MAX)] = limits.PAGE_DEFAULT
+    cursor: Annotated[
+        str, Meta(max_length=CURSOR_CHARS_MAX, description="`next_cursor` of the page before.")
+    ] = ""
+
+
 Dialect = Literal["documented", "deployed"]
 
 
@@ -160,6 +175,26 @@ async def get_machine(core: Core, who: Principal, machine_id: str) -> Machine:
     """Show a machine."""
     record = await core.records.machines.get(who, machine_id)
     return (await _live(core, [record]))[0]
+
+
+@machines.get("/machines/{machine_id}/foreign-sessions")
+async def list_foreign_sessions(
+    core: Core, who: Principal, machine_id: str, query: ForeignQuery
+) -> Page[ForeignSession]:
+    """List conversations that other programs have on a machine, newest first.
+
+    Those that Claude Code, Codex and opencode keep, in folders where the machine's sessions may
+    work. The machine is asked; it has to be online. `POST /sessions` with `adopt` goes on with one.
+    """
+    return await core.adopting.page(
+        who,
+        machine_id,
+        runtime=query.runtime,
+        preset=query.preset,
+        folder=query.folder,
+        limit=query.limit,
+        cursor=query.cursor,
+    )
 
 
 @machines.patch("/machines/{machine_id}", audit="machine.changed")
@@ -223,6 +258,8 @@ async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
         live = core.machines.find(record.id)
         online = core.machines.is_online(record.id)
         known = msgspec.structs.asdict(record)
+        if live is not None and live.runtimes is not None:
+            known["runtimes"] = live.runtimes
         # The record follows a moment later, and after a crash says what was true before it.
         if record.state in ("online", "offline"):
             known["state"] = "online" if online else "offline"

@@ -93,8 +93,12 @@ class Snapshot(msgspec.Struct, kw_only=True):
 async def create_session(core: Core, who: Principal, body: NewSession = NewSession()) -> Session:
     """Make a session and pin it to a machine.
 
-    Without `machine_id`, one of your machines that is online is picked.
+    Without `machine_id`, one of your machines that is online is picked. With `adopt` it goes on
+    with a conversation that another program has there, whose history becomes its own; for one that
+    a session goes on with already, that session is returned.
     """
+    if body.adopt is not None:
+        return await core.adopting.adopt(who, body)
     return await core.sessions.create(who, body)
 
 
@@ -106,8 +110,11 @@ async def list_sessions(core: Core, who: Principal, query: SessionQuery) -> Page
 
 @sessions.get("/sessions/{session_id}")
 async def get_session(core: Core, who: Principal, session_id: str) -> Session:
-    """Show a session."""
-    return await core.sessions.get(who, session_id)
+    """Show a session.
+
+    `resume`: how to go on with it in a terminal on its machine, where its runtime can.
+    """
+    return await core.sessions.shown(who, session_id)
 
 
 @sessions.patch("/sessions/{session_id}", scope="talk")
@@ -206,7 +213,8 @@ class ApprovalQuery(Paging, kw_only=True):
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
     """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
     whose question it is, where it is named by its machine's id, which another may use as well.
-    `scope` and `reason` are taken, and an answer is for this question once whatever they say."""
+    `scope`: for how long a yes is meant, which the session's runtime heeds or asks again;
+    `reason`: words for the model, mostly of a no."""
 
     confirmed: bool
     answer: Any = None
@@ -241,7 +249,13 @@ async def answer_approval(
 ) -> Approval:
     """Answer a question. The first answer wins."""
     return await core.sessions.answer(
-        who, approval_id, body.confirmed, body.answer, session_id=body.session_id
+        who,
+        approval_id,
+        body.confirmed,
+        body.answer,
+        session_id=body.session_id,
+        scope=body.scope,
+        reason=body.reason or "",
     )
 
 

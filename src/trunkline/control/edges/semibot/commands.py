@@ -9,6 +9,7 @@ from trunkline.wire.commands import (
     Command,
     Configure,
     Forward,
+    Query,
     Say,
     Start,
     Stop,
@@ -48,11 +49,18 @@ def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire
                 "confirmed": command.confirmed,
                 "answer": command.answer,
             }
+            if command.scope != "once":
+                data["scope"] = command.scope
+            if command.reason:
+                data["reason"] = command.reason
             return wire.ApprovalResponse(session_id=command.session_id, data=data)
         case Stop():
             return wire.StopSession(
                 data=wire.StopSessionData(session_id=command.session_id, reason=command.reason)
             )
+        case Query():
+            asked = wire.QueryData(method=command.method, params=command.params)
+            return wire.Query(id=command.id, data=asked)
         case Forward():
             return None
 

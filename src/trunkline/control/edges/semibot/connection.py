@@ -36,6 +36,7 @@ from trunkline.wire.semibot.messages import (
     ErrorBody,
     FireAndForget,
     Heartbeat,
+    QueryResult,
     Request,
     Response,
     Resume,
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 
-_PLAIN = Traits()
-_NUMBERS = Traits(numbers=True)
 _OF_ALL = frozenset(("type", "timestamp"))  # the fields of every message
 _PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
 
@@ -85,6 +84,7 @@ class VmLine(PacedSocket):
         self._connection = Connection(per_minute=host.rate_limit, early_max=limits.AUTH_QUEUE_MAX)
         self._logs: dict[str, SessionLog] = {}
         self._auth_deadline: asyncio.TimerHandle | None = None
+        self._traits = Traits()
         self._log = host.log
         self._metrics = host.metrics
 
@@ -221,6 +221,9 @@ class VmLine(PacedSocket):
         elif isinstance(message, Resume):
             self._host.resume(self, message)
             return
+        elif isinstance(message, QueryResult):
+            if self.machine is not None:
+                self._host.queries.answered(self.machine, message.id, message.result, message.error)
         else:
             self._host.surprises.saw("semibot", f"message {message.type}")
         if self.machine is not None and self.machine.core.is_held:
@@ -297,12 +300,13 @@ class VmLine(PacedSocket):
             self._dispatch(message)
 
     def accepted(self) -> frozenset[str]:
-        self.capabilities = self._connection.authenticated()
+        self.capabilities = named = self._connection.authenticated()
+        self._traits = Traits(numbers="seq" in named, answers="query" in named)
         return self.capabilities
 
     @property
     def traits(self) -> Traits:
-        return _NUMBERS if "seq" in self.capabilities else _PLAIN
+        return self._traits
 
     @property
     def token(self) -> str:

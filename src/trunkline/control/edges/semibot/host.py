@@ -55,6 +55,7 @@ class VmHost:
         self.metrics = core.metrics
         self.surprises = core.surprises
         self.requests = VmRequests(core)
+        self.queries = core.queries
         self.rate_limit = core.settings.rate_limit_per_minute
         self.lines: set[VmLine] = set()
         self.now = core.now

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from trunkline import limits
+from trunkline.control.edges.yeaft_web import foreign
 from trunkline.control.edges.yeaft_web.lists import chosen_in
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
 from trunkline.control.errors import InvalidRequest, NotFound
@@ -135,8 +136,14 @@ async def resume(visit: Visit, request: Request) -> None:
     history. Live goes on right behind either."""
     session = await _known(visit, request)
     if session is None:
-        await _adopt(visit, request)
-        return
+        named = await visit.machine(request.need("agentId"))
+        if named.kind == WIRE:
+            await _adopt(visit, request, named)
+            return
+        session = await foreign.adopt(visit, request, named)
+        pinned = {"conversationId": session.id, "agentId": session.machine_id}
+        client_id = request.get("conversationId")
+        visit.tell("conversation_pinned", request, **pinned, clientConversationId=client_id)
     visit.conversation_id = session.id
     visit.reader.leave(session.id)  # else what is shown now would be shown twice
     log = await visit.core.sessions.readable(visit.who, session.id)
@@ -160,8 +167,8 @@ async def resume(visit: Visit, request: Request) -> None:
 
 
 async def _known(visit: Visit, request: Request) -> Session | None:
-    """The session that is meant: by our id under any of its names; None for one that only a Yeaft
-    agent knows."""
+    """The session that is meant: by our id under any of its names; None for one that only its
+    machine knows."""
     names = [request.get("conversationId"), request.get("sessionId", "claudeSessionId")]
     ids = [name for name in names if name is not None and is_id(name)]
     refused: NotFound | None = None
@@ -169,19 +176,17 @@ async def _known(visit: Visit, request: Request) -> Session | None:
         try:
             return await visit.core.sessions.get(visit.who, session_id)
         except NotFound as error:
-            visit.core.refusals.note(visit.who, WIRE, error)
             refused = refused or error
     if request.get("sessionId", "claudeSessionId") is not None and request.get("agentId"):
         return None
+    if refused is not None:
+        visit.core.refusals.note(visit.who, WIRE, refused)
     raise refused or NotFound("session", names[0] or names[1] or "")
 
 
-async def _adopt(visit: Visit, request: Request) -> None:
+async def _adopt(visit: Visit, request: Request, machine: Machine) -> None:
     """A session from a Yeaft agent's own history becomes one of ours."""
-    machine = await visit.machine(request.need("agentId"))
     remote = request.need("sessionId", "claudeSessionId")
-    if machine.kind != WIRE:
-        raise NotFound("session", remote)
     chosen = visit.own_fields(request, "sessionId", "claudeSessionId", "lastEventId")
     session = await _create(visit, request, machine, {**chosen, "resume": {"sessionId": remote}})
     await _opened(visit, request, session)

@@ -1,13 +1,14 @@
 """What a Yeaft web client may list: agents, conversations, history, folders (CONTRACT §4, 002).
 
 Agents are machines of every kind. History and folders of a Yeaft agent are its own business and
-asked from it; for all other machines the records answer.
+asked from it; for all other machines the records answer, and the machine says what other programs
+have there.
 """
 
 from typing import Any
 
 from trunkline import limits
-from trunkline.control.edges.yeaft_web import catalog
+from trunkline.control.edges.yeaft_web import catalog, foreign
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.machines import MachineRecord
@@ -164,6 +165,7 @@ async def list_history_sessions(visit: Visit, request: Request) -> None:
     found = await _recorded(visit, request)
     if found is None:
         return
+    others = await foreign.listed(visit, request)
     sessions = [
         {
             "sessionId": one.id,
@@ -176,6 +178,7 @@ async def list_history_sessions(visit: Visit, request: Request) -> None:
         }
         for one in found
     ]
+    sessions += [foreign.entry(one, machine_id) for machine_id, one in others]
     visit.tell("history_sessions_list", request, sessions=sessions, **_asked_for(request))
 
 
@@ -184,15 +187,16 @@ async def list_folders(visit: Visit, request: Request) -> None:
     if found is None:
         return
     folders: dict[str, Json] = {}
-    for one in found:
-        path = chosen_in(one).get("workDir")
+    used = [(chosen_in(one).get("workDir"), one.updated_at) for one in found]
+    used += [(one.folder, one.updated_at) for _, one in await foreign.listed(visit, request)]
+    for path, updated_at in used:
         if not isinstance(path, str) or not path:
             continue
         folder = folders.setdefault(
-            path, {"name": path, "path": path, "sessionCount": 0, "lastModified": one.updated_at}
+            path, {"name": path, "path": path, "sessionCount": 0, "lastModified": updated_at}
         )
         folder["sessionCount"] += 1
-        folder["lastModified"] = max(folder["lastModified"], one.updated_at)
+        folder["lastModified"] = max(folder["lastModified"], updated_at)
     visit.tell("folders_list", request, folders=list(folders.values()), **_asked_for(request))
 
 

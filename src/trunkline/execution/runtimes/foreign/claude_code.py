@@ -23,6 +23,7 @@ from trunkline.execution.runtimes.foreign.conversation import (
     title_of,
     tool,
 )
+from trunkline.wire import resuming
 
 RUNTIME = "claude-code"
 
@@ -77,7 +78,7 @@ def summary(found: Found) -> Conversation | None:
         started_at=started_at,
         updated_at=found.changed_ms,
         message_count=count if is_counted else None,
-        command=f"claude --resume {conversation_id}",
+        command=resuming.command(RUNTIME, conversation_id),
     )
 
 

@@ -25,6 +25,7 @@ from trunkline.execution.runtimes.foreign.conversation import (
     title_of,
     tool,
 )
+from trunkline.wire import resuming
 
 RUNTIME, PRESET = "acp", "codex"
 
@@ -74,7 +75,7 @@ def summary(found: Found) -> Conversation | None:
         started_at=ms(meta.get("timestamp")) or spoken[0].at,
         updated_at=found.changed_ms,
         message_count=len(_told_once(spoken)) if is_counted else None,
-        command=f"codex resume {conversation_id}",
+        command=resuming.command(PRESET, conversation_id),
     )
 
 

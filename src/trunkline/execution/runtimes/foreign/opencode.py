@@ -28,6 +28,7 @@ from trunkline.execution.runtimes.foreign.conversation import (
     title_of,
     tool,
 )
+from trunkline.wire import resuming
 
 RUNTIME, PRESET = "acp", "opencode"
 
@@ -80,7 +81,7 @@ def _of(row: tuple[Any, ...]) -> Conversation | None:
         started_at=ms(created),
         updated_at=ms(updated),
         message_count=count,
-        command=f"opencode --session {conversation_id}",
+        command=resuming.command(PRESET, conversation_id),
     )
 
 

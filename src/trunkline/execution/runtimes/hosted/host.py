@@ -19,6 +19,7 @@ from trunkline.execution.home import Home
 from trunkline.execution.orchestrator.settings import read_settings
 from trunkline.execution.runtimes.hosted.program import MakeProgram, Opening, Program
 from trunkline.execution.runtimes.hosted.state import SavedState
+from trunkline.execution.runtimes.hosted.turn import event_of
 from trunkline.execution.runtimes.hosted.turns import Turns
 from trunkline.execution.session import ipc, serving
 from trunkline.execution.session.daemon_link import DaemonLink
@@ -58,7 +59,7 @@ class HostedSession:
         settings, problems = read_settings(start.agent_config, start.session_config)
 
         def emit(kind: str, /, **fields: Any) -> None:
-            link.event({"type": kind, **fields, "ts": int(clock() * 1000)})
+            link.event(event_of(kind, fields, clock()))
 
         opening = Opening(
             start=start,

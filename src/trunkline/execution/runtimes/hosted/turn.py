@@ -17,6 +17,13 @@ from trunkline.execution.session import ipc
 _TOO_LONG = "it is too long or too deep to be shown whole, so nobody can allow it"
 
 
+def event_of(kind: str, fields: Json, now: float, **more: Any) -> Json:
+    """An event as it is sent: what came as it was from a program (`raw`) is its last field."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    raw = {"raw": given.pop("raw")} if "raw" in given else {}
+    return {"type": kind, **given, **more, "ts": int(now * 1000), **raw}
+
+
 class Permission(msgspec.Struct, frozen=True, kw_only=True):
     """What a person said to something that a program wants to do."""
 
@@ -65,9 +72,7 @@ class Turn:
         """An event of this turn; fields of None are left out."""
         if self._is_over:
             return
-        given = {name: value for name, value in fields.items() if value is not None}
-        when = int(self.clock() * 1000)
-        self._send({"type": kind, **given, "turn_id": self.turn_id, "ts": when})
+        self._send(event_of(kind, fields, self.clock(), turn_id=self.turn_id))
 
     async def permit(
         self,

@@ -92,6 +92,9 @@ class ForeignClient(Wire, ABC):
     def online(self) -> bool:
         return self._courier.online
 
+    def answers(self, answer: Callable[[str, Json], Awaitable[Json]]) -> None:
+        """No foreign server asks in this way."""
+
     async def connect(self) -> Json:
         init: Json = {"api_keys": {}, "llm_config": {}}
         self.on_init(init)

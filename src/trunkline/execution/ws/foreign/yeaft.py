@@ -15,9 +15,11 @@ import structlog
 from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.ws.connection import Socket
 from trunkline.execution.ws.foreign.client import ForeignClient
 from trunkline.execution.ws.foreign.prompts import Prompt, Streams
+from trunkline.execution.ws.foreign.yeaft_adopted import ForeignConversations
 from trunkline.execution.ws.foreign.yeaft_choices import Choices
 from trunkline.execution.ws.foreign.yeaft_conversations import LIST, Conversations
 from trunkline.execution.ws.foreign.yeaft_handshake import CAPABILITIES, Introduction
@@ -65,6 +67,7 @@ class YeaftClient(ForeignClient):
         *,
         agent_config: Json,
         home: Home,
+        library: Library,
         on_refused: Callable[[str], None],
         **timing: Any,
     ) -> None:
@@ -82,7 +85,8 @@ class YeaftClient(ForeignClient):
         """Sessions whose history is being read before they start, and for whom."""
         self._questions: dict[str, Asked] = {}
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
-        self._queries = Queries(home, self._model, self.say_now)
+        self._others = ForeignConversations(home, library, folder / "adopted.json")
+        self._queries = Queries(home, self._others, self._model, self.say_now)
         self._choices = Choices(home, agent_config, lambda: self.health())
         self._conversations = Conversations(
             home,
@@ -168,18 +172,28 @@ class YeaftClient(ForeignClient):
         whose = self._taken_up[session_id] = _whose(request)
         provider = self._provider(request)
 
+        is_here = self._conversations.is_here(session_id)
+
+        def find() -> Json:
+            other = self._others.find(session_id, None if is_here else named or conversation_id)
+            said = messages_of(self._home, session_id) if other is None else other.said
+            return {"said": said, "adopted": other and other.adopted}
+
         def go_on(found: Json) -> None:
             if self._taken_up.get(session_id) is whose:  # not deleted, nor asked for again since
                 del self._taken_up[session_id]
+                if found.get("adopted"):
+                    self._others.take_up(session_id, found["adopted"])
                 self._await_start(session_id, _Awaited(whose, provider, found.get("said", [])))
 
-        self._queries.look(lambda: {"said": messages_of(self._home, session_id)}, go_on)
+        self._queries.look(find, go_on)
 
     def _choose(self, session_id: str, request: Request) -> None:
         self._choices.choose(session_id, request.get("provider"), request.get("workDir"))
 
     def start_of(self, session_id: str) -> Json:
-        return self._choices.start_of(session_id)
+        usual = self._choices.start_of(session_id)
+        return {**usual, **self._others.start_of(session_id, self._agent_config)}
 
     def _provider(self, request: Request) -> str:
         """The one that the server asks for, where it can be told so."""
@@ -196,6 +210,7 @@ class YeaftClient(ForeignClient):
         self._awaited.pop(session_id, None)
         self.stop(session_id)
         self._conversations.delete(session_id)
+        self._others.forget(session_id)
         self._streams.forget(session_id)
         self.names.forget(conversation_id)
         self.reply(envelope("conversation_deleted", conversationId=conversation_id))
@@ -215,7 +230,7 @@ class YeaftClient(ForeignClient):
             "capabilities": CAPABILITIES,
             "model_info": {"model": self._model},
             "provider": awaited.provider,
-            "work_dir": self._choices.folder(session_id),
+            "work_dir": self._others.folder_of(session_id) or self._choices.folder(session_id),
         }
         more = awaited.whose
         if stream.deployed and awaited.history is not None:

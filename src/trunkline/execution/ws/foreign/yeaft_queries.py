@@ -14,6 +14,7 @@ from trunkline.execution.files import read_head, read_tail
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory import local_memory
+from trunkline.execution.ws.foreign.yeaft_adopted import ForeignConversations
 from trunkline.wire.yeaft import stream_json
 from trunkline.wire.yeaft.outward_frames import envelope
 from trunkline.wire.yeaft.web import Request
@@ -45,8 +46,16 @@ def back(request: Request) -> Json:
 class Queries:
     """`say` sends what is of use now, or not at all."""
 
-    def __init__(self, home: Home, model: str, say: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        others: ForeignConversations,
+        model: str,
+        say: Callable[[bytes], None],
+    ) -> None:
+        """`others`: conversations of other programs, which can be gone on with too."""
         self._home = home
+        self._others = others
         self._say = say
         self._looking: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -96,17 +105,19 @@ class Queries:
         return lambda request: self._say(envelope(kind, **back(request), **fields))
 
     def _list_history(self, request: Request) -> None:
-        self._list(request, "history_sessions_list", "sessions", sessions)
+        wanted = request.get("provider"), request.get("workDir")
+        found = lambda: [*sessions(self._home), *self._others.listed(*wanted)]  # noqa: E731
+        self._list(request, "history_sessions_list", "sessions", found)
 
     def _list_folders(self, request: Request) -> None:
-        self._list(request, "folders_list", "folders", folders)
+        provider = request.get("provider")
+        found = lambda: [*folders(self._home), *self._others.folders(provider)]  # noqa: E731
+        self._list(request, "folders_list", "folders", found)
 
-    def _list(
-        self, request: Request, kind: str, name: str, find: Callable[[Home], list[Json]]
-    ) -> None:
+    def _list(self, request: Request, kind: str, name: str, find: Callable[[], list[Json]]) -> None:
         asked: Json = {one: request.fields.get(one) for one in ("provider", "workDir")}
         self.look(
-            lambda: {name: find(self._home)},
+            lambda: {name: find()},
             lambda found: self._say(envelope(kind, **asked, **back(request), **found)),
         )
 

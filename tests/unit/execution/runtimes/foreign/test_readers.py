@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support import foreign_files
-from trunkline.execution.runtimes.foreign.catalog import Catalog
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.foreign.conversation import Conversation, Entry
+from trunkline.execution.runtimes.foreign.library import Library
 
 Write = Callable[[Path, Path], Path]
 
@@ -21,8 +22,8 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    return Catalog(tmp_path, {}, [tmp_path / "work"])
+def library(tmp_path: Path) -> Library:
+    return Library(tmp_path, {}, Roots(tmp_path / "work"))
 
 
 @pytest.mark.parametrize(
@@ -69,10 +70,10 @@ def catalog(tmp_path: Path) -> Catalog:
     ],
 )
 def test_a_conversation_of_each_program_is_listed(
-    tmp_path: Path, work: Path, catalog: Catalog, write: Write, wanted: Conversation
+    tmp_path: Path, work: Path, library: Library, write: Write, wanted: Conversation
 ) -> None:
     write(tmp_path, work)
-    page = catalog.page()
+    page = library.page()
     assert page.next_cursor is None
     [found] = page.conversations
     wanted.folder = str(work)
@@ -92,15 +93,15 @@ def test_a_conversation_of_each_program_is_listed(
 def test_its_history_is_what_was_said_and_done(
     tmp_path: Path,
     work: Path,
-    catalog: Catalog,
+    library: Library,
     write: Write,
     name: str,
     given: dict[str, str],
     printed: str,
 ) -> None:
     write(tmp_path, work)
-    [one] = catalog.page().conversations
-    read = catalog.read(one.runtime, one.preset, one.id)
+    [one] = library.page().conversations
+    read = library.read(one.runtime, one.preset, one.id)
     assert read is not None
     conversation, entries = read
     assert conversation == one
@@ -120,7 +121,7 @@ def test_its_history_is_what_was_said_and_done(
 
 
 def test_a_folder_outside_of_the_roots_is_as_if_it_were_not_there(
-    tmp_path: Path, catalog: Catalog
+    tmp_path: Path, library: Library
 ) -> None:
     outside = tmp_path / "elsewhere"
     outside.mkdir()
@@ -128,20 +129,20 @@ def test_a_folder_outside_of_the_roots_is_as_if_it_were_not_there(
     (tmp_path / "work" / "link").symlink_to(outside)
     for write in (foreign_files.claude_code, foreign_files.codex, foreign_files.opencode):
         write(tmp_path, outside)
-    assert catalog.page().conversations == []
-    assert catalog.read("claude-code", "", foreign_files.CLAUDE_ID) is None
+    assert library.page().conversations == []
+    assert library.read("claude-code", "", foreign_files.CLAUDE_ID) is None
     foreign_files.claude_code(tmp_path, tmp_path / "work" / "link")
-    assert catalog.page().conversations == []
+    assert library.page().conversations == []
 
 
-def test_a_folder_that_is_gone_is_not_listed(tmp_path: Path, work: Path, catalog: Catalog) -> None:
+def test_a_folder_that_is_gone_is_not_listed(tmp_path: Path, work: Path, library: Library) -> None:
     foreign_files.codex(tmp_path, work)
     work.rmdir()
-    assert catalog.page().conversations == []
+    assert library.page().conversations == []
 
 
 def test_a_list_is_of_one_runtime_or_program_or_folder(
-    tmp_path: Path, work: Path, catalog: Catalog
+    tmp_path: Path, work: Path, library: Library
 ) -> None:
     other = work.parent / "other"
     other.mkdir()
@@ -150,7 +151,7 @@ def test_a_list_is_of_one_runtime_or_program_or_folder(
     foreign_files.opencode(tmp_path, other)
 
     def names(**wanted: Any) -> set[str]:
-        return {one.preset or one.runtime for one in catalog.page(**wanted).conversations}
+        return {one.preset or one.runtime for one in library.page(**wanted).conversations}
 
     assert names() == {"claude-code", "codex", "opencode"}
     assert names(runtime="claude-code") == {"claude-code"}
@@ -162,7 +163,7 @@ def test_a_list_is_of_one_runtime_or_program_or_folder(
 
 
 def test_pages_go_through_all_once_newest_first(
-    tmp_path: Path, work: Path, catalog: Catalog
+    tmp_path: Path, work: Path, library: Library
 ) -> None:
     import os
 
@@ -173,7 +174,7 @@ def test_pages_go_through_all_once_newest_first(
     found: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
-        page = catalog.page(limit=2, cursor=cursor)
+        page = library.page(limit=2, cursor=cursor)
         assert len(page.conversations) <= 2
         found += [one.id for one in page.conversations]
         cursor = page.next_cursor
@@ -181,7 +182,7 @@ def test_pages_go_through_all_once_newest_first(
     assert [ids.index(one) // 2 for one in found] == [3, 2, 2, 1, 1, 0, 0]
     for broken in ("x", "12", "-1 x", "1" * 40 + " x"):
         with pytest.raises(ValueError, match="cursor"):
-            catalog.page(cursor=broken)
+            library.page(cursor=broken)
 
 
 def test_the_programs_own_variables_say_where_their_files_are(tmp_path: Path, work: Path) -> None:
@@ -194,12 +195,12 @@ def test_the_programs_own_variables_say_where_their_files_are(tmp_path: Path, wo
         "XDG_DATA_HOME": str(tmp_path / ".local" / "share"),
     }
     nowhere = tmp_path / "nowhere"
-    assert len(Catalog(nowhere, env, [work]).page().conversations) == 3
-    assert Catalog(nowhere, {}, [work]).page().conversations == []
+    assert len(Library(nowhere, env, Roots(work)).page().conversations) == 3
+    assert Library(nowhere, {}, Roots(work)).page().conversations == []
 
 
 def test_what_was_taken_back_is_no_part_of_the_history(
-    tmp_path: Path, work: Path, catalog: Catalog
+    tmp_path: Path, work: Path, library: Library
 ) -> None:
     """The program keeps the old branch in the file and goes on from an earlier record."""
     path = foreign_files.claude_code(tmp_path, work)
@@ -215,7 +216,7 @@ def test_what_was_taken_back_is_no_part_of_the_history(
     ]
     with path.open("a") as file:
         file.write("\n".join(branch) + "\n")
-    read = catalog.read("claude-code", "", foreign_files.CLAUDE_ID)
+    read = library.read("claude-code", "", foreign_files.CLAUDE_ID)
     assert read is not None
     spoken = [entry.text for entry in read[1] if entry.role != "tool"]
     assert spoken == [

@@ -11,6 +11,8 @@ from tests.support.eventually import until
 from tests.support.foreign_servers import AgpServer, YeaftServer
 from trunkline.execution.home import Home
 from trunkline.execution.line import MACHINE
+from trunkline.execution.roots import Roots
+from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.ws.foreign.agp import AgpClient
 from trunkline.execution.ws.foreign.client import ForeignClient
 from trunkline.execution.ws.foreign.yeaft import YeaftClient
@@ -129,6 +131,7 @@ def yeaft_machine(
         who,
         agent_config={"model": "m"},
         home=home,
+        library=Library(folder / "own", {}, Roots(home.workspace)),
         on_refused=refusals.append,
         sleep=at_once,
         **bounds,

@@ -5,12 +5,13 @@ any other folder is as if it were not there.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from trunkline import limits
+from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.foreign import claude_code, codex, opencode
 from trunkline.execution.runtimes.foreign.bounded_files import Found
 from trunkline.execution.runtimes.foreign.conversation import Conversation, Entry
@@ -43,14 +44,14 @@ class Page(NamedTuple):
     next_cursor: str | None
 
 
-class Catalog:
+class Library:
     """`home` and `env` are the user's own: where the programs themselves look."""
 
-    def __init__(self, home: Path, env: Mapping[str, str], roots: Sequence[Path]) -> None:
+    def __init__(self, home: Path, env: Mapping[str, str], roots: Roots) -> None:
         self._claude = claude_code.base(home, env)
         self._codex = codex.base(home, env)
         self._opencode = opencode.base(home, env)
-        self._roots = [root.resolve() for root in roots]
+        self._roots = roots
 
     def page(
         self,
@@ -76,7 +77,7 @@ class Catalog:
             after = candidate.order
             one = candidate.load()
             if one is not None and self._is_shown(one, wanted):
-                found.append(one)
+                found.append(_resolved(one))
         return Page(found, None)
 
     def read(
@@ -87,7 +88,7 @@ class Catalog:
             if candidate.order[1].rpartition(" ")[2] == conversation_id:
                 one = candidate.load()
                 if one is not None and self._is_shown(one, None):
-                    return one, candidate.history()
+                    return _resolved(one), candidate.history()
         return None
 
     def _is_shown(self, one: Conversation, wanted: Path | None) -> bool:
@@ -99,7 +100,7 @@ class Catalog:
             return False
         if not is_there or (wanted is not None and folder != wanted):
             return False
-        return any(folder.is_relative_to(root) for root in self._roots)
+        return self._roots.contains(folder)
 
     def _candidates(self, runtime: str, preset: str) -> Iterator[_Candidate]:
         lists: list[Iterable[_Candidate]] = []
@@ -134,6 +135,12 @@ def _of_rows(folder: Path) -> list[_Candidate]:
         for one in opencode.conversations(folder)
     ]
     return sorted(found, key=lambda one: one.order)
+
+
+def _resolved(one: Conversation) -> Conversation:
+    """With its folder as a session has it that works there."""
+    one.folder = str(Path(one.folder).resolve())
+    return one
 
 
 def _itself(one: Conversation) -> Conversation:

@@ -1,0 +1,317 @@
+/**
+ * A session: its settings, its turns one after the other, what it is told and asked meanwhile.
+ * The gateway is looked for when the first turn needs it, never before.
+ */
+
+import { Approvals } from "./approvals.ts";
+import type { Daemon } from "./bridge.ts";
+import type { Connect, Gateway } from "./gateway.ts";
+import { earlier, filesOf } from "./history.ts";
+import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
+import { readSettings, type Settings } from "./settings.ts";
+import { loadSkill, skillAt, type Skill } from "./skill-loader.ts";
+import { ToolServer } from "./tool-server.ts";
+import { failureOf, Run, TurnFailed, until, type Place, type Used } from "./turn.ts";
+
+const QUEUED_MAX = 20;
+const SKILLS_MAX = 200;
+
+export interface Surroundings {
+  sessionId: string;
+  skillsCache: string;
+  memoryDir: string;
+  connect: Connect;
+  now: () => number;
+}
+
+interface Queued {
+  id: string;
+  data: Json;
+}
+
+export class Session {
+  private readonly daemon: Daemon;
+  private readonly around: Surroundings;
+  private readonly approvals = new Approvals();
+  private readonly queue: Queued[] = [];
+  private start: Json = {};
+  private settings: Settings = readSettings({}, []);
+  private tools: ToolServer | undefined;
+  private toolsUrl = "";
+  private gateway: Gateway | undefined;
+  private generation = -1;
+  private prepared = "";
+  private skills: Skill[] = [];
+  private isNew = true;
+  private isStopping = false;
+  private running: { id: string; stop: AbortController; done: Promise<void> } | undefined;
+  private run: Run | undefined;
+
+  constructor(daemon: Daemon, around: Surroundings) {
+    this.daemon = daemon;
+    this.around = around;
+  }
+
+  /** `start`: what it has to do without, in words. */
+  async open(start: Json): Promise<string[]> {
+    const problems: string[] = [];
+    this.start = start;
+    this.settings = readSettings(start, problems);
+    this.tools = new ToolServer(
+      start["mcp_servers"],
+      (method, params) => this.daemon.request(method, params),
+      (method, params) => this.daemon.fireAndForget(method, params),
+    );
+    this.toolsUrl = await this.tools.open();
+    const left = asText(start["turn_id"]);
+    if (left !== undefined) {
+      const error = "The session ended in the middle of this turn.";
+      this.emit(left, "execution_error", { error, code: "SESSION_CRASHED" });
+    }
+    return problems;
+  }
+
+  say(data: Json): void {
+    const id = asText(data["turn_id"]) ?? "";
+    if (this.queue.length >= QUEUED_MAX) {
+      const error = "Too many messages wait for this session.";
+      this.emit(id, "execution_error", { error, code: "TURN_QUEUE_FULL" });
+      return;
+    }
+    this.queue.push({ id, data });
+    this.next();
+  }
+
+  cancel(): void {
+    this.running?.stop.abort(new Cancelled());
+  }
+
+  answer(data: Json): void {
+    this.approvals.answer(data);
+  }
+
+  /** New settings, from the next turn on. */
+  configure(data: Json): void {
+    this.start = {
+      ...this.start,
+      session_config: { ...asObject(this.start["session_config"]), ...data },
+    };
+    const problems: string[] = [];
+    this.settings = readSettings(this.start, problems);
+    for (const problem of problems) console.error(`config_update: ${problem}`);
+  }
+
+  /** Ends what runs, and tells of what waits. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    const stopped = new TurnFailed("SESSION_STOPPED", "The session was stopped.");
+    this.running?.stop.abort(stopped);
+    await this.running?.done;
+    for (const one of this.queue.splice(0)) {
+      this.emit(one.id, "execution_error", { error: stopped.message, code: stopped.code });
+    }
+    this.gateway?.close();
+    this.tools?.close();
+  }
+
+  private next(): void {
+    if (this.running !== undefined || this.isStopping) return;
+    const turn = this.queue.shift();
+    if (turn === undefined) return;
+    const stop = new AbortController();
+    const done = this.turn(turn, stop).finally(() => {
+      this.running = undefined;
+      this.run = undefined;
+      this.next();
+    });
+    this.running = { id: turn.id, stop, done };
+  }
+
+  private async turn({ id, data }: Queued, stop: AbortController): Promise<void> {
+    const clock = this.limit(stop);
+    try {
+      const place = await until(this.place(id), stop.signal);
+      this.run = new Run(place, (event) => this.emit(id, asText(event["type"]) ?? "", event));
+      const files = filesOf(asObject(data["metadata"])["attachments"]);
+      const before = this.isNew ? earlier(data["history"]) : "";
+      const content = await this.run.to(
+        {
+          id,
+          message: `${asText(data["message"]) ?? ""}${files.notes}` || "(nothing was said)",
+          attachments: files.attachments,
+          systemPrompt: [this.settings.systemPrompt, before].filter(Boolean).join("\n\n"),
+          thinking: this.settings.thinking,
+        },
+        stop.signal,
+      );
+      this.isNew = false;
+      this.approvals.withdraw("turn_ended");
+      this.tellUsage(id, this.run.used);
+      this.emit(id, "execution_complete", { content });
+    } catch (error) {
+      this.endBadly(id, error);
+    } finally {
+      clock.stop();
+    }
+  }
+
+  private endBadly(id: string, error: unknown): void {
+    const isCancelled = error instanceof Cancelled;
+    this.approvals.withdraw(isCancelled ? "cancelled" : "turn_ended");
+    this.tellUsage(id, this.run?.used);
+    if (isCancelled) {
+      this.emit(id, "execution_complete", { content: "", cancelled: true });
+      return;
+    }
+    const failure = failureOf(error);
+    this.emit(id, "execution_error", { error: failure.message, code: failure.code });
+  }
+
+  /** The gateway and our session in it, made ready for the settings of now. */
+  private async place(turnId: string): Promise<Place> {
+    const { daemon, settings } = this;
+    const names = await this.loadSkills(turnId);
+    const answer = asObject(
+      await daemon.request("local.openclaw_gateway", this.wanted(names), (content) =>
+        this.emit(turnId, "thinking", { content, stage: "openclaw" }),
+      ),
+    );
+    const agentId = asText(answer["agent_id"]) ?? "";
+    const sessionKey = `agent:${agentId}:main`;
+    const gateway = await this.connected(answer);
+    const key = `${this.generation} ${sessionKey}`;
+    if (this.prepared !== key) {
+      const overrides = { toolOverrides: { mcpServers: { [agentId]: true } } };
+      const made = await gateway.request("sessions.create", { key: sessionKey, agentId, ...overrides });
+      this.isNew = this.isNew && asObject(made["entry"])["lastInteractionAt"] === undefined;
+      await gateway.request("sessions.patch", { key: sessionKey, ...overrides });
+      this.prepared = key;
+    }
+    const skills = this.skills;
+    const prefix = `${agentId}__`;
+    const generation = this.generation;
+    gateway.onEvent = (event, payload) => this.take(event, payload, turnId, agentId, settings);
+    return {
+      gateway,
+      agentId,
+      sessionKey,
+      names: {
+        skillAt: (path) => skillAt(skills, path),
+        toolName: (name) => (name.startsWith(prefix) ? name.slice(prefix.length) : name),
+      },
+      whyGone: async () =>
+        asText(asObject(await daemon.request("local.openclaw_end", { generation }))["reason"]) ??
+        "OpenClaw's gateway is gone",
+    };
+  }
+
+  private wanted(skills: string[]): Json {
+    const { settings } = this;
+    return {
+      session_id: this.around.sessionId,
+      workspace: asText(this.start["workspace"]) ?? "",
+      memory_dir: this.around.memoryDir,
+      model: settings.model,
+      temperature: settings.temperature ?? null,
+      max_tokens: settings.maxTokens ?? null,
+      tool_profile: settings.toolProfile,
+      confirm: settings.confirm,
+      skills,
+      tools_url: this.toolsUrl,
+      tools_token: this.tools?.token ?? "",
+    };
+  }
+
+  private async connected(answer: Json): Promise<Gateway> {
+    const generation = asNumber(answer["generation"]) ?? 0;
+    if (this.gateway?.isOpen && this.generation === generation) return this.gateway;
+    this.gateway?.close();
+    this.gateway = await this.around.connect(
+      asText(answer["url"]) ?? "",
+      asText(answer["token"]) ?? "",
+    );
+    this.generation = generation;
+    return this.gateway;
+  }
+
+  private take(event: string, payload: Json, turnId: string, agentId: string, settings: Settings): void {
+    if (event === "agent") {
+      this.run?.take(payload);
+      return;
+    }
+    const asked = isObject(payload["request"]) ? payload["request"] : asObject(payload["question"] ?? payload);
+    const isOurs = asked["agentId"] === agentId || (asText(asked["sessionKey"]) ?? "").startsWith(`agent:${agentId}:`);
+    if (!isOurs || this.gateway === undefined || this.running?.id !== turnId) return;
+    this.approvals.take(event, payload, this.gateway, {
+      emit: (type, fields) => this.emit(turnId, type, fields),
+      audit: (name, details) =>
+        this.daemon.fireAndForget("audit_log", { event: name, details: { ...details, turn_id: turnId } }),
+      timeoutSeconds: settings.approvalTimeoutSeconds,
+    });
+  }
+
+  /** The names of the skills that this session may use; what is missing is fetched. */
+  private async loadSkills(turnId: string): Promise<string[]> {
+    const index = Array.isArray(this.start["skill_index"]) ? this.start["skill_index"] : [];
+    const loaded: Skill[] = [];
+    for (const entry of index.filter(isObject).slice(0, SKILLS_MAX)) {
+      try {
+        const ask = (method: string, params: Json): Promise<unknown> => this.daemon.request(method, params);
+        loaded.push(await loadSkill(entry, this.around.skillsCache, ask));
+      } catch (error) {
+        const content = `The skill ${asText(entry["name"]) ?? "?"} cannot be used: ${wordsOf(error)}`;
+        this.emit(turnId, "thinking", { content, stage: "openclaw" });
+      }
+    }
+    this.skills = loaded;
+    return [...new Set([...loaded.map((skill) => skill.name), ...(this.settings.skills ?? [])])];
+  }
+
+  private tellUsage(id: string, used: Used | undefined): void {
+    const counted = {
+      calls: used?.calls ?? 0,
+      tokens_in: used?.tokensIn ?? 0,
+      tokens_out: used?.tokensOut ?? 0,
+    };
+    const models = used
+      ? { [used.model]: { ...counted, ...(used.cacheRead ? { cache_read_tokens: used.cacheRead } : {}) } }
+      : {};
+    const cost = used?.costUsd === undefined ? {} : { cost_usd: used.costUsd };
+    this.emit(id, "usage", { ...counted, models, ...cost });
+    if (used !== undefined) {
+      const { tokensIn: tokens_in, tokensOut: tokens_out, model } = used;
+      this.daemon.fireAndForget("usage_report", { model, tokens_in, tokens_out });
+    }
+  }
+
+  /** Ends the turn when its time is up; waiting for a person is not counted. */
+  private limit(stop: AbortController): { stop: () => void } {
+    const seconds = this.settings.timeoutSeconds;
+    let left = seconds * 1000;
+    let since = this.around.now();
+    const up = (): void =>
+      stop.abort(new TurnFailed("TURN_TIMEOUT", `The turn took more than ${seconds} s.`));
+    let timer = setTimeout(up, left);
+    this.approvals.onWaiting = (isWaiting) => {
+      clearTimeout(timer);
+      const now = this.around.now();
+      if (isWaiting) left -= now - since;
+      else timer = setTimeout(up, Math.max(left, 0));
+      since = now;
+    };
+    return {
+      stop: () => {
+        this.approvals.onWaiting = () => undefined;
+        clearTimeout(timer);
+      },
+    };
+  }
+
+  private emit(turnId: string, type: string, fields: Json): void {
+    const turn = turnId === "" ? {} : { turn_id: turnId };
+    this.daemon.event({ ...fields, type, ...turn, ts: this.around.now() });
+  }
+}
+
+/** A person ended the turn. */
+class Cancelled extends Error {}

@@ -1,0 +1,248 @@
+/**
+ * Tools of ours for OpenClaw: an MCP server on loopback, for this session alone. The user's
+ * long-term memory, and the remote MCP servers of the session, both through the daemon.
+ */
+
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
+
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+const SERVERS_MAX = 50;
+const TOOLS_MAX = 200; // of one server
+const PROTOCOL = "2025-06-18";
+
+export type Ask = (method: string, params: Json) => Promise<unknown>;
+
+interface Tool {
+  definition: Json;
+  call: (input: Json) => Promise<Json>;
+}
+
+export class ToolServer {
+  readonly token = randomBytes(24).toString("base64url");
+  private readonly ask: Ask;
+  private readonly servers: string[];
+  private readonly tell: (method: string, params: Json) => void;
+  private readonly server: Server;
+  private tools: Promise<Map<string, Tool>> | undefined;
+
+  /** `tell` reports what nobody waits for. */
+  constructor(mcpServers: unknown, ask: Ask, tell: (method: string, params: Json) => void) {
+    this.ask = ask;
+    this.tell = tell;
+    this.servers = remoteNames(mcpServers);
+    this.server = createServer((request, response) => void this.serve(request, response));
+  }
+
+  /** Where it listens. */
+  async open(): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.server.once("error", reject);
+      this.server.listen(0, "127.0.0.1", () => resolve());
+    });
+    this.server.unref();
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/mcp`;
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      if (!this.isOurs(request)) {
+        response.writeHead(401).end();
+        return;
+      }
+      if (request.method !== "POST") {
+        response.writeHead(405, { allow: "POST" }).end(); // nothing is ever sent unasked
+        return;
+      }
+      const message: unknown = JSON.parse(await bodyOf(request));
+      if (!isObject(message) || message["id"] === undefined) {
+        response.writeHead(202).end();
+        return;
+      }
+      const answer = JSON.stringify({ jsonrpc: "2.0", id: message["id"], ...(await this.answer(message)) });
+      response.writeHead(200, { "content-type": "application/json" }).end(answer);
+    } catch {
+      response.writeHead(400).end();
+    }
+  }
+
+  private isOurs(request: IncomingMessage): boolean {
+    const given = Buffer.from(request.headers.authorization ?? "");
+    const wanted = Buffer.from(`Bearer ${this.token}`);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  }
+
+  private async answer(message: Json): Promise<Json> {
+    const params = asObject(message["params"]);
+    switch (message["method"]) {
+      case "initialize":
+        return {
+          result: {
+            protocolVersion: asText(params["protocolVersion"]) ?? PROTOCOL,
+            capabilities: { tools: {} },
+            serverInfo: { name: "trunkline", version: "1" },
+          },
+        };
+      case "ping":
+        return { result: {} };
+      case "tools/list": {
+        const tools = await this.all();
+        return { result: { tools: [...tools.values()].map((tool) => tool.definition) } };
+      }
+      case "tools/call": {
+        const tool = (await this.all()).get(asText(params["name"]) ?? "");
+        if (tool === undefined) return { error: { code: -32602, message: "there is no such tool" } };
+        return { result: await called(tool, asObject(params["arguments"])) };
+      }
+      default:
+        return { error: { code: -32601, message: "there is no such method" } };
+    }
+  }
+
+  private all(): Promise<Map<string, Tool>> {
+    this.tools ??= this.gather();
+    return this.tools;
+  }
+
+  private async gather(): Promise<Map<string, Tool>> {
+    const remote = await Promise.all(this.servers.map((name) => this.toolsOf(name)));
+    const tools = [this.memorySearch(), this.memoryWrite(), ...remote.flat()];
+    return new Map(tools.map((tool) => [String(tool.definition["name"]), tool]));
+  }
+
+  /** What a remote server offers; one that cannot say is offered as a single tool. */
+  private async toolsOf(server: string): Promise<Tool[]> {
+    let listed: unknown;
+    try {
+      listed = asObject(await this.ask("mcp_tools", { server }))["tools"];
+    } catch {
+      listed = undefined;
+    }
+    if (!Array.isArray(listed)) return [this.wholeServer(server)];
+    return listed
+      .filter(isObject)
+      .filter((one) => typeof one["name"] === "string" && one["name"] !== "")
+      .slice(0, TOOLS_MAX)
+      .map((one) => ({
+        definition: {
+          name: toolName(server, String(one["name"])),
+          description: asText(one["description"]) ?? String(one["name"]),
+          inputSchema: isObject(one["inputSchema"]) ? one["inputSchema"] : { type: "object" },
+        },
+        call: (input) => this.callRemote(server, String(one["name"]), input),
+      }));
+  }
+
+  private wholeServer(server: string): Tool {
+    return {
+      definition: {
+        name: toolName(server, ""),
+        description: `Calls a tool of the MCP server ${server}: name one, with its arguments.`,
+        inputSchema: {
+          type: "object",
+          properties: { tool: { type: "string" }, arguments: { type: "object" } },
+          required: ["tool"],
+        },
+      },
+      call: (input) =>
+        this.callRemote(server, asText(input["tool"]) ?? "", asObject(input["arguments"])),
+    };
+  }
+
+  private async callRemote(server: string, tool: string, input: Json): Promise<Json> {
+    const answer = await this.ask("mcp_call", { server, tool, arguments: input });
+    const result = asObject(answer)["result"] ?? answer;
+    return isObject(result) && Array.isArray(result["content"]) ? result : text(JSON.stringify(result));
+  }
+
+  private memorySearch(): Tool {
+    return {
+      definition: {
+        name: "recall",
+        description: "Searches what is remembered of this user from earlier sessions, on any machine.",
+        inputSchema: {
+          type: "object",
+          properties: { query: { type: "string" }, top_k: { type: "integer", minimum: 1, maximum: 20 } },
+          required: ["query"],
+        },
+      },
+      call: async (input) => {
+        const query = (asText(input["query"]) ?? "").slice(0, 4_000);
+        const top_k = asNumber(input["top_k"]) ?? 5;
+        const answer = await this.ask("memory_search", { query, top_k });
+        const results = Array.isArray(answer) ? answer : asObject(answer)["results"];
+        const found = (Array.isArray(results) ? results : [])
+          .map((one) => asText(asObject(one)["content"]))
+          .filter((one) => one !== undefined);
+        return text(found.map((one) => `- ${one}`).join("\n") || "(nothing found)");
+      },
+    };
+  }
+
+  private memoryWrite(): Tool {
+    return {
+      definition: {
+        name: "remember",
+        description: "Remembers something about this user for later sessions, on any machine.",
+        inputSchema: {
+          type: "object",
+          properties: { content: { type: "string" } },
+          required: ["content"],
+        },
+      },
+      call: async (input) => {
+        const content = (asText(input["content"]) ?? "").slice(0, 10_000);
+        if (content === "") throw new Error("there is nothing to remember");
+        this.tell("memory_write", { content, metadata: { source: "agent" } });
+        return text("Remembered.");
+      },
+    };
+  }
+}
+
+async function called(tool: Tool, input: Json): Promise<Json> {
+  try {
+    return await tool.call(input);
+  } catch (error) {
+    return { ...text(wordsOf(error)), isError: true }; // the model reads why
+  }
+}
+
+function text(words: string): Json {
+  return { content: [{ type: "text", text: words }] };
+}
+
+function remoteNames(given: unknown): string[] {
+  if (!Array.isArray(given)) return [];
+  return given
+    .filter(isObject)
+    .filter((one) => (one["type"] ?? one["transport"]) !== "stdio" && one["type"] !== "local")
+    .filter((one) => asText(one["command"]) === undefined)
+    .map((one) => asText(one["id"]) ?? asText(one["name"]))
+    .filter((name) => name !== undefined)
+    .slice(0, SERVERS_MAX);
+}
+
+/** As models take it; the daemon is always asked by the true names. */
+function toolName(server: string, tool: string): string {
+  const plain = tool === "" ? `mcp__${server}` : `mcp__${server}__${tool}`;
+  return plain.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 60);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > BODY_BYTES_MAX) throw new Error("too large");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}

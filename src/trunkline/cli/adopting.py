@@ -1,0 +1,86 @@
+"""`trunkline session adopt`: conversations begun in a terminal, listed and gone on with."""
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trunkline.cli.machines import MachineName, id_of_machine
+from trunkline.cli.output import CommandFailed, Json, Record, Rows
+from trunkline.cli.remote import Limit, collect, given, remote
+from trunkline.log_form import one_line
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
+
+_COLUMNS = ("id", "program", "updated_at", "message_count", "title", "folder", "session_id")
+
+
+def add_to(app: typer.Typer) -> None:
+    remote(app, "adopt", example="trunkline session adopt --machine laptop")(adopt)
+
+
+async def adopt(
+    client: "Client",
+    conversation_id: Annotated[
+        str | None, typer.Argument(help="The program's own id. [lists what there is]")
+    ] = None,
+    machine: MachineName = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="Only of claude-code, codex or opencode.")
+    ] = None,
+    folder: Annotated[str | None, typer.Option(help="Only of this folder, there.")] = None,
+    title: Annotated[str | None, typer.Option(help="A title. [the conversation's]")] = None,
+    limit: Limit = 50,
+) -> Rows | Record:
+    """Go on with a conversation that Claude Code, Codex or opencode has on a machine.
+
+    Without an id, those are listed that are there. What was said becomes the session's own history,
+    and its next message goes on with the program's conversation.
+    """
+    machines = await _machines(client, machine)
+    found: list[Json] = []
+    for machine_id in machines:
+        wanted = given(runtime=runtime, folder=folder)
+        parts = "machines", machine_id, "foreign-sessions"
+        most = 0 if conversation_id else limit
+        for one in await collect(client.each(*parts, **wanted), most):
+            shown = {**one, "program": one.get("preset") or one["runtime"]}
+            found.append({**shown, "machine_id": machine_id})
+    if conversation_id is None:
+        several = ("machine_id",) if len(machines) > 1 else ()
+        return Rows(found, (*_COLUMNS, *several))
+    fitting = [one for one in found if one["id"] == conversation_id]
+    if len(fitting) != 1:
+        where = "several places" if fitting else "no machine that is online"
+        name = one_line(conversation_id)[:100]
+        raise CommandFailed(f"{name!r} is on {where}: trunkline session adopt lists what there is")
+    return Record(await client.post("sessions", body=_body(fitting[0], title)))
+
+
+def _body(one: Json, title: str | None) -> Json:
+    names: Any = {"runtime": one["runtime"], "id": one["id"]}
+    names |= given(preset=one.get("preset") or None)
+    return {"machine_id": one["machine_id"], "adopt": names, **given(title=title)}
+
+
+async def _machines(client: "Client", named: str | None) -> list[str]:
+    """The one that is named, else all that are online and can be asked."""
+    if named:
+        found = await id_of_machine(client, named)
+        return [found] if found else []
+    machines = await collect(client.each("machines"), 0)
+    asked = [one for one in machines if one["online"] and "query" in one["capabilities"]]
+    if not asked:
+        raise CommandFailed("no machine is online that can be asked; name one with --machine")
+    return [one["id"] for one in asked]
+
+
+def hint(session: Json) -> str:
+    """How to go on with a session by hand, for people; empty where that cannot be done."""
+    resume = session.get("resume")
+    if not isinstance(resume, dict) or not resume.get("command"):
+        return ""
+    folder = str(resume.get("folder") or "")
+    there = f"cd {shlex.quote(folder)} && " if folder else ""
+    return f"resume there with: {there}{resume['command']}"

@@ -1,0 +1,233 @@
+"""Going on here with a conversation that was begun elsewhere on a machine.
+
+Its history is committed first, under an id that no record has: nobody can see it. Then one
+transaction makes the session, with the state that its runtime goes on from. A crash before that
+leaves no session, a crash behind it leaves a whole one.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import structlog
+from sqlalchemy.exc import IntegrityError
+
+from trunkline.control.access.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound, TrunklineError
+from trunkline.control.ids import id_at, new_id
+from trunkline.control.log import events
+from trunkline.control.log.log import Log
+from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machines import Machines
+from trunkline.control.records.fields import Json
+from trunkline.control.records.page import Page
+from trunkline.control.services import Services
+from trunkline.control.sessions.foreign import (
+    PRESETS,
+    RUNTIMES,
+    Conversation,
+    Foreign,
+    ForeignSession,
+)
+from trunkline.control.sessions.imported import lines_of
+from trunkline.control.sessions.projection import Projection
+from trunkline.control.sessions.records import NewSession, Session, SessionRecords
+from trunkline.control.sessions.resuming import resume_of
+from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.tasks import Tasks
+
+_log = structlog.get_logger(__name__)
+
+_APPENDED_AT_ONCE = 500  # lines of a history that one commit takes
+
+
+class Adopting:
+    def __init__(
+        self,
+        sessions: Sessions,
+        records: SessionRecords,
+        foreign: Foreign,
+        machines: Machines,
+        log: Log,
+        projection: Projection,
+        services: Services,
+        tasks: Tasks,
+        clock: Clock,
+        ids: Callable[[], str] = new_id,
+    ) -> None:
+        self._sessions = sessions
+        self._records = records
+        self._foreign = foreign
+        self._machines = machines
+        self._log = log
+        self._projection = projection
+        self._services = services
+        self._tasks = tasks
+        self._clock = clock
+        self._new_id = ids
+
+    async def page(self, who: Principal, machine_id: str, **wanted: Any) -> Page[ForeignSession]:
+        """What may be adopted on that machine, with the sessions that go on with it already."""
+        machine = await self._sessions.choice.named(who, machine_id)
+        runtime, preset = runtime_of(wanted.pop("runtime", None), wanted.pop("preset", None))
+        page = await self._foreign.page(machine, runtime=runtime, preset=preset, **wanted)
+        adopted = await self._records.adopted_on(machine.id)
+        for one in page.items:
+            one.session_id = adopted.get(one.key) or await self._own(who, machine, one)
+        if who.user_id != machine.user_id:
+            await self._audit(who, machine, "machine.foreign_sessions_read", count=len(page.items))
+        return page
+
+    async def adopt(self, who: Principal, new: NewSession) -> Session:
+        """The session that goes on with it, whether it is new or was there already."""
+        who.require("talk")
+        if new.adopt is None:
+            raise InvalidRequest("adopt is missing")
+        runtime, preset = runtime_of(new.adopt.runtime, new.adopt.preset)
+        if not runtime or (runtime == "acp" and not preset):
+            raise InvalidRequest(f"adopt: a preset is needed: {', '.join(PRESETS)}")
+        if new.runtime_type not in (None, runtime):
+            raise InvalidRequest("runtime_type is another one than that of the conversation")
+        machine, _ = await self._sessions.choice.of(who, _run_by(new, runtime, preset))
+        known = (await self._records.adopted_on(machine.id)).get(
+            f"{runtime} {preset} {new.adopt.id}"
+        )
+        if known is not None:
+            return await self._sessions.get(who, known)
+        with machine.input() as core:
+            core.check_room()
+        found = await self._foreign.read(machine, runtime, preset, new.adopt.id)
+        own = await self._own(who, machine, found.session)
+        if own is not None:
+            return await self._sessions.get(who, own)
+        # Whoever asked may go away; what was begun is done all the same.
+        making = self._tasks.spawn(self._made(who, machine, new, found), "adoption")
+        made: Session | TrunklineError = await asyncio.shield(making)
+        if isinstance(made, TrunklineError):
+            raise made
+        return made
+
+    async def _made(
+        self, who: Principal, machine: Machine, new: NewSession, found: Conversation
+    ) -> Session | TrunklineError:
+        try:
+            return await self._make(who, machine, new, found)
+        except TrunklineError as error:
+            return error
+
+    async def _own(self, who: Principal, machine: Machine, one: ForeignSession) -> str | None:
+        """The session of ours that its machine says has it, if that is so."""
+        if one.session_id is None:
+            return None
+        try:
+            session = await self._records.get(who, one.session_id)
+        except NotFound:
+            return None
+        is_here = session.machine_id == machine.id and session.status == "active"
+        return session.id if is_here else None
+
+    async def _make(
+        self, who: Principal, machine: Machine, new: NewSession, found: Conversation
+    ) -> Session:
+        one = found.session
+        log = await self._log.open(self._new_id())
+        lines = lines_of(found.entries, user_id=machine.user_id, id_at=id_at, latest=self._clock())
+        for start in range(0, len(lines), _APPENDED_AT_ONCE):
+            for line in lines[start : start + _APPENDED_AT_ONCE]:
+                self._log.append(log, line)
+            await self._log.committed(log)
+        self._log.append(log, self._status(machine, one))
+        await self._log.committed(log)
+        try:
+            chosen = _with_choices(new, one)
+            made_of = await self._records.made_of(who, machine.org_id, machine.user_id, chosen)
+            session = await self._records.insert(
+                who,
+                machine,
+                chosen,
+                made_of,
+                log.session_id,
+                adopted=f"{machine.id} {one.key}",
+                snapshot=_snapshot(log.session_id, one),
+            )
+        except IntegrityError:  # somebody else did in the same moment
+            await self._log.delete(log.session_id)
+            known = (await self._records.adopted_on(machine.id)).get(one.key)
+            if known is None:
+                raise Conflict("this conversation was adopted and closed meanwhile") from None
+            return await self._sessions.get(who, known)
+        except BaseException:
+            await self._log.delete(log.session_id)
+            raise
+        states = await self._projection.load([session.id])
+        start_now = await self._sessions.start_of(session.id)
+        self._machines.add(machine, log, start_now, states[session.id])
+        _log.info("conversation adopted", session=session.id, machine=machine.id)
+        if session.created_by is not None:
+            await self._sessions.tell_owner(who, session, machine, log)
+        return await self._sessions.get(who, session.id)
+
+    def _status(self, machine: Machine, one: ForeignSession) -> str:
+        """The last thing of the history: where it is from, and how it goes on there."""
+        name = one.preset or one.runtime
+        return events.make(
+            "session_status",
+            self._clock(),
+            machine="online" if machine.line is not None else "offline",
+            machine_id=machine.id,
+            imported=True,
+            message=f"This conversation was begun with {name} in {one.folder}.",
+            resume=_resume(one),
+        )
+
+    async def _audit(self, who: Principal, machine: Machine, event: str, **details: Any) -> None:
+        details |= {"machine_id": machine.id, "owner": machine.user_id}
+        await self._services.audit.append(
+            event, details, org_id=machine.org_id, user_id=who.user_id
+        )
+
+
+def runtime_of(runtime: str | None, preset: str | None) -> tuple[str, str]:
+    """A program's name says its runtime too. Empty: all."""
+    if runtime in PRESETS and not preset:
+        return "acp", runtime
+    if runtime and runtime not in RUNTIMES:
+        known = ", ".join((*RUNTIMES, *PRESETS))
+        raise InvalidRequest(f"runtime must be one of {known}")
+    return runtime or "", preset or ""
+
+
+def _resume(one: ForeignSession) -> Json:
+    resume = resume_of(one.runtime, _snapshot("", one))
+    shown: Json = msgspec.to_builtins(resume)
+    return shown
+
+
+def _run_by(new: NewSession, runtime: str, preset: str) -> NewSession:
+    agent = {**(new.agent_config or {}), **({"acp": {"preset": preset}} if preset else {})}
+    return msgspec.structs.replace(new, runtime_type=runtime, agent_config=agent)
+
+
+def _with_choices(new: NewSession, one: ForeignSession) -> NewSession:
+    """Where it works and what runs it follow from the conversation; the rest is free."""
+    run_by = _run_by(new, one.runtime, one.preset)
+    agent = {**(run_by.agent_config or {}), "workspace": one.folder}
+    session = dict(new.session_config or {})
+    session.pop("workspace", None)
+    title = new.title or one.title.replace("\0", "").strip() or None
+    return msgspec.structs.replace(
+        run_by,
+        agent_config=agent,
+        session_config={**session, "provider": one.preset or one.runtime, "work_dir": one.folder},
+        title=title,
+    )
+
+
+def _snapshot(session_id: str, one: ForeignSession) -> Json:
+    """As if the runtime had saved it: it goes on with the program's own conversation."""
+    state: Json = {"session_id": one.id, "workspace": one.folder}
+    if one.preset:
+        state["program"] = one.preset
+    return {"runtime_type": one.runtime, "session_id": session_id, "runtime_state": state}

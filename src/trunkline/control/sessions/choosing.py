@@ -1,0 +1,85 @@
+"""Where a new session runs: on the machine that its creator names, else on one that can run it.
+
+A machine that is known to lack what the session needs is refused here, before anything is written.
+"""
+
+from sqlalchemy import case, select
+
+from trunkline.control.access.auth import Principal
+from trunkline.control.errors import NotFound, TrunklineError, Unavailable
+from trunkline.control.machines import runtimes
+from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machines import Machines
+from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
+from trunkline.control.store import schema
+from trunkline.control.store.engine import Store
+
+
+class MachineChoice:
+    def __init__(self, store: Store, machines: Machines, records: SessionRecords) -> None:
+        self._store = store
+        self._machines = machines
+        self._records = records
+
+    async def of(self, who: Principal, new: NewSession) -> tuple[Machine, MadeOf]:
+        """Raises what speaks against it."""
+        if new.machine_id is None:
+            made_of = await self._records.made_of(who, who.org_id, who.user_id, new)
+            return await self._one_of_theirs(who, made_of), made_of
+        machine = await self.named(who, new.machine_id)
+        made_of = await self._records.made_of(who, machine.org_id, machine.user_id, new)
+        if problem := problem_with(machine, made_of):
+            raise problem
+        return machine, made_of
+
+    async def named(self, who: Principal, machine_id: str) -> Machine:
+        machine = await self._machines.named(machine_id)
+        if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):
+            raise NotFound("machine", machine_id)
+        return machine
+
+    async def _one_of_theirs(self, who: Principal, made_of: MadeOf) -> Machine:
+        """One that is there, else one that is expected; those that lack the runtime never."""
+        table = schema.machines
+        async with self._store.read() as connection:
+            ids = await connection.scalars(
+                select(table.c.id)
+                .where(
+                    table.c.user_id == who.user_id,
+                    table.c.kind != "group",  # to talk to one is a choice
+                    table.c.state.in_(("pending", "online", "offline")),
+                )
+                # An execution plane, if there is one: it can do the most.
+                .order_by(case((table.c.kind == "vm", 0), else_=1), table.c.id.desc())
+            )
+            machine_ids = list(ids)
+        candidates = [await self._machines.get(one) for one in machine_ids]
+        there = [machine for machine in candidates if machine.line is not None]
+        there += [
+            machine for machine in candidates if machine.line is None and _is_expected(machine)
+        ]
+        refusals = []
+        for machine in there:
+            problem = problem_with(machine, made_of)
+            if problem is None:
+                return machine
+            refusals.append(problem)
+        if refusals:
+            raise refusals[0]
+        raise Unavailable("no machine of yours is online", code="NO_MACHINE")
+
+
+def problem_with(machine: Machine, made_of: MadeOf | Session) -> TrunklineError | None:
+    """Why that machine cannot run it, as far as that is known."""
+    return runtimes.problem(
+        made_of.runtime_type,
+        {**made_of.agent_config, **made_of.session_config},
+        machine.runtimes,
+        machine.core.traits,
+        machine.id,
+    )
+
+
+def _is_expected(machine: Machine) -> bool:
+    with machine.input() as core:
+        return core.is_expected

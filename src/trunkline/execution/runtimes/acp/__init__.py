@@ -1,0 +1,1 @@
+"""ACP: any agent that speaks the Agent Client Protocol, as a runtime."""

@@ -1,0 +1,203 @@
+"""An ACP agent that runs: greeted, logged in where it wants that, with one session open in it."""
+
+import asyncio
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from trunkline import __version__, limits
+from trunkline.execution.errors import TurnError
+from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.acp.client import CAPABILITIES, Client
+from trunkline.execution.runtimes.acp.content import items, obj, text
+from trunkline.execution.runtimes.acp.errors import AUTH_REQUIRED, AgentError, AgentGone, failed
+from trunkline.execution.runtimes.acp.launched import Launched
+from trunkline.execution.runtimes.acp.presets import Launch
+from trunkline.execution.texts import shortened
+
+if TYPE_CHECKING:
+    from trunkline.execution.runtimes.acp.rpc import Peer
+
+_log = structlog.get_logger(__name__)
+
+GREETING_S = 60.0  # from its start to its answer to `initialize`; a first start unpacks itself
+OPENING_S = 60.0  # for a session to open, MCP servers included
+_RPC = "trunkline.execution.runtimes.acp.rpc"
+# How some agents name a login by a key in the environment, where they do not say which.
+_KEY_METHODS = {"gemini-api-key": "GEMINI_API_KEY"}
+
+
+class Agent:
+    """Made by `start`; a session is opened by `new` or `load`."""
+
+    def __init__(self, launch: Launch, process: Launched, peer: "Peer", client: Client) -> None:
+        self.launch = launch
+        self._process = process
+        self._peer = peer
+        self._client = client
+        self._greeting: Json = {}
+        self.session_id = ""
+
+    @classmethod
+    async def start(cls, launch: Launch, workspace: Path, client: Client) -> "Agent":
+        """Raises TurnError."""
+        process = await Launched.start(launch.name, launch.argv, launch.env, workspace)
+        try:
+            rpc = await asyncio.to_thread(importlib.import_module, _RPC)
+            peer = rpc.Peer(process, client.answer, client.take)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, ImportError):
+                why = "ACP needs the package `agent-client-protocol`: install trunkline[runtimes]"
+                raise TurnError("RUNTIME_UNAVAILABLE", why) from error
+            raise
+        agent = cls(launch, process, peer, client)
+        try:
+            await agent._greet(rpc.VERSION)
+        except BaseException:
+            agent.kill()
+            raise
+        return agent
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def name(self) -> str:
+        """As it calls itself."""
+        return text(obj(self._greeting.get("agentInfo")).get("name"), 100) or self.launch.name
+
+    @property
+    def version(self) -> str:
+        return text(obj(self._greeting.get("agentInfo")).get("version"), 100)
+
+    @property
+    def prompt_capabilities(self) -> Json:
+        return obj(self._capabilities.get("promptCapabilities"))
+
+    @property
+    def _capabilities(self) -> Json:
+        return obj(self._greeting.get("agentCapabilities"))
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.is_running
+
+    async def new(self, workspace: Path, mcp_servers: list[Json]) -> Json:
+        """Raises TurnError."""
+        params = {"cwd": str(workspace), "mcpServers": mcp_servers}
+        try:
+            opened = await self.request("session/new", params, OPENING_S)
+        except AgentError as error:
+            if error.code != AUTH_REQUIRED:
+                raise failed(self.name, error.message) from error
+            opened = await self._log_in_and_open(params, error)
+        self.session_id = text(opened.get("sessionId"), limits.URL_CHARS_MAX)
+        if not self.session_id:
+            raise TurnError("RUNTIME_FAILED", f"{self.name} opened no session")
+        return opened
+
+    async def load(self, session_id: str, workspace: Path, mcp_servers: list[Json]) -> Json | None:
+        """Goes on with an earlier session; None where the agent cannot, or does not know it.
+
+        `session/resume` says nothing again of what was said before, `session/load` all of it:
+        nobody listens then."""
+        if "resume" in obj(self._capabilities.get("sessionCapabilities")):
+            method = "session/resume"
+        elif self._capabilities.get("loadSession") is True:
+            method = "session/load"
+        else:
+            return None
+        params = {"sessionId": session_id, "cwd": str(workspace), "mcpServers": mcp_servers}
+        try:
+            opened = await self.request(method, params, OPENING_S)
+        except AgentError as error:
+            _log.warning("an agent does not know its session", problem=error.message)
+            return None
+        self.session_id = session_id
+        return opened
+
+    async def request(self, method: str, params: Json, within_s: float) -> Json:
+        """Raises AgentError; TurnError when it ends or is silent."""
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._peer.request(method, params)
+        except TimeoutError:
+            self.kill()
+            why = f"{self.name} did not answer to {method} within {within_s:g} s and was ended"
+            raise TurnError("RUNTIME_CRASHED", why) from None
+        except AgentGone as error:
+            raise await self.crashed() from error
+
+    async def prompt(self, blocks: list[Json]) -> Json:
+        """A turn, to its end. Raises AgentError, AgentGone."""
+        return await self._peer.request(
+            "session/prompt", {"sessionId": self.session_id, "prompt": blocks}
+        )
+
+    async def cancel(self) -> None:
+        """Raises AgentGone."""
+        await self._peer.notify("session/cancel", {"sessionId": self.session_id})
+
+    async def wait(self) -> None:
+        """Until it has ended."""
+        await self._process.wait()
+
+    async def crashed(self) -> TurnError:
+        """What a turn is told whose agent is gone."""
+        return TurnError("RUNTIME_CRASHED", await self._process.ended())
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    async def close(self) -> None:
+        """Terminals first: they are ours, and not of the agent's family."""
+        await self._client.close()
+        await self._process.close()
+        await self._peer.close()
+
+    async def _greet(self, version: int) -> None:
+        info = {"name": "trunkline", "title": "Trunkline", "version": __version__}
+        params: Json = {"protocolVersion": version, "clientInfo": info}
+        params["clientCapabilities"] = CAPABILITIES
+        try:
+            self._greeting = await self.request("initialize", params, GREETING_S)
+        except AgentError as error:
+            raise failed(self.launch.name, error.message) from error
+        spoken = self._greeting.get("protocolVersion", version)
+        if spoken != version:
+            why = f"{self.name} speaks version {shortened(str(spoken), 20)} of ACP, not {version}"
+            raise TurnError("RUNTIME_FAILED", why)
+
+    async def _log_in_and_open(self, params: Json, refusal: AgentError) -> Json:
+        """With a way to log in that needs nobody; else its own words say what a person can do."""
+        offered = [obj(one) for one in items(self._greeting.get("authMethods"))]
+        words = refusal.message
+        for method in offered:
+            if not _is_in_environment(method, self.launch.env):
+                continue
+            try:
+                method_id = text(method.get("id"), limits.ID_CHARS_MAX)
+                await self.request("authenticate", {"methodId": method_id}, OPENING_S)
+                return await self.request("session/new", params, OPENING_S)
+            except AgentError as error:
+                words = error.message
+        ways = "; ".join(filter(None, map(_way, offered)))
+        told = f"{words}. It offers: {ways}" if ways else words
+        raise failed(self.name, told, needs_login=True)
+
+
+def _is_in_environment(method: Json, env: Mapping[str, str]) -> bool:
+    names = [obj(one).get("name") for one in items(method.get("vars"))]
+    if method.get("type") == "env_var" and names:
+        return all(isinstance(name, str) and env.get(name) for name in names)
+    return bool(env.get(_KEY_METHODS.get(str(method.get("id")), "")))
+
+
+def _way(method: Json) -> str:
+    name, about = text(method.get("name"), 100), text(method.get("description"), 300)
+    return f"{name} ({about})" if name and about else name or about

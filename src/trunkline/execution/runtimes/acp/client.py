@@ -1,0 +1,116 @@
+"""Our side of ACP: what an agent may ask of us while it works, and what it tells us.
+
+Files and terminals of the workspace, questions to a person, updates for the readers of the turn.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.acp import permissions
+from trunkline.execution.runtimes.acp.files import Files
+from trunkline.execution.runtimes.acp.terminals import Terminals
+from trunkline.execution.runtimes.acp.translator import Events, Translator
+from trunkline.execution.runtimes.hosted.turn import Permission, Turn
+
+CAPABILITIES: Json = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
+
+
+class Client:
+    """Serves one agent. Outside of a turn nobody is asked, and updates go nowhere."""
+
+    def __init__(self, workspace: Path, env: Mapping[str, str], translator: Translator) -> None:
+        self._translator = translator
+        self._files = Files(workspace)
+        self._terminals = Terminals(self._files, env, self._printed)
+        self._turn: Turn | None = None
+        self._questions: set[asyncio.Task[Permission]] = set()
+        self.stopped = asyncio.Event()
+        """The agent said that the turn is over, as agents of the older generation do."""
+
+    def begin(self, turn: Turn) -> None:
+        self._turn = turn
+        self.stopped.clear()
+        self._translator.begin()
+
+    def end(self, why: str) -> None:
+        """Nothing is told of the turn any more."""
+        self.withdraw()
+        self._tell(self._translator.end(why))
+        self._turn = None
+
+    def withdraw(self) -> None:
+        """Nobody answers open questions any more: the agent is told so."""
+        for question in self._questions:
+            question.cancel()
+
+    async def close(self) -> None:
+        self.withdraw()
+        await self._terminals.close()
+
+    def take(self, method: str, params: Any) -> None:
+        """A notification."""
+        told = self._translator.take(method, params)
+        if self._turn is not None:
+            self._tell(told)
+            if self._translator.stopped is not None:
+                self.stopped.set()
+
+    async def answer(self, method: str, params: Json) -> Json:
+        """A request. Raises ToolError, and NotImplementedError for what we do not know."""
+        match method:
+            case "session/request_permission":
+                return await self._permit(params)
+            case "fs/read_text_file":
+                return await asyncio.to_thread(self._files.read, params)
+            case "fs/write_text_file":
+                return await asyncio.to_thread(self._files.write, params)
+            case "terminal/create":
+                return await self._terminals.create(params)
+            case "terminal/output":
+                return await self._terminals.output(params)
+            case "terminal/wait_for_exit":
+                return await self._terminals.wait_for_exit(params)
+            case "terminal/kill":
+                return await self._terminals.kill(params)
+            case "terminal/release":
+                return await self._terminals.release(params)
+            case _:
+                raise NotImplementedError(method)
+
+    async def _permit(self, params: Json) -> Json:
+        turn = self._turn
+        if turn is None:
+            return permissions.CANCELLED
+        told, call = self._translator.asked(params)
+        self._tell(told)
+        options = permissions.read_options(params.get("options"))
+        question = asyncio.create_task(
+            turn.permit(
+                tool_name=call.tool_name,
+                tool_input=permissions.shown_input(call),
+                tool_call_id=call.id,
+                message=f"May I use {call.tool_name}?" + (f" {call.title}" if call.title else ""),
+                options=[one.name for one in options],
+            )
+        )
+        self._questions.add(question)
+        try:
+            await asyncio.wait({question})
+        finally:
+            question.cancel()
+            self._questions.discard(question)
+        if question.cancelled():
+            return permissions.CANCELLED
+        return permissions.chosen(options, question.result())
+
+    def _printed(self, terminal_id: str, piece: str) -> None:
+        self._tell(self._translator.printed(terminal_id, piece))
+
+    def _tell(self, events: Events) -> None:
+        if self._turn is not None:
+            for event in events:
+                fields = dict(event)
+                self._turn.emit(fields.pop("type"), **fields)

@@ -1,0 +1,87 @@
+"""Questions of an ACP agent before it does something, and which of its own options was meant.
+
+Pure: the options as people see them, and the option that an answer chooses.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trunkline import limits
+from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.acp.calls import Call
+from trunkline.execution.runtimes.acp.content import items, obj, text
+from trunkline.execution.runtimes.hosted.turn import Permission
+
+OPTIONS_MAX = 20
+# Kinds in the order in which they are tried, by answer and by whether it is meant for good.
+_WANTED = {
+    (True, False): ("allow_once",),
+    (True, True): ("allow_always", "allow_once"),
+    (False, False): ("reject_once", "reject_always"),
+    (False, True): ("reject_always", "reject_once"),
+}
+CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
+
+
+class Option(msgspec.Struct, frozen=True):
+    id: str
+    kind: str
+    name: str
+
+
+# For an agent that asks and names no options.
+_UNNAMED = (
+    Option("allow_once", "allow_once", "Allow once"),
+    Option("reject_once", "reject_once", "Reject"),
+)
+
+
+def read_options(given: Any) -> list[Option]:
+    """What the agent offers, in its order; each name once, so that a person's word is clear."""
+    found: dict[str, Option] = {}
+    for one in items(given)[:OPTIONS_MAX]:
+        fields = obj(one)
+        option_id = text(fields.get("optionId", fields.get("id")), limits.ID_CHARS_MAX)
+        kind = text(fields.get("kind"), 40)
+        name = text(fields.get("name", fields.get("label")), limits.NAME_CHARS_MAX) or option_id
+        if option_id and name not in found:
+            found[name] = Option(option_id, kind, name)
+    return list(found.values()) or list(_UNNAMED)
+
+
+def chosen(options: list[Option], permission: Permission) -> Json:
+    """The answer to the agent. A no is never turned into a yes by the name that came with it, nor
+    a yes kept that names an option which says no. Where the agent offers nothing that fits, it is
+    told that nobody chose."""
+    named = next((one for one in options if one.name == permission.option), None)
+    allowed = permission.allowed and not (named is not None and _rejects(named))
+    if named is not None and _rejects(named) != allowed:
+        return _selected(named)
+    for kind in _WANTED[allowed, permission.scope != "once"]:
+        for one in options:
+            if one.kind == kind:
+                return _selected(one)
+    return CANCELLED
+
+
+def shown_input(call: Call) -> Json:
+    """All that will be done, for a person: the arguments, and the changes to files."""
+    shown = dict(call.arguments())
+    if call.title and "title" not in shown:
+        shown["title"] = call.title
+    if call.shows.diffs:
+        shown["diffs"] = call.shows.diffs
+    if call.shows.text:
+        shown["text"] = call.shows.text
+    if call.locations:
+        shown["locations"] = call.locations
+    return shown
+
+
+def _rejects(option: Option) -> bool:
+    return option.kind.startswith("reject")
+
+
+def _selected(option: Option) -> Json:
+    return {"outcome": {"outcome": "selected", "optionId": option.id}}

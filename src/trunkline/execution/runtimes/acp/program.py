@@ -1,0 +1,273 @@
+"""ACP as a hosted runtime: turns of one conversation with one agent, which is started when it is
+needed, gone on with after its death, and told what changed between two turns."""
+
+import asyncio
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from trunkline.execution.errors import TurnError
+from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
+from trunkline.execution.mcp.servers import LocalServer, parse_servers
+from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.runtimes.acp import presets, prompt
+from trunkline.execution.runtimes.acp.agent import Agent
+from trunkline.execution.runtimes.acp.client import Client
+from trunkline.execution.runtimes.acp.errors import AgentError, AgentGone, failed
+from trunkline.execution.runtimes.acp.options import MODE, MODEL
+from trunkline.execution.runtimes.acp.translator import Translator
+from trunkline.execution.runtimes.acp.usage import Usage
+from trunkline.execution.runtimes.hosted.program import Opening, Program
+from trunkline.execution.runtimes.hosted.turn import Turn
+
+STOP_S = 3.0  # for an agent to end its turn after a cancel; below limits.CANCEL_GRACE_S
+_SETTING_S = 10.0
+# Agents that tell of their own errors as the last thing they say, and end the turn as if all was
+# well.
+_HAS_ASIDES = frozenset({"Copilot"})
+_ERROR = "Error: "
+
+
+class AcpProgram(Program):
+    """What is saved: which session of which program, where, and what it had used."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        start = opening.start
+        self._config: Json = {**start.agent_config, **start.session_config}
+        self._launch_model = opening.settings.model
+        self._mcp_servers = _mcp_servers(opening)
+        self._usage = Usage.of(opening.state.get().get("usage"))
+        self._translator = Translator()
+        self._client: Client | None = None
+        self._agent: Agent | None = None
+
+    def configure(self, settings: Settings, patch: Json) -> None:
+        """Settings come with each turn; these names are ours."""
+        self._config |= {name: patch[name] for name in (MODE, "acp") if name in patch}
+
+    async def run(self, turn: Turn) -> str:
+        agent, client, is_new = await self._ready(turn)
+        blocks = prompt.blocks(
+            turn.message, turn.attachments, self._opening.workspace, agent.prompt_capabilities
+        )
+        if is_new:
+            blocks = prompt.with_history(blocks, turn.history)
+            blocks = prompt.with_instructions(blocks, turn.settings.system_prompt)
+        client.begin(turn)
+        why = "the turn ended before this call did"
+        try:
+            result = await self._prompt(agent, client, turn, blocks)
+            return self._answer(agent, turn, result)
+        except asyncio.CancelledError:
+            why = "cancelled"
+            raise
+        finally:
+            client.end(why)
+            self._save(agent)
+
+    def abort(self) -> None:
+        if self._agent is not None:
+            self._agent.kill()
+
+    async def close(self) -> None:
+        agent, self._agent = self._agent, None
+        if agent is not None:
+            await agent.close()
+
+    async def _ready(self, turn: Turn) -> tuple[Agent, Client, bool]:
+        """The agent, in its session, set as the turn wants it; and whether that session is new.
+        Raises TurnError."""
+        launch = self._launch(turn.settings)
+        if self._agent is not None and not (
+            self._agent.is_running and self._agent.launch == launch
+        ):
+            await self.close()
+        is_new = False
+        if self._agent is None or self._client is None:
+            is_new = await self._open(turn, launch)
+        assert self._agent is not None
+        assert self._client is not None
+        if not await self._set(turn, self._agent):
+            # It must be started anew for another model; what it knows of the talk, it keeps.
+            self._launch_model = turn.settings.model
+            return await self._ready(turn)
+        return self._agent, self._client, is_new
+
+    def _launch(self, settings: Settings) -> presets.Launch:
+        opening = self._opening
+        start = opening.start
+        config = presets.read_config(self._config.get("acp"))
+        wanted = presets.wanted_of(
+            self._launch_model, settings.confirm, start.api_keys, start.llm_config, opening.env
+        )
+        return presets.launch(config, wanted, Home(Path(start.home)), opening.env)
+
+    async def _open(self, turn: Turn, launch: presets.Launch) -> bool:
+        """Starts the agent and goes on with its session, or begins one."""
+        turn.emit("thinking", stage="acp", content=f"{launch.name} is being started.\n")
+        workspace = self._opening.workspace
+        translator = self._translator = Translator()
+        client = Client(workspace, self._opening.env, translator)
+        agent = await Agent.start(launch, workspace, client)
+        try:
+            opened = None
+            if session_id := self._earlier(launch):
+                opened = await agent.load(session_id, workspace, self._mcp_servers)
+            is_new = opened is None
+            if opened is None:
+                self._usage = Usage()
+                opened = await agent.new(workspace, self._mcp_servers)
+        except BaseException:
+            agent.kill()
+            raise
+        self._agent, self._client = agent, client
+        translator.has_asides = agent.name in _HAS_ASIDES
+        translator.options.learn(opened)
+        turn.emit(
+            "session_status",
+            machine="online",
+            agent={"name": agent.name, "version": agent.version},
+            resume=presets.resume(launch, agent.session_id, workspace),
+            **translator.options.status(),
+        )
+        self._save(agent)
+        return is_new
+
+    async def _set(self, turn: Turn, agent: Agent) -> bool:
+        """Mode and model, as wanted. False where the agent can only be started with that model."""
+        options = self._translator.options
+        model, mode = turn.settings.model, self._config.get(MODE)
+        wanted: list[tuple[str, str]] = []
+        if isinstance(mode, str) and mode:
+            wanted.append((MODE, mode))
+        if model and not (agent.launch.has_model and model == self._launch_model):
+            wanted.append((MODEL, model))
+        for kind, value in wanted:
+            try:
+                change = options.change(kind, value)
+                if change is not None:
+                    params = {"sessionId": agent.session_id, **change.params}
+                    options.learn(await agent.request(change.method, params, _SETTING_S))
+            except LookupError as error:
+                if kind == MODEL and agent.launch.has_model:
+                    return False
+                if kind == MODEL and not options.has(MODEL):
+                    continue  # it has one, and does not say which
+                code = "MODEL_NOT_FOUND" if kind == MODEL else "RUNTIME_FAILED"
+                raise TurnError(code, str(error)) from error
+            except AgentError as error:
+                raise failed(agent.name, error.message, needs_login=False) from error
+        return True
+
+    async def _prompt(self, agent: Agent, client: Client, turn: Turn, blocks: list[Json]) -> Json:
+        """Says it, and waits for the end. Raises TurnError."""
+        said = asyncio.create_task(agent.prompt(blocks), name="session/prompt")
+        stopped = asyncio.create_task(client.stopped.wait(), name="turn_complete")
+        gone = asyncio.create_task(agent.wait(), name="agent")
+        try:
+            await asyncio.wait({said, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            result = said.result() if said.done() else {}
+            if "stopReason" not in result and not stopped.done():
+                # The older generation: the answer says that it has begun.
+                await asyncio.wait({stopped, gone}, return_when=asyncio.FIRST_COMPLETED)
+                if not stopped.done():
+                    raise AgentGone
+            result = {**result, **(self._translator.stopped or {})}
+            self._count(agent, turn, result)
+        except asyncio.CancelledError:
+            await self._stop(agent, client, turn, said, stopped)
+            raise
+        except AgentGone as error:
+            self._agent = None
+            await client.close()
+            raise await agent.crashed() from error
+        except AgentError as error:
+            raise failed(agent.name, error.message, needs_login=error.needs_login) from error
+        finally:
+            for task in (said, stopped, gone):
+                task.cancel()
+        return result
+
+    async def _stop(
+        self,
+        agent: Agent,
+        client: Client,
+        turn: Turn,
+        said: asyncio.Task[Json],
+        stopped: asyncio.Task[bool],
+    ) -> None:
+        """After a cancel: the agent ends its turn, or is killed and goes on in a new process."""
+        client.withdraw()
+        with suppress(AgentGone):
+            await agent.cancel()
+        await asyncio.wait({said, stopped}, timeout=STOP_S, return_when=asyncio.FIRST_COMPLETED)
+        if said.done() and not said.cancelled() and said.exception() is None:
+            self._count(agent, turn, said.result())
+        elif not said.done() and not stopped.done():
+            agent.kill()
+
+    def _answer(self, agent: Agent, turn: Turn, result: Json) -> str:
+        """The end of a turn, by its reason. Raises TurnError."""
+        translator = self._translator
+        if translator.lone_text.startswith(_ERROR):
+            raise failed(agent.name, translator.lone_text.removeprefix(_ERROR))
+        match result.get("stopReason"):
+            case "refusal":
+                raise TurnError("MODEL_REFUSED", f"{agent.name} refused to answer.")
+            case "max_turn_requests":
+                why = f"{agent.name} made as many model calls as it may in a turn."
+                raise TurnError("TURN_LIMIT", why)
+            case "max_tokens":
+                note = "The answer was cut off: the model may not say more at once."
+                turn.emit("thinking", stage="model", content=note)
+        return translator.answer
+
+    def _count(self, agent: Agent, turn: Turn, result: Json) -> None:
+        share = self._usage.share(agent.name, result.get("usage"))
+        cost = self._usage.cost_share(self._translator.cost_usd)
+        if share.tokens_in or share.tokens_out or cost:
+            model = self._translator.options.current(MODEL) or turn.settings.model or agent.name
+            turn.used(
+                model,
+                tokens_in=share.tokens_in,
+                tokens_out=share.tokens_out,
+                cache_read_tokens=share.cache_read_tokens,
+                cost_usd=cost,
+            )
+
+    def _earlier(self, launch: presets.Launch) -> str:
+        """The agent's name of the conversation so far, if it is one of this program, here."""
+        saved = self._opening.state.get()
+        here = {"program": launch.name, "workspace": str(self._opening.workspace)}
+        session_id = saved.get("session_id")
+        if not isinstance(session_id, str) or any(
+            saved.get(name, value) != value for name, value in here.items()
+        ):
+            return ""
+        return session_id
+
+    def _save(self, agent: Agent) -> None:
+        self._opening.state.put(
+            {
+                "program": agent.launch.name,
+                "session_id": agent.session_id,
+                "workspace": str(self._opening.workspace),
+                "usage": self._usage.saved(),
+            }
+        )
+
+
+def _mcp_servers(opening: Opening) -> list[Json]:
+    """Local ones, which the agent starts itself."""
+    found: list[Json] = []
+    for server in parse_servers(opening.start.mcp_servers, opening.problems):
+        if isinstance(server, LocalServer):
+            path = shutil.which(server.command, path=opening.env.get("PATH", ""))
+            env = [{"name": name, "value": value} for name, value in server.env.items()]
+            command = path or server.command
+            found.append({"name": server.name, "command": command, "args": server.args, "env": env})
+        else:
+            opening.problems.append(f"MCP server {server.name!r}: ACP agents reach local ones only")
+    return found

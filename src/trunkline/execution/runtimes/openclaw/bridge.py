@@ -1,0 +1,75 @@
+"""The bridge of one session: a Node.js process, as the daemon starts and ends it."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.process.child import Exit
+from trunkline.execution.process.family import kill_group
+
+_log = structlog.get_logger(__name__)
+
+_HERE = Path(__file__).parent
+# In a wheel it lies beside us; in a checkout it is where `make bridge` puts it.
+_PLACES = (_HERE / "bridge" / "main.js", _HERE.parents[4] / "bridge/openclaw/dist/main.js")
+_LINE_CHARS_MAX = 500
+
+
+def command(node: str | None) -> tuple[str, ...]:
+    """How a bridge is started. Raises StartFailed where a part of it is missing."""
+    main = next((place for place in _PLACES if place.is_file()), None)
+    if node is None or main is None:
+        what = "Node.js" if node is None else "OpenClaw's bridge"
+        why = f"{what} is missing on this machine. Install trunkline[runtimes], or run: make bridge"
+        raise StartFailed(why, code="RUNTIME_UNAVAILABLE")
+    return (node, str(main))
+
+
+class BridgeProcess:
+    """A `Child`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, session_id: str) -> None:
+        self.pid = process.pid
+        self.ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        self._process = process
+        self._session_id = session_id
+        self._watching = asyncio.create_task(self._watch(), name="openclaw bridge")
+
+    @classmethod
+    async def start(cls, node: str | None, env: Mapping[str, str], folder: Path) -> "BridgeProcess":
+        """Raises StartFailed."""
+        argv = command(node)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                env=env,
+                cwd=folder,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise StartFailed(f"OpenClaw's bridge cannot be started: {error}") from error
+        return cls(process, folder.name)
+
+    def kill(self) -> None:
+        if not self.ended.done():
+            kill_group(self.pid)
+
+    async def _watch(self) -> None:
+        assert self._process.stderr is not None
+        with suppress(ValueError):  # a line longer than any that tells something
+            while line := await self._process.stderr.readline():
+                said = line.decode("utf-8", "replace").strip()[:_LINE_CHARS_MAX]
+                _log.warning("openclaw's bridge", session=self._session_id, said=said)
+        while await self._process.stderr.read(65_536):
+            pass
+        status = await self._process.wait()
+        end = Exit(signal=-status) if status < 0 else Exit(exit_code=status)
+        if not self.ended.done():
+            self.ended.set_result(end)

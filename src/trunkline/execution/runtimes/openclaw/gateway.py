@@ -1,0 +1,287 @@
+"""OpenClaw's gateway, one for the machine: started when a session first needs it, kept up while
+sessions do, told each session's settings, ended with the daemon.
+
+Bridges ask for it before each turn. What one run of it is: `gateway_process`; what it is told:
+`config`.
+"""
+
+import asyncio
+import secrets
+import shutil
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline.execution.backoff import Backoff
+from trunkline.execution.errors import RequestFailed
+from trunkline.execution.home import Home
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.routes import Routes
+from trunkline.execution.runtimes.openclaw import config
+from trunkline.execution.runtimes.openclaw.gateway_process import (
+    GatewayProcess,
+    environment,
+    free_port,
+)
+from trunkline.execution.runtimes.openclaw.keys import KeysFile
+from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused
+from trunkline.private_files import make_folder, write_private
+
+_log = structlog.get_logger(__name__)
+
+GATEWAY_DELAYS_S = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)  # before each new start after a death
+GATEWAY_STEADY_S = 60.0  # one that ran for so long had no fault from its start
+GATEWAY_IDLE_S = 600.0  # no session has a process: its gigabyte is given back
+GATEWAY_CHANGES_PER_MINUTE = 25  # of its settings; it takes 30 itself
+_END_KNOWN_S = 5.0
+_ENDS_KEPT = 20
+
+Tell = Callable[[str], None]
+NOT_INSTALLED = (
+    "OpenClaw is not installed on this machine. "
+    "Install it with: trunkline doctor --install openclaw"
+)
+
+
+class Gateway:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        program: Callable[[], tuple[str, ...]],
+        node: str,
+        env: Mapping[str, str],
+        routes_env: Mapping[str, str],
+        idle_s: float = GATEWAY_IDLE_S,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`program` says how OpenClaw is started, by nothing where it is not installed. `env` is
+        what it inherits; `routes_env` may name base URLs."""
+        self._home = home
+        self._folder = home.internal / "openclaw"
+        self._program = program
+        self._node = node
+        self._env = env
+        self._routes_env = routes_env
+        self._idle_s = idle_s
+        self._sleep = sleep
+        self._keys: dict[str, str] = {}
+        self._llm_config: Json = {}
+        self._agents: dict[str, config.Agent] = {}
+        self._listeners: set[Tell] = set()
+        self._lock = asyncio.Lock()
+        self._backoff = Backoff(GATEWAY_DELAYS_S)
+        self._process: GatewayProcess | None = None
+        self._link = Link()
+        self._token = ""
+        self._keys_file: KeysFile | None = None
+        self._applied: tuple[Json, dict[str, str]] = ({}, {})
+        self._changes: deque[float] = deque(maxlen=GATEWAY_CHANGES_PER_MINUTE)
+        self._generation = 0
+        self._ends: dict[int, str] = {}
+        self._idle: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process between us and the gateway, while there is one."""
+        return self._process.pid if self._process is not None and self._process.is_up else None
+
+    def rekey(self, api_keys: dict[str, str], llm_config: Json) -> None:
+        """Other keys or addresses; they hold from the next turn on."""
+        self._keys, self._llm_config = dict(api_keys), llm_config
+
+    async def ensure(self, params: dict[str, Any], tell: Tell) -> Json:
+        """`local.openclaw_gateway`: it is up, and knows this session. Raises RequestFailed."""
+        try:
+            wanted = msgspec.convert(params, config.Wanted)
+        except msgspec.ValidationError as error:
+            raise RequestFailed("INVALID_PARAMS", str(error)) from error
+        if not self._program():
+            raise RequestFailed("RUNTIME_UNAVAILABLE", NOT_INSTALLED)
+        routes = Routes(self._keys, self._llm_config, self._routes_env)
+        agent = config.agent_of(wanted, routes, self._keys)
+        self._stay()
+        self._agents[agent.id] = agent
+        self._listeners.add(tell)
+        try:
+            async with self._lock:
+                await self._up()
+                await self._apply()
+                assert self._process is not None
+                return {
+                    "url": f"ws://127.0.0.1:{self._process.port}",
+                    "token": self._token,
+                    "agent_id": agent.id,
+                    "generation": self._process.generation,
+                }
+        except (LinkLost, TimeoutError) as error:
+            why = self._process.reason if self._process is not None else str(error)
+            raise RequestFailed("RUNTIME_CRASHED", why or "OpenClaw's gateway is gone") from error
+        except Refused as error:
+            why = f"OpenClaw does not take these settings: {error.message}"
+            raise RequestFailed("RUNTIME_FAILED", why) from error
+        finally:
+            self._listeners.discard(tell)
+
+    async def ended(self, params: dict[str, Any], _tell: Tell) -> Json:
+        """`local.openclaw_end`: how that run of it ended, in words."""
+        generation = params.get("generation")
+        process = self._process
+        if process is not None and process.generation == generation:
+            await asyncio.wait((process.ended,), timeout=_END_KNOWN_S)
+        reason = self._ends.get(generation) if isinstance(generation, int) else None
+        return {"reason": reason or "the connection to OpenClaw's gateway was lost"}
+
+    def forget(self, session_id: str) -> None:
+        """Its process has ended: nothing is kept up for it."""
+        self._agents.pop(config.agent_id(session_id), None)
+        if not self._agents and self._process is not None and self._idle is None:
+            loop = asyncio.get_running_loop()
+            self._idle = loop.call_later(self._idle_s, lambda: self._spawn(self._rest()))
+
+    async def stop(self) -> None:
+        self._is_closed = True
+        self._stay()
+        if self._process is not None:
+            await self._process.stop()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._clear()
+
+    def _stay(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    async def _rest(self) -> None:
+        self._idle = None
+        async with self._lock:
+            if not self._agents and self._process is not None:
+                _log.info("nobody needs openclaw's gateway; it is ended", pid=self.pid)
+                await self._process.stop()
+
+    def _tell(self, message: str) -> None:
+        for tell in list(self._listeners):
+            tell(message)
+
+    async def _up(self) -> None:
+        """Starts it where it does not run. With the lock held. Raises RequestFailed."""
+        if self._process is not None and self._process.is_up:
+            return
+        await self._clear()
+        if self._is_closed:
+            raise RequestFailed("SESSION_STOPPED", "the machine is being stopped")
+        if delay_s := self._backoff.next_s():
+            self._tell(f"OpenClaw's gateway ended; it is started again in {delay_s:.0f} s …")
+            await self._sleep(delay_s)
+        self._tell("Starting OpenClaw's gateway; the first time takes half a minute …")
+        state = self._folder / "state"
+        for folder in (self._folder, state):
+            make_folder(folder)
+        await asyncio.to_thread(self._sweep)
+        self._token = secrets.token_urlsafe(24)
+        self._keys_file = KeysFile()
+        self._generation += 1
+        port = free_port()
+        wanted = self._config(port)
+        file = self._folder / "openclaw.json"
+        write_private(file, msgspec.json.encode(wanted))
+        env = environment(self._env, file, state, self._node)
+        with self._keys_file.shown(self._keys, self._providers()):
+            process = await GatewayProcess.start(
+                self._program(), env, self._folder, port, self._generation
+            )
+            self._process = process
+            self._spawn(self._watch(process))
+            await process.ready(self._tell)
+        self._applied = (wanted, dict(self._keys))
+        await self._link.open(f"ws://127.0.0.1:{port}", self._token)
+        took_s = time.monotonic() - process.started_at
+        _log.info("openclaw's gateway is ready", pid=process.pid, seconds=round(took_s, 1))
+        self._tell("OpenClaw's gateway is ready.")
+
+    async def _watch(self, process: GatewayProcess) -> None:
+        checking = asyncio.create_task(process.check())
+        await asyncio.wait((process.ended,))
+        checking.cancel()
+        self._ends[process.generation] = process.reason
+        for old in sorted(self._ends)[:-_ENDS_KEPT]:
+            del self._ends[old]
+        if time.monotonic() - process.started_at > GATEWAY_STEADY_S:
+            self._backoff.reset()
+        if self._agents and not self._is_closed:
+            self._spawn(self._revive())
+
+    async def _revive(self) -> None:
+        """It died while sessions had need of it: the next message should not wait for it."""
+        async with self._lock:
+            try:
+                await self._up()
+            except (RequestFailed, LinkLost, Refused, TimeoutError, OSError) as error:
+                _log.error("openclaw's gateway could not be started again", problem=str(error))
+
+    async def _apply(self) -> None:
+        """Tells it what changed since it was last told. With the lock held."""
+        assert self._process is not None
+        assert self._keys_file is not None
+        wanted, keys = self._config(self._process.port), dict(self._keys)
+        if (wanted, keys) == self._applied:
+            return
+        await self._pace()
+        with self._keys_file.shown(self._keys, self._providers()):
+            if wanted != self._applied[0]:
+                current = await self._link.request("config.get", {})
+                raw = msgspec.json.encode(wanted).decode()
+                change: Json = {"raw": raw, "baseHash": current.get("hash")}
+                await self._link.request("config.apply", change)
+            if keys != self._applied[1]:
+                await self._link.request("secrets.reload", {})
+        self._applied = (wanted, keys)
+
+    async def _pace(self) -> None:
+        """It takes so many changes a minute; sessions that wait meanwhile share the next one."""
+        if len(self._changes) == GATEWAY_CHANGES_PER_MINUTE:
+            await self._sleep(max(0.0, self._changes[0] + 60.0 - time.monotonic()))
+        self._changes.append(time.monotonic())
+
+    def _config(self, port: int) -> Json:
+        assert self._keys_file is not None
+        return config.build(
+            self._agents.values(),
+            port=port,
+            token=self._token,
+            keys_file=str(self._keys_file.path),
+            skills=str(self._home.skills),
+            log_file=str(self._folder / "gateway.log"),
+        )
+
+    def _providers(self) -> set[str]:
+        return {agent.route.provider for agent in self._agents.values()}
+
+    def _sweep(self) -> None:
+        """What the gateway kept of sessions that are gone for good goes too."""
+        sessions = [one.name for one in self._home.sessions.iterdir() if one.is_dir()]
+        kept = {config.agent_id(one) for one in sessions}
+        for folder in (self._folder / "state" / "agents").glob("s-*"):
+            if folder.name not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    async def _clear(self) -> None:
+        await self._link.close()
+        self._link = Link()
+        if self._keys_file is not None:
+            self._keys_file.remove()
+            self._keys_file = None
+        self._process = None
+
+    def _spawn(self, work: Any) -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,100 @@
+"""How every runtime ends: a turn once, whatever ends it; a session without a trace."""
+
+from tests.runtimes.absent import Promise
+from tests.runtimes.marks import promises
+from tests.runtimes.stage import Stage
+from tests.support import pids
+from tests.support.matrix.story import Fail, Hold, Run, Say
+from tests.support.model_server import Gate
+
+
+class Ending:
+    @promises(Promise.CANCEL_TEXT)
+    async def test_a_turn_cancelled_in_its_text_ends_once_and_the_session_goes_on(
+        self, stage: Stage
+    ) -> None:
+        gate = Gate()
+        async with stage.session() as talk:
+            turn = await talk.begin(Say("I was about to "), Hold(gate), Say("finish."))
+            await turn.until_said("I was about to ")
+            await talk.cancel()
+            end = await turn.end()
+            assert (end["type"], end.get("cancelled")) == ("execution_complete", True)
+            await turn.requests[0].disconnected.wait()
+            again = await talk.play(Say("As you like."))
+            assert await again.answer() == "As you like."
+            assert len(talk.ends(turn.turn_id)) == 1
+            assert turn.prompt in str(again.requests[0].messages)
+            gate.open()
+
+    @promises(Promise.CANCEL_TOOL)
+    async def test_a_turn_cancelled_in_a_tool_ends_once_with_all_that_the_tool_started(
+        self, stage: Stage
+    ) -> None:
+        file = stage.node.workspace / "sleeper.pid"
+        async with stage.session() as talk:
+            turn = await talk.begin(Run("sleep 987 & echo $! > sleeper.pid; wait", ""), Say("Up."))
+            await turn.until("tool_call_start")
+            [sleeper] = await pids.pids_in(file, 1)
+            await talk.cancel()
+            end = await turn.end()
+            assert (end["type"], end.get("cancelled")) == ("execution_complete", True)
+            await pids.until_gone(sleeper)
+            again = await talk.play(Say("Awake."))
+            assert await again.answer() == "Awake."
+            assert len(talk.ends(turn.turn_id)) == 1
+
+    @promises(Promise.ERROR)
+    async def test_a_failure_of_the_model_is_told_with_its_reason_and_the_session_goes_on(
+        self, stage: Stage
+    ) -> None:
+        async with stage.session() as talk:
+            turn = await talk.begin(Fail("the disk of the model is full"))
+            end = await turn.end()
+            assert end["type"] == "execution_error"
+            assert "the disk of the model is full" in end["error"]
+            assert end["code"]
+            again = await talk.play(Say("Better now."))
+            assert await again.answer() == "Better now."
+            assert len(talk.ends(turn.turn_id)) == 1
+
+    @promises(Promise.CRASH)
+    async def test_a_program_killed_in_a_turn_is_its_one_end_and_the_next_message_works(
+        self, stage: Stage, victim: str
+    ) -> None:
+        gate = Gate()
+        async with stage.session() as talk:
+            before = await talk.play(Say("Remember the milk."))
+            assert await before.answer() == "Remember the milk."
+            turn = await talk.begin(Say("I am "), Hold(gate), Say("alive."))
+            await turn.until_said("I am ")
+            process = stage.runtime.victim(victim, stage.node)
+            family = [process, *process.children(recursive=True)]
+            process.kill()
+            end = await turn.end()
+            assert end["type"] == "execution_error"
+            assert end["code"] in ("SESSION_CRASHED", "RUNTIME_CRASHED")
+            await pids.until_gone(*(one.pid for one in family))
+            again = await talk.play(Say("Here again."))
+            assert await again.answer() == "Here again."
+            assert "Remember the milk." in str(again.requests[0].messages)
+            assert len(talk.ends(turn.turn_id)) == 1
+            assert talk.reader.ids == list(range(1, len(talk.reader.ids) + 1))
+            gate.open()
+
+    @promises(Promise.STOP)
+    async def test_a_session_closed_in_a_turn_ends_it_once_and_leaves_no_process(
+        self, stage: Stage
+    ) -> None:
+        gate = Gate()
+        async with stage.session() as talk:
+            turn = await talk.begin(Say("Not yet "), Hold(gate), Say("done."))
+            await turn.until_said("Not yet ")
+            running = stage.processes()
+            assert running
+            await talk.close()
+            end = await turn.end()
+            assert end["type"] == "execution_error"
+            await pids.until_gone(*(one.pid for one in running))
+            assert len(talk.ends(turn.turn_id)) == 1
+            gate.open()

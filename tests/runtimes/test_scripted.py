@@ -1,0 +1,17 @@
+"""The scripted runtime keeps what every runtime promises."""
+
+import pytest
+
+from tests.runtimes.ending import Ending
+from tests.runtimes.lasting import Lasting
+from tests.runtimes.talking import Talking
+from tests.runtimes.working import Working
+from tests.support.runtimes.scripted import Scripted
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+
+RUNTIME = Scripted()
+
+
+class TestScripted(Talking, Working, Ending, Lasting):
+    """The shared suite."""

@@ -1,0 +1,25 @@
+"""SemiGraph under test: its process is the whole of it, and the model is asked by itself."""
+
+from pathlib import Path
+
+from tests.support.matrix.story import Ask
+from tests.support.model_server import ModelRequest, ToolUse
+from tests.support.runtimes.driver import RuntimeDriver
+
+
+class SemiGraph(RuntimeDriver):
+    name = "SemiGraph"
+    runtime_type = "semigraph"
+    tool_name = "bash"
+
+    def shell(self, command: str) -> ToolUse:
+        return ToolUse(name="bash", arguments={"command": command})
+
+    def question(self, ask: Ask) -> ToolUse:
+        options = {"options": list(ask.options)} if ask.options else {}
+        return ToolUse(name="ask_user", arguments={"question": ask.question, **options})
+
+    def has_image(self, request: ModelRequest, data: bytes, workspace: Path) -> bool:
+        """It gets a file in the workspace, and is told of it."""
+        files = [one for one in workspace.joinpath("attachments").iterdir() if one.is_file()]
+        return any(one.read_bytes() == data and one.name in request.prompt for one in files)

@@ -1,0 +1,106 @@
+"""A session of Claude Code with a daemon at the other end and a scripted model behind it."""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.model_server import ModelServer, ToolUse, Turn
+from tests.unit.execution.orchestrator.daemon import LINE_BYTES_MAX, Daemon, Json
+from trunkline.execution.home import Home
+from trunkline.execution.runtimes import programs
+from trunkline.execution.runtimes.claude_code.program import ClaudeCode
+from trunkline.execution.runtimes.hosted.host import HostedSession
+from trunkline.execution.runtimes.hosted.program import Opening
+from trunkline.execution.session import ipc, serving
+
+CACHE = Path(__file__).parents[5] / ".programs"
+"""Where the test target installs programs, once per clone."""
+
+
+class Talk(Daemon):
+    """The daemon of one session; several processes may follow each other."""
+
+    program: tuple[str, ...] = ()
+    env: dict[str, str]
+    workspace: Path
+
+    async def host(self, **config: Any) -> "Talk":
+        ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES_MAX)
+        far = await asyncio.open_connection(sock=theirs, limit=LINE_BYTES_MAX)
+
+        def make(opening: Opening) -> ClaudeCode:
+            self.claude = ClaudeCode(opening, lambda: self.program)
+            return self.claude
+
+        opened = partial(
+            HostedSession.open,
+            make,
+            env=self.env,
+            clock=time.time,
+            monotonic=time.monotonic,
+            sleep=asyncio.sleep,
+        )
+        self.process = asyncio.create_task(serving.serve(*far, open_session=opened))
+        self._processes.append(self.process)
+        where = {"runtime_type": "claude-code", "workspace": str(self.workspace)}
+        model = {"model": "claude-sonnet-4-5", **config.pop("agent_config", {})}
+        await self.serve(reader, writer, agent_config=model, **where | config)
+        return self
+
+    async def question(self, number: int = 0) -> Json:
+        return await self.event("approval_request", number)
+
+    def reply(self, question: Json, **answer: Any) -> None:
+        data = {"request_id": question["request_id"], "confirmed": True, **answer}
+        self.send(ipc.ApprovalResponse(data=data))
+
+    def lines(self) -> list[Json]:
+        """The program's own lines, as clients of its format get them."""
+        raws = [one["raw"] for one in self.events if "message" in one.get("raw", {})]
+        assert {raw["protocol"] for raw in raws} <= {"yeaft"}
+        return [raw["message"]["data"] for raw in raws]
+
+
+def bash(command: str) -> Turn:
+    return Turn(tool_calls=[ToolUse(name="Bash", arguments={"command": command})])
+
+
+def real_program() -> tuple[str, ...]:
+    """The real Claude Code, or the test is skipped."""
+    found = programs.locate("claude-code", Home(CACHE), os.environ)
+    if not found:
+        pytest.skip("Claude Code is not installed here")
+    return found
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+@asynccontextmanager
+async def opened(folder: Path, model: ModelServer) -> AsyncIterator[Talk]:
+    workspace, own = folder / "work", folder / "user"
+    workspace.mkdir()
+    own.mkdir()
+    async with Talk(folder / "home", model) as daemon:
+        assert isinstance(daemon, Talk)
+        daemon.workspace = workspace
+        daemon.env = {"PATH": os.environ["PATH"], "HOME": str(own)}
+        yield daemon
+
+
+@pytest.fixture
+async def talk(tmp_path: Path, model: ModelServer) -> AsyncIterator[Talk]:
+    async with opened(tmp_path, model) as daemon:
+        yield daemon
