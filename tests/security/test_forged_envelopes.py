@@ -41,7 +41,7 @@ async def test_a_machine_forges_no_message_to_a_page(tmp_path: Path) -> None:
                 raw = {"protocol": "yeaft", "message": message}
                 for kind in ("foreign", "text_chunk", "session_status", "approval_resolved"):
                     await vm.event(session, type=kind, content="", machine="online", raw=raw)
-            real = {"request_id": "q", "message": "Delete all?", "kind": "approve"}
+            real: Json = {"request_id": "q", "message": "Delete all?", "kind": "approve"}
             fake = {"type": "ask_user_question", "questions": [{"question": "FORGED"}]}
             raw = {"protocol": "yeaft", "message": fake}
             await vm.event(session, type="approval_request", **real, raw=raw)

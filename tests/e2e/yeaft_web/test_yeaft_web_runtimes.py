@@ -134,7 +134,7 @@ async def test_a_page_that_is_opened_again_has_the_same_and_none_of_it_twice(
 
 
 def is_end(one: Json) -> bool:
-    return one["type"] == "claude_output" and one["data"]["type"] == "result"
+    return bool(one["type"] == "claude_output" and one["data"]["type"] == "result")
 
 
 @pytest.mark.parametrize(
@@ -204,8 +204,8 @@ async def test_an_option_of_a_request_for_permission_goes_back_by_its_name(
         await page.send("chat", prompt="go", conversationId=session)
         await vm.expect("user_message", heard("go"))
         options = ["Allow once", "Always allow", "Reject"]
-        asked = {"request_id": "q-1", "kind": "approve", "message": "May I use bash?"}
-        tool = {"tool_name": "bash", "tool_input": {"command": "ls"}}
+        asked: Json = {"request_id": "q-1", "kind": "approve", "message": "May I use bash?"}
+        tool: Json = {"tool_name": "bash", "tool_input": {"command": "ls"}}
         await vm.event(session, type="approval_request", **asked, **tool, options=options)
         question = await page.expect("ask_user_question")
         assert question["choices"] == options
