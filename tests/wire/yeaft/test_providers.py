@@ -154,7 +154,8 @@ def test_the_programs_of_the_acp_runtime_are_all_known_by_name() -> None:
 
 @pytest.mark.parametrize("runtimes", [None, "acp", {"acp": 1}, [7], ["semigraph"]])
 def test_a_machine_that_does_not_say_what_it_has_is_asked_for_nothing(runtimes: Any) -> None:
-    for provider in ("copilot", "claude-code", 7, None, ["acp"], {}):
+    providers: list[Any] = ["copilot", "claude-code", 7, None, ["acp"], {}]
+    for provider in providers:
         assert choice_of(provider, runtimes) is None
 
 
