@@ -64,7 +64,10 @@ class Stage:
         found = []
         daemon = psutil.Process(self.node.process.pid)
         with contextlib.suppress(psutil.NoSuchProcess):
-            machines = {one for one in daemon.children() if self.runtime.is_machines(one)}
+            children = daemon.children()
+            machines = {one for one in children if self.runtime.is_machines(one)}
+            for shared in filter(self.runtime.is_shared, children):
+                machines |= {shared, *shared.children(recursive=True)}
             found = [one for one in daemon.children(recursive=True) if one not in machines]
         return [one for one in found if is_alive(one)]
 

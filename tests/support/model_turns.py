@@ -10,6 +10,8 @@ from tests.support.eventually import WAIT_S
 
 Json = dict[str, Any]
 
+_NOT_SAID = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"  # what OpenClaw adds, in a person's name
+
 
 class Latch:
     """Something that happens once; waited for from any thread's event loop."""
@@ -141,7 +143,8 @@ class ModelRequest:
     def prompt(self) -> str:
         """The newest thing the person said (tool results are not it)."""
         said = [_text_of(one["content"]) for one in self.messages if one["role"] == "user"]
-        return next((text for text in reversed(said) if text), "")
+        own = (text for text in reversed(said) if text and not text.startswith(_NOT_SAID))
+        return next(own, "")
 
     @property
     def tool_names(self) -> list[str]:

@@ -67,6 +67,10 @@ class RuntimeDriver(ABC):
         """Whether that child of the daemon is the machine's own, and not a session's."""
         return "fork_server" in " ".join(child.cmdline())
 
+    def is_shared(self, child: psutil.Process) -> bool:
+        """Whether that child of the daemon, with all below it, serves every session."""
+        return False
+
     def turns(self, story: Sequence[Beat]) -> list[Turn]:
         """The answers of the model that make a story: one up to each tool call, and one for the
         rest."""

@@ -210,9 +210,8 @@ class Machines:
         state: SessionState | None = None,
     ) -> None:
         """A new session of this machine. `state`: what its log says, if that is not empty."""
-        state = state or SessionState(machine.id)
-        session = SessionCore(log.session_id, state, [], self._time)
-        self._adopt(machine, log, session, start)
+        known = state or SessionState(machine.id)
+        self._adopt(machine, log, SessionCore(log.session_id, known, [], self._time), start)
 
     def move(self, source: Machine, target: Machine, log: SessionLog) -> None:
         """Nothing comes between: the session is on one machine or on the other."""
@@ -349,8 +348,7 @@ class Machines:
         if health is not None and machine.health != health:
             was, machine.health = machine.health.get("state"), health
             is_news = is_news or was != health.get("state")  # numbers change with each heartbeat
-        has = runtimes_of(health if health is not None else machine.health)
-        if machine.runtimes != has:
+        if health is not None and (has := runtimes_of(health)) != machine.runtimes:
             machine.runtimes = has
             self._tasks.spawn(self._save_state(machine), "machine runtimes")
         if is_news:

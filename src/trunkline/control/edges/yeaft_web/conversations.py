@@ -48,7 +48,7 @@ async def _create(visit: Visit, request: Request, machine: Machine | None, chose
         title=_title(request),
         runtime_type=None if choice is None else choice.runtime_type,
         agent_config=config or None,
-        session_config=_session_config(chosen),
+        session_config=_session_config(chosen, choice),
     )
     return await visit.core.sessions.create(visit.who, new)
 
@@ -60,12 +60,14 @@ def _title(request: Request) -> str | None:
     return title
 
 
-def _session_config(chosen: Json) -> Json | None:
+def _session_config(chosen: Json, choice: Choice | None) -> Json | None:
     """What every machine may read stands by its own name, the rest is for Yeaft agents. The folder
-    is the session's workspace: each machine knows which it allows."""
+    of a runtime that was chosen is its workspace: each machine knows which it allows. Pages name
+    some folder in any case, as they name some provider."""
     config = {name: chosen[name] for name in CHOSEN if chosen.get(name) is not None}
-    if isinstance(chosen.get("workDir"), str) and chosen["workDir"]:
-        config["workspace"] = chosen["workDir"]
+    folder = chosen.get("workDir")
+    if choice is not None and isinstance(folder, str) and folder:
+        config["workspace"] = folder
     rest = {name: value for name, value in chosen.items() if name not in CHOSEN}
     return {**config, **({WIRE: rest} if rest else {})} or None
 

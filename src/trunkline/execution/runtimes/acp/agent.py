@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-import trunkline
-from trunkline import limits
+from trunkline import __version__, limits
 from trunkline.execution.errors import TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.client import CAPABILITIES, Client
@@ -48,7 +47,7 @@ class Agent:
         process = await Launched.start(launch.name, launch.argv, launch.env, workspace)
         try:
             rpc = await asyncio.to_thread(importlib.import_module, _RPC)
-            peer = rpc.Peer(process.reader, process.writer, client.answer, client.take)
+            peer = rpc.Peer(process, client.answer, client.take)
         except BaseException as error:
             process.kill()
             if isinstance(error, ImportError):
@@ -162,7 +161,7 @@ class Agent:
         await self._peer.close()
 
     async def _greet(self, version: int) -> None:
-        info = {"name": "trunkline", "title": "Trunkline", "version": trunkline.__version__}
+        info = {"name": "trunkline", "title": "Trunkline", "version": __version__}
         params: Json = {"protocolVersion": version, "clientInfo": info}
         params["clientCapabilities"] = CAPABILITIES
         try:

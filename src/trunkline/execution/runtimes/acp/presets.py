@@ -19,6 +19,8 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.llm.routes import Routes
 from trunkline.execution.orchestrator.settings import Confirm
 from trunkline.execution.runtimes import programs
+from trunkline.execution.runtimes.catalog import install_command
+from trunkline.names import ACP_PRESETS
 
 _Word = Annotated[str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"\A[^\0]*\Z")]
 _Variable = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\A[^=\0]+\Z")]
@@ -71,7 +73,6 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...]
-    install: str
     adds: Callable[[Wanted], Added]
     resume: str
     """The command that goes on with a session in a terminal."""
@@ -87,7 +88,7 @@ def read_config(given: Any) -> AcpConfig:
         return config
     if config.preset in PRESETS:
         return config
-    names = ", ".join(PRESETS)
+    names = ", ".join(ACP_PRESETS)
     if config.preset:
         raise _unusable(f"there is no ACP preset {config.preset!r}; there are: {names}")
     raise _unusable(
@@ -101,14 +102,13 @@ def launch(config: AcpConfig, wanted: Wanted, home: Home, env: Mapping[str, str]
     given = {**env, **config.env}
     if config.command:
         usual = {**env, **_usual_names(wanted), **config.env}
-        return Launch(name=config.command[0], argv=tuple(config.command), env=usual)
+        name = Path(config.command[0]).name or config.command[0]
+        return Launch(name=name, argv=tuple(config.command), env=usual)
     preset = PRESETS[config.preset]
     found = programs.locate(config.preset, home, given)
     if not found:
-        raise TurnError(
-            "RUNTIME_UNAVAILABLE",
-            f"{config.preset} is not installed on this machine. To install it: {preset.install}",
-        )
+        command = install_command(config.preset, home.root)
+        raise _unusable(f"{config.preset} is not installed on this machine; install it: {command}")
     added = preset.adds(wanted)
     return Launch(
         name=config.preset,
@@ -263,31 +263,26 @@ _OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.an
 PRESETS: dict[str, Preset] = {
     "copilot": Preset(
         args=("--acp",),
-        install="trunkline doctor --install copilot",
         adds=_copilot,
         resume="copilot --resume={id}",
     ),
     "opencode": Preset(
         args=("acp",),
-        install="trunkline doctor --install opencode",
         adds=_opencode,
         resume="opencode --session {id}",
     ),
     "gemini": Preset(
         args=("--experimental-acp",),
-        install="trunkline doctor --install gemini",
         adds=_gemini,
         resume="gemini --resume {id}",
     ),
     "codex": Preset(
         args=(),
-        install="trunkline doctor --install codex",
         adds=_codex,
         resume="codex resume {id}",
     ),
     "goose": Preset(
         args=("acp",),
-        install="put the program `goose` of its makers on the PATH",
         adds=_goose,
         resume="goose session --resume --session-id {id}",
     ),

@@ -112,10 +112,8 @@ class AcpProgram(Program):
         client = Client(workspace, self._opening.env, translator)
         agent = await Agent.start(launch, workspace, client)
         try:
-            saved = self._opening.state.get()
             opened = None
-            if saved.get("program") == launch.name and saved.get("workspace") == str(workspace):
-                session_id = str(saved.get("session_id"))
+            if session_id := self._earlier(launch):
                 opened = await agent.load(session_id, workspace, self._mcp_servers)
             is_new = opened is None
             if opened is None:
@@ -157,7 +155,8 @@ class AcpProgram(Program):
                     return False
                 if kind == MODEL and not options.has(MODEL):
                     continue  # it has one, and does not say which
-                raise TurnError("RUNTIME_FAILED", str(error)) from error
+                code = "MODEL_NOT_FOUND" if kind == MODEL else "RUNTIME_FAILED"
+                raise TurnError(code, str(error)) from error
             except AgentError as error:
                 raise failed(agent.name, error.message, needs_login=False) from error
         return True
@@ -237,6 +236,17 @@ class AcpProgram(Program):
                 cache_read_tokens=share.cache_read_tokens,
                 cost_usd=cost,
             )
+
+    def _earlier(self, launch: presets.Launch) -> str:
+        """The agent's name of the conversation so far, if it is one of this program, here."""
+        saved = self._opening.state.get()
+        here = {"program": launch.name, "workspace": str(self._opening.workspace)}
+        session_id = saved.get("session_id")
+        if not isinstance(session_id, str) or any(
+            saved.get(name, value) != value for name, value in here.items()
+        ):
+            return ""
+        return session_id
 
     def _save(self, agent: Agent) -> None:
         self._opening.state.put(

@@ -4,7 +4,6 @@ Importing that library takes most of a second: this module is imported when the 
 process is being started, beside it.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.content import obj, text
 from trunkline.execution.runtimes.acp.errors import AgentError, AgentGone
+from trunkline.execution.runtimes.acp.launched import Launched
 
 _log = structlog.get_logger(__name__)
 
@@ -34,19 +34,17 @@ VERSION: int = PROTOCOL_VERSION
 class Frames:
     """A line each way is a message; bounded, as the library's own is not."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+    def __init__(self, process: Launched) -> None:
+        self._process = process
 
     async def send(self, message: Json) -> None:
-        self._writer.write(msgspec.json.encode(message) + b"\n")
-        await self._writer.drain()
+        await self._process.send(msgspec.json.encode(message) + b"\n")
 
     async def receive(self) -> Json | None:
         """None at the end, or when nothing that follows can be trusted."""
         while True:
             try:
-                line = await self._reader.readline()
+                line = await self._process.reader.readline()
             except (ValueError, ConnectionError) as error:
                 _log.error("an agent's message is beyond all bounds", problem=str(error))
                 return None
@@ -66,12 +64,10 @@ class Frames:
 class Peer:
     """The agent's end, as its driver sees it."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer, tell: Tell
-    ) -> None:
+    def __init__(self, process: Launched, answer: Answer, tell: Tell) -> None:
         self._answer = answer
         self._tell = tell
-        self._connection = Connection(self._handle, Frames(reader, writer))
+        self._connection = Connection(self._handle, Frames(process))
 
     async def request(self, method: str, params: Json) -> Json:
         """Raises AgentError (its own words), AgentGone."""

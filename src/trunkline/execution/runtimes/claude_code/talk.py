@@ -114,6 +114,7 @@ class Talk:
         result = self._result
         if result is not None and not count_of(result.queued_turn_count) and not self._over.done():
             self._over.set_result(result)
+            self.turn = None
 
     def _count(self, line: Line) -> None:
         calls, self.translator.calls = self.translator.calls, {}

@@ -37,15 +37,15 @@ class Choices:
         return offered(known, told.get("runtime_details"))
 
     def choose(self, session_id: str, provider: Any, folder: Any) -> None:
-        """A provider that means nothing here is no choice: servers name one in any case. Whether
-        the folder is allowed is found out at the start."""
+        """A provider that means nothing here is no choice, nor is a folder without one: servers
+        name some in any case. Whether the folder is allowed is found out at the start."""
         told = self._health()
         choice = choice_of(provider, told.get("runtimes"), told.get("runtime_details"))
         chosen: Json = {}
         if choice is not None:
             chosen |= {"runtime_type": choice.runtime_type, "agent_config": choice.agent_config}
-        if isinstance(folder, str) and folder:
-            chosen["session_config"] = {"workspace": folder}
+            if isinstance(folder, str) and folder:
+                chosen["session_config"] = {"workspace": folder}
         keep(self._chosen, session_id, chosen, limits.WIRE_SESSIONS_KNOWN_MAX)
         self._folders.pop(session_id, None)
 

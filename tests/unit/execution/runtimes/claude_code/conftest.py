@@ -5,6 +5,7 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,13 +88,19 @@ async def model() -> AsyncIterator[ModelServer]:
         yield server
 
 
-@pytest.fixture
-async def talk(tmp_path: Path, model: ModelServer) -> AsyncIterator[Talk]:
-    workspace, own = tmp_path / "work", tmp_path / "user"
+@asynccontextmanager
+async def opened(folder: Path, model: ModelServer) -> AsyncIterator[Talk]:
+    workspace, own = folder / "work", folder / "user"
     workspace.mkdir()
     own.mkdir()
-    async with Talk(tmp_path / "home", model) as daemon:
+    async with Talk(folder / "home", model) as daemon:
         assert isinstance(daemon, Talk)
         daemon.workspace = workspace
         daemon.env = {"PATH": os.environ["PATH"], "HOME": str(own)}
+        yield daemon
+
+
+@pytest.fixture
+async def talk(tmp_path: Path, model: ModelServer) -> AsyncIterator[Talk]:
+    async with opened(tmp_path, model) as daemon:
         yield daemon

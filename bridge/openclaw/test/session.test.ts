@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, test } from "node:test";
+import { RequestFailed } from "../src/bridge.ts";
+import type { Json } from "../src/json.ts";
+import { Session } from "../src/session.ts";
+import { FakeDaemon, FakeGateway } from "./fakes.ts";
+
+let daemon: FakeDaemon;
+let gateway: FakeGateway;
+let session: Session;
+const place = { url: "ws://x", token: "t", agent_id: "s-1", generation: 1 };
+
+beforeEach(async () => {
+  daemon = new FakeDaemon();
+  gateway = new FakeGateway();
+  daemon.answers["local.openclaw_gateway"] = () => place;
+  const skillsCache = await mkdtemp(join(tmpdir(), "skills-"));
+  session = new Session(daemon, {
+    sessionId: "one",
+    skillsCache,
+    memoryDir: "/memory",
+    connect: async () => gateway,
+    now: Date.now,
+  });
+});
+
+afterEach(() => session.stop());
+
+async function opened(start: Json = {}): Promise<string[]> {
+  return session.open({ agent_config: {}, workspace: "/work", ...start });
+}
+
+test("a session is ready before the gateway is looked for", async () => {
+  assert.deepEqual(await opened({ agent_config: { system_prompt: "Be kind." } }), []);
+  assert.deepEqual(daemon.asked, []);
+});
+
+test("a turn is told to OpenClaw with its settings, and heard to its end", async () => {
+  await opened({
+    agent_config: { system_prompt: "Be kind.", model: "gpt-x", temperature: 0.5, max_tokens: 9 },
+    openclaw_config: { tool_profile: "minimal", skills: ["weather"] },
+  });
+  session.say({ message: "Hi", turn_id: "t" });
+  const told = await gateway.running();
+  assert.equal(told["message"], "Hi");
+  assert.equal(told["extraSystemPrompt"], "Be kind.");
+  assert.equal(told["sessionKey"], "agent:s-1:main");
+  assert.equal(told["deliver"], false);
+  const params = daemon.asked[0]?.params ?? {};
+  assert.equal(params["session_id"], "one");
+  assert.equal(params["model"], "gpt-x");
+  assert.equal(params["temperature"], 0.5);
+  assert.equal(params["max_tokens"], 9);
+  assert.equal(params["tool_profile"], "minimal");
+  assert.deepEqual(params["skills"], ["weather"]);
+  gateway.agent("assistant", { itemId: "a", text: "Hello" });
+  gateway.answer("Hello");
+  const end = await daemon.end("t");
+  assert.equal(end["type"], "execution_complete");
+  assert.equal(end["content"], "Hello");
+  assert.deepEqual(
+    daemon.events.map((event) => event["type"]),
+    ["text_chunk", "usage", "execution_complete"],
+  );
+  assert.ok(daemon.events.every((event) => event["turn_id"] === "t" && event["ts"]));
+});
+
+test("what a turn used is told and reported, with what came from the cache", async () => {
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  gateway.answer("Hello", { costUsd: 0.25 });
+  await daemon.end("t");
+  const [usage] = daemon.of("usage");
+  assert.deepEqual(usage?.["models"], {
+    "gpt-x": { calls: 1, tokens_in: 12, tokens_out: 5, cache_read_tokens: 2 },
+  });
+  assert.equal(usage?.["cost_usd"], 0.25);
+  assert.deepEqual(daemon.reports, [
+    { method: "usage_report", params: { model: "gpt-x", tokens_in: 12, tokens_out: 5 } },
+  ]);
+});
+
+test("readers learn how far the gateway is", async () => {
+  daemon.answers["local.openclaw_gateway"] = (_, tell) => {
+    tell("Starting …");
+    return place;
+  };
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  assert.deepEqual(
+    daemon.of("thinking").map((event) => [event["content"], event["stage"]]),
+    [["Starting …", "openclaw"]],
+  );
+  gateway.answer("x");
+  await daemon.end("t");
+});
+
+test("a machine without OpenClaw is an error of the turn, with what to do", async () => {
+  daemon.answers["local.openclaw_gateway"] = () => {
+    throw new RequestFailed("RUNTIME_UNAVAILABLE", "Install it with: x");
+  };
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  const end = await daemon.end("t");
+  assert.deepEqual([end["code"], end["error"]], ["RUNTIME_UNAVAILABLE", "Install it with: x"]);
+});
+
+test("a cancel aborts the run and ends the turn once", async () => {
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  session.cancel();
+  session.cancel();
+  const end = await daemon.end("t");
+  assert.equal(end["cancelled"], true);
+  assert.deepEqual(gateway.of("chat.abort"), [{ sessionKey: "agent:s-1:main" }]);
+  session.say({ message: "Again", turn_id: "u" });
+  await gateway.running();
+  gateway.answer("Here");
+  assert.equal((await daemon.end("u"))["content"], "Here");
+  assert.equal(daemon.of("execution_complete").length, 2);
+});
+
+test("a cancel while the gateway starts ends the turn at once", async () => {
+  daemon.answers["local.openclaw_gateway"] = () => new Promise(() => undefined);
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  session.cancel();
+  assert.equal((await daemon.end("t"))["cancelled"], true);
+});
+
+test("a gateway that dies ends the turn with the reason, and the next one works", async () => {
+  daemon.answers["local.openclaw_end"] = () => ({ reason: "it was ended by SIGKILL" });
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  gateway.die();
+  const end = await daemon.end("t");
+  assert.deepEqual([end["code"], end["error"]], ["RUNTIME_CRASHED", "it was ended by SIGKILL"]);
+  gateway = new FakeGateway();
+  session.say({ message: "Hi", turn_id: "u" });
+  await gateway.running();
+  gateway.answer("Back");
+  assert.equal((await daemon.end("u"))["content"], "Back");
+});
+
+test("errors keep their words, and have the code that fits", async () => {
+  const cases: [string, string][] = [
+    ["401 Incorrect API key provided", "MODEL_KEY_REFUSED"],
+    ["429 rate limit reached", "MODEL_RATE_LIMITED"],
+    ["The engine is overloaded", "MODEL_OVERLOADED"],
+    ["context length exceeded", "MODEL_CONTEXT_FULL"],
+    ["something else", "RUNTIME_FAILED"],
+  ];
+  await opened();
+  for (const [words, code] of cases) {
+    session.say({ message: "Hi", turn_id: words });
+    await gateway.running();
+    gateway.agent("lifecycle", { phase: "error", error: words });
+    gateway.refuse("the run failed");
+    const end = await daemon.end(words);
+    assert.deepEqual([end["error"], end["code"]], [words, code]);
+  }
+});
+
+test("turns wait for each other, and too many are refused", async () => {
+  await opened();
+  for (let number = 0; number <= 21; number++) session.say({ message: "Hi", turn_id: `t${number}` });
+  assert.equal((await daemon.end("t21"))["code"], "TURN_QUEUE_FULL");
+  await gateway.running();
+  assert.equal(gateway.of("agent").length, 1);
+  gateway.answer("first");
+  await daemon.end("t0");
+});
+
+test("a turn that takes too long is ended", async () => {
+  await opened({ session_config: { timeout_seconds: 0.02 } });
+  session.say({ message: "Hi", turn_id: "t" });
+  assert.equal((await daemon.end("t"))["code"], "TURN_TIMEOUT");
+});
+
+test("a stop ends what runs and what waits", async () => {
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  session.say({ message: "Hi", turn_id: "u" });
+  await gateway.running();
+  await session.stop();
+  assert.equal((await daemon.end("t"))["code"], "SESSION_STOPPED");
+  assert.equal((await daemon.end("u"))["code"], "SESSION_STOPPED");
+});
+
+test("new settings hold from the next turn on", async () => {
+  await opened({ agent_config: { model: "a", system_prompt: "One." } });
+  session.configure({ model: "b", system_prompt: "Two." });
+  session.say({ message: "Hi", turn_id: "t" });
+  assert.equal((await gateway.running())["extraSystemPrompt"], "Two.");
+  assert.equal(daemon.asked[0]?.params["model"], "b");
+  gateway.answer("x");
+  await daemon.end("t");
+});
+
+test("a turn of an earlier process is over", async () => {
+  await opened({ turn_id: "old" });
+  assert.equal((await daemon.end("old"))["code"], "SESSION_CRASHED");
+});
+
+test("what was said on another machine is told to OpenClaw once", async () => {
+  await opened();
+  const history = [{ role: "user", content: "My cat is Zorro." }];
+  session.say({ message: "Hi", turn_id: "t", history });
+  assert.match(String((await gateway.running())["extraSystemPrompt"]), /Zorro/);
+  gateway.answer("x");
+  await daemon.end("t");
+  session.say({ message: "Hi", turn_id: "u", history });
+  await gateway.running();
+  assert.equal((await gateway.running())["extraSystemPrompt"], undefined);
+  gateway.answer("x");
+  await daemon.end("u");
+});

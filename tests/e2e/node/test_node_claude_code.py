@@ -1,0 +1,161 @@
+"""Claude Code on a whole machine: what is killed or restarted, and what Yeaft clients see of it."""
+
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from tests.support.control import ControlProcess
+from tests.support.eventually import until
+from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
+from tests.support.node import Talk, World, is_alive
+from tests.support.yeaft_web import web_of
+from tests.unit.execution.runtimes.claude_code.conftest import real_program
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.programs,
+    pytest.mark.slow,
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    program = Path(real_program()[0])
+    folder = tmp_path_factory.mktemp("claude")
+    (folder / "own").mkdir()
+    (folder / "bin").mkdir()
+    (folder / "bin" / "claude").symlink_to(program)
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    env = {"HOME": str(folder / "own"), "PATH": path}
+    async with (
+        ControlProcess(folder / "data") as control,
+        ModelServer() as model,
+        World(control, model, folder / "home", env) as world,
+    ):
+        yield world
+
+
+async def talk_to(world: World, **agent: Any) -> Talk:
+    config = {"model": "claude-sonnet-4-5", **agent}
+    return await world.session(agent=config, runtime_type="claude-code")
+
+
+def bash(command: str) -> Turn:
+    return Turn(tool_calls=[ToolUse(name="Bash", arguments={"command": command})])
+
+
+def family(process: psutil.Process, name: str) -> list[psutil.Process]:
+    """All that are below it, when one of that name is among them."""
+    found = process.children(recursive=True)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if name in [one.name() for one in found]:
+            return found
+    return []
+
+
+def program_of(world: World) -> psutil.Process:
+    """That of the session that was started last."""
+    processes = world.node.session_processes()
+    below = [one for process in processes for one in process.children()]
+    return [one for one in below if "--input-format" in one.cmdline()][-1]
+
+
+async def test_the_machine_says_that_it_has_it(world: World) -> None:
+    machine = await world.user.ok("GET", f"/machines/{world.node.machine_id}")
+    assert "claude-code" in json.dumps(machine)
+
+
+async def test_a_killed_process_of_the_session_leaves_nothing_and_the_next_message_remembers(
+    world: World,
+) -> None:
+    world.model.script(Turn(text="Noted"), bash("tail -f /dev/null"), Turn(text="Seven"))
+    async with await talk_to(world) as talk:
+        await talk.ask("my number is seven")
+        turn = await talk.say("wait")
+        await talk.until("tool_call_start")
+        [process] = world.node.session_processes()
+        everyone = [process, *await until(lambda: family(process, "tail"))]
+        process.kill()
+        end = await talk.end_of(turn)
+        assert (end["type"], end["code"]) == ("execution_error", "SESSION_CRASHED")
+        await until(lambda: not any(map(is_alive, everyone)))
+        assert (await talk.ask("my number?"))["content"] == "Seven"
+        assert "my number is seven" in json.dumps(world.model.requests[-1].messages)
+        assert len(talk.ends(turn)) == 1
+
+
+async def test_a_killed_program_leaves_nothing_and_the_next_message_remembers(
+    world: World,
+) -> None:
+    world.model.script(Turn(text="Noted"), bash("tail -f /dev/null"), Turn(text="Seven"))
+    async with await talk_to(world) as talk:
+        await talk.ask("my number is seven")
+        turn = await talk.say("wait")
+        await talk.until("tool_call_start")
+        program = program_of(world)
+        everyone = [program, *await until(lambda: family(program, "tail"))]
+        program.kill()
+        end = await talk.end_of(turn)
+        assert (end["type"], end["code"]) == ("execution_error", "RUNTIME_CRASHED")
+        await until(lambda: not any(map(is_alive, everyone)))
+        assert (await talk.ask("my number?"))["content"] == "Seven"
+        assert "my number is seven" in json.dumps(world.model.requests[-1].messages)
+
+
+async def test_a_conversation_goes_on_after_a_restart_of_the_daemon(world: World) -> None:
+    world.model.script(Turn(text="Noted"), Turn(text="Seven"))
+    async with await talk_to(world) as talk:
+        await talk.ask("my number is seven")
+        await world.node.stop()
+        await world.node.start()
+        assert (await talk.ask("my number?"))["content"] == "Seven"
+        said = json.dumps(world.model.requests[-1].messages)
+        assert "my number is seven" in said
+        assert "conversation_so_far" not in said  # its own memory, and not what we told it
+
+
+async def test_a_person_is_asked_and_the_cost_is_the_turns(world: World) -> None:
+    world.model.script(bash("touch made"), Turn(text="Made"))
+    async with await talk_to(world, confirm="dangerous") as talk:
+        turn = await talk.say("make it")
+        question = await talk.until("approval_request")
+        assert question["tool_input"] == {"command": "touch made"}
+        await talk.answer(question["request_id"], confirmed=True)
+        assert (await talk.end_of(turn))["content"] == "Made"
+        [usage] = talk.events("usage")
+        assert usage["cost_usd"] > 0
+        assert (usage["calls"], usage["tokens_out"]) == (2, 14)
+
+
+async def test_nothing_is_left_when_a_session_is_closed_in_the_middle(world: World) -> None:
+    gate = Gate()
+    world.model.script(Turn(chunks=["One ", gate, "two"]))
+    async with await talk_to(world) as talk:
+        await talk.say("count")
+        await talk.until("text_chunk")
+        program = program_of(world)
+        await world.user.ok("DELETE", f"/sessions/{talk.id}")
+        await until(lambda: not is_alive(program))
+
+
+async def test_yeaft_clients_get_each_line_as_the_program_wrote_it(world: World) -> None:
+    world.model.script(bash("echo hi"), Turn(text="Hello world"))
+    async with await talk_to(world) as talk, web_of(world.user) as web:
+        seen = len(web.received)
+        await web.send("send_message", conversationId=talk.id, text="Hi")
+        result = await web.result(seen)
+        assert (result["subtype"], result["result"]) == ("success", "Hello world")
+        lines = [one for one in web.outputs(talk.id, seen) if "uuid" in one]
+        raws = [one.get("raw", {}).get("message") for one in talk.events()]
+        written = [raw["data"] for raw in raws if raw]
+        assert lines == written
+        assert {"assistant", "user", "system", "stream_event", "result"} <= {
+            one["type"] for one in lines
+        }

@@ -1,0 +1,46 @@
+"""OpenClaw under test: a bridge for each session, and the real gateway that they share."""
+
+import base64
+from pathlib import Path
+
+import psutil
+
+from tests.support.matrix.story import Ask
+from tests.support.model_server import ModelRequest, ToolUse
+from tests.support.node import Node
+from tests.support.runtimes.driver import SESSION, RuntimeDriver
+
+GATEWAY = "gateway"
+
+
+class OpenClaw(RuntimeDriver):
+    name = "OpenClaw"
+    runtime_type = "openclaw"
+    tool_name = "exec"
+    programs = ("openclaw",)
+    victims = (SESSION, GATEWAY)
+
+    def shell(self, command: str) -> ToolUse:
+        return ToolUse(name="exec", arguments={"command": command})
+
+    def question(self, ask: Ask) -> ToolUse:
+        options = [{"label": one} for one in ask.options]
+        asked = {"id": "choice", "header": "Choice", "question": ask.question, "options": options}
+        return ToolUse(name="ask_user", arguments={"questions": [asked]})
+
+    def is_turn(self, request: ModelRequest) -> bool:
+        return bool(request.tool_names)
+
+    def has_image(self, request: ModelRequest, data: bytes, workspace: Path) -> bool:
+        return base64.b64encode(data).decode() in str(request.messages)
+
+    def victim(self, name: str, node: Node) -> psutil.Process:
+        children = psutil.Process(node.process.pid).children()
+        if name == SESSION:
+            [bridge] = [one for one in children if "main.js" in " ".join(one.cmdline())]
+            return bridge
+        [guard] = [one for one in children if self.is_shared(one)]
+        return guard.children()[0]
+
+    def is_shared(self, child: psutil.Process) -> bool:
+        return "trunkline.execution.runtimes.openclaw.guard" in child.cmdline()

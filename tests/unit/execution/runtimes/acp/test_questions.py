@@ -1,0 +1,139 @@
+"""An agent's questions are asked of a person with its own options, and answered by one of them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.execution.runtimes.acp.conftest import Acp
+from trunkline.execution.approvals import SHOWN_BYTES_MAX
+from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.acp.permissions import chosen, read_options
+from trunkline.execution.runtimes.hosted.turn import Permission
+from trunkline.execution.session import ipc
+
+OPTIONS = [
+    {"optionId": "y", "kind": "allow_once", "name": "Yes"},
+    {"optionId": "ya", "kind": "allow_always", "name": "Always"},
+    {"optionId": "n", "kind": "reject_once", "name": "No"},
+    {"optionId": "na", "kind": "reject_always", "name": "Never"},
+]
+ASK = "session/request_permission"
+CALL = {
+    "toolCallId": "c",
+    "kind": "edit",
+    "title": "Write a.txt",
+    "rawInput": {"path": "a.txt"},
+    "content": [{"type": "diff", "path": "a.txt", "oldText": None, "newText": "one"}],
+    "locations": [{"path": "a.txt", "line": 3}],
+}
+
+
+def question(call: Json = CALL, options: Any = OPTIONS) -> Json:
+    return {"ask": [ASK, {"toolCall": call, "options": options}]}
+
+
+def option_of(end: Json) -> Json:
+    outcome: Json = json.loads(end["content"])["outcome"]
+    return outcome
+
+
+async def test_a_person_sees_all_that_will_be_done_and_the_agents_options(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    turn = acp.begin(question())
+    asked = await acp.event("approval_request")
+    assert asked["kind"] == "approve"
+    assert asked["options"] == ["Yes", "Always", "No", "Never"]
+    assert asked["tool_input"]["path"] == "a.txt"
+    assert asked["tool_input"]["diffs"] == [{"path": "a.txt", "old_text": None, "new_text": "one"}]
+    assert asked["tool_input"]["locations"] == ["a.txt:3"]
+    assert asked["tool_call_id"] == "c"
+    acp.answer(asked["request_id"], True)
+    assert option_of(await acp.end(turn)) == {"outcome": "selected", "optionId": "y"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "option"),
+    [
+        ({"confirmed": True}, "y"),
+        ({"confirmed": False}, "n"),
+        ({"confirmed": True, "scope": "session"}, "ya"),
+        ({"confirmed": True, "scope": "always"}, "ya"),
+        ({"confirmed": False, "scope": "always"}, "na"),
+        ({"confirmed": True, "answer": "Always"}, "ya"),
+        ({"confirmed": True, "answer": "No"}, "n"),
+        ({"confirmed": False, "answer": "Always"}, "n"),
+        ({"confirmed": False, "answer": "Never"}, "na"),
+    ],
+)
+async def test_the_answer_chooses_one_of_the_agents_options(
+    acp: Acp, answer: Json, option: str
+) -> None:
+    await acp.host(agent_config={"confirm": "always"})
+    turn = acp.begin(question())
+    asked = await acp.event("approval_request")
+    acp.send(ipc.ApprovalResponse(data={"request_id": asked["request_id"], **answer}))
+    assert option_of(await acp.end(turn))["optionId"] == option
+
+
+async def test_nobody_is_asked_where_confirm_is_never_and_nothing_is_allowed_for_good(
+    acp: Acp,
+) -> None:
+    await acp.host(agent_config={"confirm": "never"})
+    assert option_of(await acp.play(question()))["optionId"] == "y"
+    assert acp.of("approval_request") == []
+
+
+async def test_what_cannot_be_shown_whole_is_denied(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    huge = {**CALL, "rawInput": {"text": "x" * SHOWN_BYTES_MAX}}
+    assert option_of(await acp.play(question(huge)))["optionId"] == "n"
+
+
+async def test_a_cancel_takes_the_question_back(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    turn = acp.begin(question(), {"wait": True})
+    await acp.event("approval_request")
+    acp.send(ipc.Cancel())
+    assert (await acp.end(turn))["cancelled"] is True
+    [told] = acp.of("approval_resolved")
+    assert told["reason"] == "cancelled"
+    end = await acp.play({"say": "on"})
+    assert end["content"] == "on"
+
+
+async def test_agents_of_the_older_generation_ask_too(acp: Acp) -> None:
+    await acp.host("--older", agent_config={"confirm": "dangerous"})
+    older = {"id": "t", "name": "bash", "input": {"command": "rm x"}}
+    turn = acp.begin({"ask": [ASK, older]})
+    asked = await acp.event("approval_request")
+    assert (asked["tool_name"], asked["tool_input"]["command"]) == ("bash", "rm x")
+    acp.answer(asked["request_id"], False)
+    assert option_of(await acp.end(turn))["optionId"] == "reject_once"
+
+
+@pytest.mark.parametrize("given", [None, 7, [], [None], [{"optionId": 7}], [{"name": "x"}], {}])
+async def test_a_question_without_usable_options_can_be_answered(acp: Acp, given: Any) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    turn = acp.begin(question(options=given))
+    asked = await acp.event("approval_request")
+    acp.answer(asked["request_id"], False)
+    assert option_of(await acp.end(turn))["optionId"] == "reject_once"
+
+
+def test_no_answer_is_made_up_where_the_agent_offers_none_that_fits() -> None:
+    options = read_options([{"optionId": "ya", "kind": "allow_always", "name": "Always"}])
+    cancelled = {"outcome": {"outcome": "cancelled"}}
+    assert chosen(options, Permission(allowed=False)) == cancelled
+    assert chosen(options, Permission(allowed=True)) == cancelled
+    assert chosen(options, Permission(allowed=True, scope="always"))["outcome"]["optionId"] == "ya"
+
+
+def test_of_two_options_with_one_name_the_first_is_meant() -> None:
+    given = [
+        {"optionId": "n", "kind": "reject_once", "name": "OK"},
+        {"optionId": "y", "kind": "allow_always", "name": "OK"},
+    ]
+    options = read_options(given)
+    picked = chosen(options, Permission(allowed=True, option="OK"))
+    assert picked["outcome"]["optionId"] == "n"
