@@ -86,8 +86,8 @@ test("nothing of a refused package is left behind", async () => {
 });
 
 test("a guide is found by its path, ours and OpenClaw's own", () => {
-  const skills = [{ id: "pdf", name: "PDF tools", folder: "/home/skills/pdf" }];
-  assert.equal(skillAt(skills, "/home/skills/pdf/SKILL.md"), "PDF tools");
+  const skills = [{ id: "pdf", name: "PDF tools", folder: "/skills/pdf" }];
+  assert.equal(skillAt(skills, "/skills/pdf/SKILL.md"), "PDF tools");
   assert.equal(skillAt(skills, "/lib/openclaw/skills/weather/SKILL.md"), "weather");
-  assert.equal(skillAt(skills, "/home/skills/pdf/README.md"), undefined);
+  assert.equal(skillAt(skills, "/skills/pdf/README.md"), undefined);
 });
