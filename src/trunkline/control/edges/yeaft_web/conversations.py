@@ -27,6 +27,9 @@ _NO_NOTES = 2**62  # behind every note: events alone
 
 Json = dict[str, Any]
 
+_OWN = ("session_id", "model_info", "capabilities")
+"""What only a session's runtime knows."""
+
 CHOSEN = ("provider", "workDir", "options", "providerOptions", "disallowedTools")
 """What the document lets a client choose, under the names of either dialect."""
 
@@ -106,7 +109,14 @@ async def _opened(visit: Visit, request: Request, session: Session) -> None:
         visit.catalog_changed()
 
 
-def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any) -> bytes:
+def _ready(
+    visit: Visit,
+    session: Session,
+    machine: Machine | None,
+    told: Json | None = None,
+    **more: Any,
+) -> bytes:
+    """`told`: what the session's runtime has said of it."""
     chosen = chosen_in(session)
     line = None if machine is None else machine.line
     ready: Json = {
@@ -116,6 +126,7 @@ def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any)
     }
     if session.agent_config.get("model"):
         ready["model_info"] = {"model": session.agent_config["model"]}
+    ready |= {name: told[name] for name in _OWN if told and told.get(name)}
     deployed = visit.reader.deployed
     return session_ready(session.id, session.machine_id, ready, deployed=deployed, **more)
 
@@ -149,7 +160,8 @@ async def resume(visit: Visit, request: Request) -> None:
         if visit.reader.deployed:
             more |= {"dbMessages": history.rows(), "hasMoreMessages": history.is_cut}
         more |= {"lastEventId": position, **request.correlation}
-        visit.send(_ready(visit, session, machine, **more))
+        visit.send(_ready(visit, session, machine, history.ready, **more))
+        _complete(visit, history)
         await _ask_again(visit, session, machine)
     await visit.follow(session, position)
 
@@ -209,6 +221,12 @@ async def _history(
     return history
 
 
+def _complete(visit: Visit, history: History) -> None:
+    """What a page completes behind a slash, which it was told when nobody looked."""
+    if history.commands:
+        visit.send(history.commands)
+
+
 async def _ask_again(visit: Visit, session: Session, machine: Machine | None) -> None:
     """What waits for a person is no history yet."""
     state = Outward(
@@ -261,6 +279,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
         afterMessageId=after,
     )
     if not before:
+        _complete(visit, history)
         await _ask_again(visit, session, machine)
 
 

@@ -118,8 +118,10 @@ class Visit:
 
     async def follow(self, session: Session, position: int | None = None) -> None:
         """Follows a conversation from that position; from now on if it is not followed yet."""
-        self._client.host.pin(session.id, await self.machine_of(session))
+        machine = await self.machine_of(session)
         log = await self.core.sessions.readable(self.who, session.id)
+        # Right before it is followed: what nobody follows is swept.
+        self._client.host.pin(session.id, machine)
         await self.reader.follow(log, position)
 
     def forward(self, machine: Machine, request: Request, session: Session | None = None) -> None:

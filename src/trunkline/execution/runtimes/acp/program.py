@@ -127,13 +127,16 @@ class AcpProgram(Program):
         self._agent, self._client = agent, client
         translator.has_asides = agent.name in _HAS_ASIDES
         translator.options.learn(opened)
-        turn.emit(
-            "session_status",
-            machine="online",
-            agent={"name": agent.name, "version": agent.version},
-            resume=presets.resume(launch, agent.session_id, workspace),
+        ready = {
+            "again": True,
+            "session_id": agent.session_id,
+            "provider": launch.name,
+            "agent": {"name": agent.name, "version": agent.version},
+            "work_dir": str(workspace),
             **translator.options.status(),
-        )
+        }
+        resume = presets.resume(launch, agent.session_id, workspace)
+        turn.emit("session_status", machine="online", ready=ready, resume=resume)
         self._save(agent)
         return is_new
 
