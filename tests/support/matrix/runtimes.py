@@ -112,6 +112,10 @@ class RuntimesWorld:
             await self._warm(session, runtime)
             async with opened(_CLIENTS[kind](self.user)) as client:
                 await client.follow(session)
+                view = client.view(session)
+                await view.until(lambda seen: "Hello." in seen.text(), "what was said before")
+                if kind is not Client.YEAFT_WEB:  # whose history has no ends
+                    await view.first(*ENDS)
                 yield Cell(self._world.model, client, runtime, session)
         finally:
             await self.user.ok("DELETE", f"/sessions/{session}")
