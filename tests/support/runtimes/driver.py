@@ -36,6 +36,9 @@ class RuntimeDriver(ABC):
     victims: tuple[str, ...] = (SESSION,)
     """What can be killed in the middle of a turn."""
 
+    waits = 1
+    """How often a test waits for what it waits for."""
+
     def agent(self) -> Json:
         """The `agent_config` of a session that asks nobody."""
         return {"model": self.model, "confirm": "never"}
