@@ -19,7 +19,6 @@ DOCUMENTS = {
 }
 """Every document that the manifest covers, by its number."""
 
-OPENCLAW = "the OpenClaw runtime is not part of this version yet"
 """The reason of what only the second runtime can show."""
 
 

@@ -33,7 +33,9 @@ class Ending:
     ) -> None:
         file = stage.node.workspace / "sleeper.pid"
         async with stage.session() as talk:
-            turn = await talk.begin(Run("sleep 987 & echo $! > sleeper.pid; wait", ""), Say("Up."))
+            turn = await talk.begin(
+                Run("tail -f /dev/null & echo $! > sleeper.pid; wait", ""), Say("Up.")
+            )
             await turn.until("tool_call_start")
             [sleeper] = await pids.pids_in(file, 1)
             await talk.cancel()

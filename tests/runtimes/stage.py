@@ -1,10 +1,11 @@
 """A control plane, a daemon and a scripted model: where the shared suite plays a runtime."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
@@ -17,6 +18,9 @@ from tests.support.runtimes.driver import RuntimeDriver
 from tests.support.runtimes.installed import lend
 
 Json = dict[str, Any]
+T = TypeVar("T")
+
+_PROMPT = re.compile(r"This is prompt \d+\.")
 
 
 class Stage:
@@ -43,10 +47,12 @@ class Stage:
             agent_config=runtime.agent() | (agent or {}),
         )
         self._open += 1
-        async with Played(self, runtime, session_id) as talk:
-            yield talk
-            await talk.close()
-        self._open -= 1
+        try:
+            async with Played(self, runtime, session_id) as talk:
+                yield talk
+        finally:
+            self._open -= 1
+            await self.user.ok("DELETE", f"/sessions/{session_id}")
         if not self._open:
             await self.until_idle()
 
@@ -57,7 +63,7 @@ class Stage:
     def requests(self, prompt: str, runtime: RuntimeDriver | None = None) -> list[ModelRequest]:
         """What the model was asked in the turn with that prompt."""
         is_turn = (runtime or self.runtime).is_turn
-        return [one for one in self.model.requests if prompt in one.prompt and is_turn(one)]
+        return [one for one in self.model.requests if is_of(prompt, one) and is_turn(one)]
 
     def processes(self) -> list[psutil.Process]:
         """Of sessions: what is below the daemon and not the machine's."""
@@ -96,7 +102,7 @@ class Played(Talk):
         answers = self._runtime.turns(story)
         turns(answers)
         is_turn = self._runtime.is_turn
-        self._stage.model.when(lambda one: prompt in one.prompt and is_turn(one), *answers)
+        self._stage.model.when(lambda one: is_of(prompt, one) and is_turn(one), *answers)
         return Playing(self, prompt, await self.user.say(self.id, prompt, **fields))
 
     async def play(self, *story: Beat, **fields: Any) -> "Playing":
@@ -108,6 +114,13 @@ class Played(Talk):
     async def __aenter__(self) -> "Played":
         await super().__aenter__()
         return self
+
+    async def patiently(self, wait: Callable[[], Awaitable[T]]) -> T:
+        """As often as its runtime needs, which may have to start a large program first."""
+        for _ in range(self._runtime.waits - 1):
+            with contextlib.suppress(AssertionError):
+                return await wait()
+        return await wait()
 
     async def close(self) -> None:
         await self.user.ok("DELETE", f"/sessions/{self.id}")
@@ -133,7 +146,7 @@ class Playing:
 
     async def end(self) -> Json:
         """The event that ended it; there is one."""
-        return await self.talk.end_of(self.turn_id)
+        return await self.talk.patiently(lambda: self.talk.end_of(self.turn_id))
 
     async def answer(self) -> str:
         """What was answered, when the turn ended well."""
@@ -142,13 +155,19 @@ class Playing:
         return str(end["content"])
 
     async def until_said(self, text: str) -> None:
-        await self.talk.reader.until(
-            lambda _: text in self.talk.text(self.turn_id), f"the words {text!r}"
+        """Some programs keep a space back until the next word."""
+        text = text.rstrip()
+        await self.talk.patiently(
+            lambda: self.talk.reader.until(
+                lambda _: text in self.talk.text(self.turn_id), f"the words {text!r}"
+            )
         )
 
     async def until(self, kind: str) -> Json:
         """Its first event of that type."""
-        await self.talk.reader.until(lambda _: bool(self.of(kind)), f"event {kind!r}")
+        await self.talk.patiently(
+            lambda: self.talk.reader.until(lambda _: bool(self.of(kind)), f"event {kind!r}")
+        )
         return self.of(kind)[0]
 
     def of(self, kind: str) -> list[Json]:
@@ -177,6 +196,11 @@ async def open_stage(runtime: RuntimeDriver, folder: Path) -> AsyncIterator[Stag
 def _aside(request: ModelRequest) -> Turn:
     """To what programs ask beside the conversation; it costs nothing."""
     return Turn(text="Something", tokens_in=0, tokens_out=0)
+
+
+def is_of(prompt: str, request: ModelRequest) -> bool:
+    """Whether that is the newest thing said: what was not answered may stand before it."""
+    return _PROMPT.findall(request.prompt)[-1:] == [prompt]
 
 
 async def second_machine(stage: Stage, home: Path) -> Node:

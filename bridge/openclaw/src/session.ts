@@ -182,9 +182,10 @@ export class Session {
     const key = `${this.generation} ${sessionKey}`;
     if (this.prepared !== key) {
       const overrides = { toolOverrides: { mcpServers: { [agentId]: true } } };
-      const made = await gateway.request("sessions.create", { key: sessionKey, agentId, ...overrides });
-      this.isNew = this.isNew && asObject(made["entry"])["lastInteractionAt"] === undefined;
+      await gateway.request("sessions.create", { key: sessionKey, agentId, ...overrides });
       await gateway.request("sessions.patch", { key: sessionKey, ...overrides });
+      const past = await gateway.request("chat.history", { sessionKey, limit: 1 });
+      this.isNew = this.isNew && !(Array.isArray(past["messages"]) && past["messages"].length > 0);
       this.prepared = key;
     }
     const skills = this.skills;

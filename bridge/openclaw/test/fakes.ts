@@ -68,6 +68,8 @@ export class FakeGateway implements Gateway {
   onEvent: (event: string, payload: Json) => void = () => undefined;
   onLost: () => void = () => undefined;
   isOpen = true;
+  /** What it knows of the session already. */
+  past: Json[] = [];
   readonly requests: { method: string; params: Json }[] = [];
   private runs: { resolve: (payload: Json) => void; reject: (error: Error) => void }[] = [];
   private waiting: (() => void)[] = [];
@@ -79,6 +81,7 @@ export class FakeGateway implements Gateway {
       this.finish({ status: "timeout", summary: "aborted" });
       return {};
     }
+    if (method === "chat.history") return { messages: this.past };
     if (method !== "agent") return {};
     accepted?.({ runId: "run-1", status: "accepted" });
     return new Promise((resolve, reject) => {

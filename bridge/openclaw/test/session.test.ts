@@ -222,3 +222,12 @@ test("what was said on another machine is told to OpenClaw once", async () => {
   gateway.answer("x");
   await daemon.end("u");
 });
+
+test("what OpenClaw knows already is not told to it again", async () => {
+  gateway.past = [{ role: "user" }];
+  await opened();
+  session.say({ message: "Hi", turn_id: "t", history: [{ role: "user", content: "Zorro." }] });
+  assert.equal((await gateway.running())["extraSystemPrompt"], undefined);
+  gateway.answer("x");
+  await daemon.end("t");
+});

@@ -174,7 +174,7 @@ def _json_line(event: "Event") -> None:
 
 def ask(session_id: str, event: "Event") -> "Answer | None":
     """Asks the person here, if there is one; otherwise says how to answer from elsewhere."""
-    from trunkline.cli.conversation import approval_name
+    from trunkline.cli.conversation import Answer, approval_name
     from trunkline.cli.questions import CUT, is_cut, question, summary
 
     if not sys.stdin.isatty():
@@ -188,14 +188,27 @@ def ask(session_id: str, event: "Event") -> "Answer | None":
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         if is_cut(event.data):
-            return (False, None) if typer.confirm(f"{CUT} Deny it?", err=True) else None
+            return Answer(False) if typer.confirm(f"{CUT} Deny it?", err=True) else None
         if _wants_text(event):
-            return True, typer.prompt("your answer", err=True)
-        return typer.confirm(summary(event.data), default=False, err=True), None
+            return Answer(True, typer.prompt("your answer", err=True))
+        return _allowed(f"{summary(event.data)} [y/N/always]")
     except (typer.Abort, KeyboardInterrupt):
-        return False, None
+        return Answer(False)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _allowed(asked: str) -> "Answer":
+    from trunkline.cli.conversation import Answer
+
+    while True:
+        said = typer.prompt(asked, default="", show_default=False, err=True).strip().lower()
+        if said in ("", "n", "no"):
+            return Answer(False)
+        if said in ("y", "yes"):
+            return Answer(True)
+        if said in ("a", "always"):
+            return Answer(True, scope="always")
 
 
 def _show_whole(text: str) -> None:

@@ -113,10 +113,15 @@ async def answer(
     approval_id: str,
     confirmed: Annotated[bool, typer.Option("--yes/--no", help="Allow it or not.")],
     text: Annotated[str | None, typer.Option("--answer", help="What it asked for.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="For how long: once, session or always. [once]")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Why, in words for the agent.")] = None,
     session: Annotated[str | None, typer.Option(help="The session that asks.")] = None,
 ) -> Record:
     """Answer a question. The first answer wins."""
-    body = {"confirmed": confirmed, **given(answer=text, session_id=session)}
+    more = given(answer=text, session_id=session, scope=scope, reason=reason)
+    body = {"confirmed": confirmed, **more}
     return Record(await client.post("approvals", approval_id, body=body))
 
 

@@ -130,7 +130,8 @@ class Transcript:
                 plan = data.get("content", data.get("steps"))
                 return self._line(f"{who}plan: {_short(plan)}", "36")
             case "session_status":
-                return self._line(_status(data), "33")
+                status = _status(data)
+                return self._line(status, "33") if status else ""
             case "user_message":
                 return self._line(f"> {_text(data.get('content'))}", "1")
             case "resync":
@@ -202,6 +203,8 @@ def _status(data: dict[str, Any]) -> str:
     problems = data.get("problems")
     if isinstance(problems, list) and problems:
         return "; ".join(_text(one) for one in problems)
+    if any(name in data for name in ("ready", "commands", "resume")):
+        return ""  # told for programs
     said = f"the machine is {_text(data.get('machine') or 'there')}"
     missing = data.get("degraded")
     if isinstance(missing, list) and missing:

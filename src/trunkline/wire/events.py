@@ -55,6 +55,8 @@ class SessionEvent(msgspec.Struct):
     machine: Any = None
     machine_id: Any = None
     ready: Any = None
+    commands: Any = None
+    resume: Any = None
     tokens_in: Any = None
     tokens_out: Any = None
     details: Any = None

@@ -1,6 +1,6 @@
 """Document 004 §4.7 to §4.10: what runtimes have in common, and what happens when one fails."""
 
-from tests.requirements.requirement import OPENCLAW, Requirement
+from tests.requirements.requirement import Requirement
 
 REQUIREMENTS = (
     Requirement(
@@ -29,7 +29,6 @@ REQUIREMENTS = (
         "004-4.7-openclaw-loader",
         "OpenClaw loads skills from the same cache and asks for missing ones through the daemon.",
         "execution.md#skill-packages",
-        reason=OPENCLAW,
     ),
     Requirement(
         "004-4.8-semigraph-folder",
@@ -40,7 +39,6 @@ REQUIREMENTS = (
         "004-4.8-openclaw-folder",
         "OpenClaw keeps its memory in `.semibot/sessions/{session_id}/openclaw-memory/`.",
         "execution.md#memory-of-each-runtime",
-        reason=OPENCLAW,
     ),
     Requirement(
         "004-4.8-long-term-through-the-line",
@@ -63,7 +61,6 @@ REQUIREMENTS = (
         "004-4.9-mixed-runtimes",
         "Sessions of one user can run on different runtimes at the same time.",
         "execution.md#choosing-the-runtime",
-        reason=OPENCLAW,
     ),
     Requirement(
         "004-4.10-crash-is-the-sessions-own",
@@ -90,6 +87,5 @@ REQUIREMENTS = (
         "004-4.10-bridge-crash",
         "A bridge that crashes harms its own session only.",
         "execution.md#failures",
-        reason=OPENCLAW,
     ),
 )

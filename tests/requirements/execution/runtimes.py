@@ -1,6 +1,6 @@
 """Document 004 §4.1 to §4.3: the adapter in front of a runtime, and SemiGraph's."""
 
-from tests.requirements.requirement import OPENCLAW, Requirement
+from tests.requirements.requirement import Requirement
 
 REQUIREMENTS = (
     Requirement(
@@ -17,13 +17,11 @@ REQUIREMENTS = (
         "004-4.1-runtimes-share-the-machine",
         "Sessions of both runtimes share the line, the files, the skills and the keys.",
         "execution.md#runtime-adapter",
-        reason=OPENCLAW,
     ),
     Requirement(
         "004-4.1-readers-see-no-runtime",
         "Events look the same, whichever runtime made them.",
         "execution.md#runtime-adapter",
-        reason=OPENCLAW,
     ),
     Requirement(
         "004-4.2-interface",

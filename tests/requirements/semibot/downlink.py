@@ -1,6 +1,6 @@
 """Document 000 §5: what the control plane sends."""
 
-from tests.requirements.requirement import OPENCLAW, Requirement
+from tests.requirements.requirement import Requirement
 
 REQUIREMENTS = (
     Requirement(
@@ -174,7 +174,6 @@ REQUIREMENTS = (
         "000-5.6-bridge-reports-the-end",
         "The OpenClaw bridge stops its run and reports `execution_complete` (cancelled).",
         "semibot.md#cancel",
-        reason=OPENCLAW,
     ),
     Requirement(
         "000-5.7-config-update-fields",

@@ -1,6 +1,6 @@
 """Document 000 §6 and §7: lines that break, and streams that readers come back to."""
 
-from tests.requirements.requirement import OPENCLAW, Requirement
+from tests.requirements.requirement import Requirement
 
 REQUIREMENTS = (
     Requirement(
@@ -109,6 +109,5 @@ REQUIREMENTS = (
         "000-7-openclaw-events-translated",
         "OpenClaw's own events are translated to the standard types.",
         "execution.md#openclaw",
-        reason=OPENCLAW,
     ),
 )

@@ -17,6 +17,9 @@ Json = dict[str, Any]
 SESSION = "session process"
 """The victim that every runtime has; others are its own programs."""
 
+TRIES = 12
+"""How often at most a program asks a model that fails."""
+
 
 class RuntimeDriver(ABC):
     name: str
@@ -32,6 +35,9 @@ class RuntimeDriver(ABC):
     other_model = "gpt-other"
     victims: tuple[str, ...] = (SESSION,)
     """What can be killed in the middle of a turn."""
+
+    waits = 1
+    """How often a test waits for what it waits for."""
 
     def agent(self) -> Json:
         """The `agent_config` of a session that asks nobody."""
@@ -93,11 +99,8 @@ class RuntimeDriver(ABC):
                     chunks, thinking = [], ""
                 case Fail(problem):
                     failure = Failure(kind="bad_request", message=problem)
-                    in_stream = bool(chunks)
-                    return [
-                        *turns,
-                        Turn(chunks=chunks, failure=failure, failure_in_stream=in_stream),
-                    ]
+                    failing = Turn(chunks=chunks, failure=failure, failure_in_stream=bool(chunks))
+                    return [*turns, *[failing] * TRIES]
         return [*turns, Turn(chunks=chunks, thinking=thinking)]
 
 

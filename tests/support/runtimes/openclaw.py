@@ -19,6 +19,7 @@ class OpenClaw(RuntimeDriver):
     tool_name = "exec"
     programs = ("openclaw",)
     victims = (SESSION, GATEWAY)
+    waits = 4  # the gateway's start takes fourteen seconds of a processor
 
     def shell(self, command: str) -> ToolUse:
         return ToolUse(name="exec", arguments={"command": command})

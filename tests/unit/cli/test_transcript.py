@@ -107,6 +107,12 @@ def test_a_status_says_what_is_missing(fields: dict[str, object], shown: str) ->
     assert shown in Transcript().render(event)
 
 
+@pytest.mark.parametrize("name", ["commands", "resume", "ready"])
+def test_a_status_for_programs_says_nothing_to_people(name: str) -> None:
+    data = {"type": "session_status", "machine": "online", name: {"id": "x"}}
+    assert Transcript().render(Event(id=1, data=data)) == ""
+
+
 def test_a_question_says_which_person_of_a_group_asks() -> None:
     asked = question({"message": "Which one?", "person": {"id": "p-1", "name": "alice"}})
     assert asked == "alice: Which one?"

@@ -261,6 +261,8 @@ def test_what_a_helper_says_is_no_part_of_the_answer() -> None:
         {"type": "foreign", "protocol": "yeaft", "name": "crew_output"},
         {"type": "person_complete", "person": {"id": "p"}, "content": "x"},
         {"type": "session_status", "machine": "online", "ready": {"session_id": "x"}},
+        {"type": "session_status", "machine": "online", "commands": [{"name": "compact"}]},
+        {"type": "session_status", "machine": "online", "resume": {"id": "x"}},
         {"type": "text_chunk", "content": ""},
         {"type": "something_new"},
     ],

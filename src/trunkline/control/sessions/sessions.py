@@ -274,7 +274,8 @@ class Sessions:
         scope: str = "once",
         reason: str = "",
     ) -> Approval:
-        """A person's answer to a question; the first one wins."""
+        """A person's answer to a question; the first one wins. `scope`: for how long a yes is
+        meant, `once`, for the `session` or `always`; what that means is its runtime's to know."""
         who.require("approve")
         approval = await self._approvals.find(who, name, session_id)
         if confirmed and approval.is_cut:
@@ -289,6 +290,8 @@ class Sessions:
         shown = {"answer": answer, "answered_by": who.user_id}
         if scope != "once":
             shown["scope"] = scope
+        if reason:
+            shown["reason"] = reason
         with machine.input() as core:
             is_first = core.answer(
                 session.id,
@@ -297,8 +300,8 @@ class Sessions:
                 answer,
                 who.user_id,
                 shown,
-                scope,
-                reason,
+                scope=scope,
+                reason=reason,
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")

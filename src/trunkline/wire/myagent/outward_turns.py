@@ -147,7 +147,7 @@ def _failed(state: Outward, event_id: int, event: SessionEvent) -> Made:
 def _status(state: Outward, event_id: int, event: SessionEvent) -> Made:
     """Only while somebody waits for an answer: to a page that is idle, a thought means work."""
     text = _status_text(event)
-    if text is None or event.ready is not None or not state.underway.is_busy:
+    if text is None or not state.underway.is_busy:
         return []
     metadata = {
         "thinking_type": "analysis",
@@ -168,6 +168,8 @@ def _status_text(event: SessionEvent) -> str | None:
         return f"The machine of this session lost {text_of(event.lost_events)} events here."
     if isinstance(event.problems, list) and event.problems:
         return "; ".join(map(text_of, event.problems))
+    if (event.ready, event.commands, event.resume) != (None, None, None):
+        return None  # told for programs
     text = _STATUS.get(text_of(event.machine))
     if isinstance(event.degraded, list) and event.degraded:
         missing = ", ".join(map(text_of, event.degraded))

@@ -1,5 +1,6 @@
 """The local VM that `trunkline up` keeps for the person who started it."""
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -92,3 +93,22 @@ async def test_one_of_an_earlier_version_is_known_by_its_name(bench: Bench) -> N
     await vms.keep_one_for(ADMIN)
     await bench.until_online(vm_id)
     assert bench.lines.connections == {vm_id: 1}
+
+
+async def test_the_operators_folders_are_for_the_operators_machine_alone(bench: Bench) -> None:
+    program = bench.data.with_name("show.py")
+    program.write_text("import os; print(os.environ['USER_ID'], os.environ.get(ROOTS))")
+    program.write_text(program.read_text().replace("ROOTS", repr("TRUNKLINE_NODE_ROOTS")))
+    seen = bench.data.with_name("seen")
+    command = f"sh -c '{sys.executable} {program} >> {seen}; exit 1'"
+    roots = str(bench.data.parent)
+    first = await bench.auth.load_first_user()
+    vms = await bench.vms(command=command, node_roots=roots)
+    await vms.keep_one_for(first)
+    [own] = await ids(bench)
+    await bench.until_failed(own)
+    other = await bench.local(vms)
+    await bench.until_failed(other)
+    told = dict(line.split() for line in seen.read_text().splitlines())
+    assert told.pop(first.user_id) == roots
+    assert set(told.values()) == {"None"}

@@ -42,6 +42,7 @@ class AcpProgram(Program):
         self._translator = Translator()
         self._client: Client | None = None
         self._agent: Agent | None = None
+        self._is_killed = False
 
     def configure(self, settings: Settings, patch: Json) -> None:
         """Settings come with each turn; these names are ours."""
@@ -70,6 +71,7 @@ class AcpProgram(Program):
     def abort(self) -> None:
         if self._agent is not None:
             self._agent.kill()
+            self._is_killed = True  # its end may be seen only in the middle of the next turn
 
     async def close(self) -> None:
         agent, self._agent = self._agent, None
@@ -80,10 +82,10 @@ class AcpProgram(Program):
         """The agent, in its session, set as the turn wants it; and whether that session is new.
         Raises TurnError."""
         launch = self._launch(turn.settings)
-        if self._agent is not None and not (
-            self._agent.is_running and self._agent.launch == launch
-        ):
+        is_good = self._agent is not None and self._agent.is_running and not self._is_killed
+        if self._agent is not None and not (is_good and self._agent.launch == launch):
             await self.close()
+            self._is_killed = False
         is_new = False
         if self._agent is None or self._client is None:
             is_new = await self._open(turn, launch)
@@ -125,13 +127,16 @@ class AcpProgram(Program):
         self._agent, self._client = agent, client
         translator.has_asides = agent.name in _HAS_ASIDES
         translator.options.learn(opened)
-        turn.emit(
-            "session_status",
-            machine="online",
-            agent={"name": agent.name, "version": agent.version},
-            resume=presets.resume(launch, agent.session_id, workspace),
+        ready = {
+            "again": True,
+            "session_id": agent.session_id,
+            "provider": launch.name,
+            "agent": {"name": agent.name, "version": agent.version},
+            "work_dir": str(workspace),
             **translator.options.status(),
-        )
+        }
+        resume = presets.resume(launch, agent.session_id, workspace)
+        turn.emit("session_status", machine="online", ready=ready, resume=resume)
         self._save(agent)
         return is_new
 

@@ -37,7 +37,7 @@ from trunkline.execution.tools.base import ToolRun
 _log = structlog.get_logger(__name__)
 
 START_S = 60.0  # until it answers: servers of its user's may take long
-_INTERRUPT_S = limits.CANCEL_GRACE_S - 1.0
+_INTERRUPT_S = limits.CANCEL_GRACE_S - 2.0  # less than a session has to stop
 _RULES_BYTES_MAX = 60_000  # of what was granted, as an argument
 _EARLY_MAX = 1_000
 _UNKNOWN = "No conversation found"
@@ -252,9 +252,10 @@ class ClaudeCode(Program):
             self._commands = commands
             self._opening.emit("session_status", machine="online", commands=commands)
 
-    def _take(self, line: Line, text: bytes) -> None:
+    async def _take(self, line: Line, text: bytes) -> None:
         if self._early is None:
             self._talk.take(line, text)
+            await self._opening.flush()
         elif len(self._early) < _EARLY_MAX:
             self._early.append((line, text))
 

@@ -72,6 +72,9 @@ class Gateway:
         self._keys: dict[str, str] = {}
         self._llm_config: Json = {}
         self._agents: dict[str, config.Agent] = {}
+        """Of sessions that have a process."""
+        self._roster: dict[str, config.Agent] = {}
+        """Those that the present run of it was ever told: it refuses to forget one."""
         self._listeners: set[Tell] = set()
         self._lock = asyncio.Lock()
         self._backoff = Backoff(GATEWAY_DELAYS_S)
@@ -107,7 +110,7 @@ class Gateway:
         routes = Routes(self._keys, self._llm_config, self._routes_env)
         agent = config.agent_of(wanted, routes, self._keys)
         self._stay()
-        self._agents[agent.id] = agent
+        self._agents[agent.id] = self._roster[agent.id] = agent
         self._listeners.add(tell)
         try:
             async with self._lock:
@@ -186,6 +189,7 @@ class Gateway:
         for folder in (self._folder, state):
             make_folder(folder)
         await asyncio.to_thread(self._sweep)
+        self._roster = dict(self._agents)
         self._token = secrets.token_urlsafe(24)
         self._keys_file = KeysFile()
         self._generation += 1
@@ -254,7 +258,7 @@ class Gateway:
     def _config(self, port: int) -> Json:
         assert self._keys_file is not None
         return config.build(
-            self._agents.values(),
+            self._roster.values(),
             port=port,
             token=self._token,
             keys_file=str(self._keys_file.path),
@@ -263,7 +267,7 @@ class Gateway:
         )
 
     def _providers(self) -> set[str]:
-        return {agent.route.provider for agent in self._agents.values()}
+        return {agent.route.provider for agent in self._roster.values()}
 
     def _sweep(self) -> None:
         """What the gateway kept of sessions that are gone for good goes too."""

@@ -18,10 +18,12 @@ async def test_a_turn_streams_and_ends_with_the_answer(acp: Acp) -> None:
     end = await acp.play({"say": "Hello"}, {"say": " there"})
     assert (end["type"], end["content"]) == ("execution_complete", "Hello there")
     assert acp.text == "Hello there"
-    [status] = [one for one in acp.of("session_status") if "agent" in one]
-    assert status["agent"] == {"name": "Scripted", "version": "1.2"}
-    assert status["models"] == ["One", "Two"]
-    assert status["modes"] == ["Ask", "Plan"]
+    [status] = acp.of("session_status")
+    ready = status["ready"]
+    assert ready["agent"] == {"name": "Scripted", "version": "1.2"}
+    assert ready["model_info"] == {"model": "One", "models": ["One", "Two"]}
+    assert (ready["mode"], ready["modes"]) == ("Ask", ["Ask", "Plan"])
+    assert ready["session_id"] == status["resume"]["session_id"]
     assert status["resume"]["folder"] == str(acp.home.workspace)
 
 

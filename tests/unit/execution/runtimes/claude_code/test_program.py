@@ -228,6 +228,21 @@ async def test_arguments_hold_no_key_and_no_variables(talk: Talk, stage: Stage) 
     assert "ANTHROPIC_API_KEY" not in stage.told()[0]["env"]
 
 
+async def test_a_login_of_the_environment_is_used_only_where_no_key_is_given(
+    talk: Talk, stage: Stage
+) -> None:
+    stage.plays([answer("done")])
+    talk.env["CLAUDE_CODE_OAUTH_TOKEN"] = "token-of-the-user"
+    await talk.host()
+    await talk.ask("hello")
+    await talk.stop()
+    await talk.host(api_keys={})
+    await talk.ask("hello")
+    with_key, without = [one["env"] for one in stage.told() if "env" in one]
+    assert "CLAUDE_CODE_OAUTH_TOKEN" not in with_key
+    assert "CLAUDE_CODE_OAUTH_TOKEN" in without
+
+
 async def test_a_state_that_is_not_understood_is_none(talk: Talk, stage: Stage) -> None:
     folder = talk.home.session("s1")
     folder.mkdir(parents=True)
