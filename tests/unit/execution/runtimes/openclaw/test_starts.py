@@ -17,6 +17,7 @@ from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process import PROCESS_READY_S, Patience
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
+from trunkline.execution.session.session import MakeAdapter
 
 pytestmark = pytest.mark.slow
 
@@ -76,7 +77,10 @@ async def test_sessions_of_two_runtimes_run_beside_each_other(
     sockets: SocketFolder,
 ) -> None:
     semigraph = partial(SemiGraphAdapter, spawner.spawn, sockets, Patience())
-    runtimes = {"openclaw": machine.openclaw.adapter, "semigraph": semigraph}
+    runtimes: dict[str, MakeAdapter] = {
+        "openclaw": machine.openclaw.adapter,
+        "semigraph": semigraph,
+    }
     manager = SessionManager(
         line,
         home,
