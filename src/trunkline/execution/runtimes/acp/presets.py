@@ -59,16 +59,16 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     argv: tuple[str, ...]
     env: dict[str, str]
-    has_model: bool = False
-    """Whether the model is in the environment; else it is chosen when the program runs."""
+    model: str = ""
+    """What it is started with, if that is given; else a model is chosen when the program runs."""
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """Further arguments and variables, and whether they name the model."""
+    """Further arguments and variables, and the model that they name."""
 
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
-    has_model: bool = False
+    model: str = ""
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ def launch(config: AcpConfig, wanted: Wanted, home: Home, env: Mapping[str, str]
         name=config.preset,
         argv=(*found, *preset.args, *added.args),
         env={**env, **added.env, **config.env},
-        has_model=added.has_model,
+        model=added.model,
     )
 
 
@@ -188,7 +188,7 @@ def _opencode(wanted: Wanted) -> Added:
     model = f"{name}/{access.model}"
     content = {"provider": {name: provider}, "model": model, "small_model": model}
     env |= {_KEY: access.key, "OPENCODE_CONFIG_CONTENT": _json(content)}
-    return Added(env=env, has_model=True)
+    return Added(env=env, model=model)
 
 
 def _copilot(wanted: Wanted) -> Added:
@@ -201,7 +201,7 @@ def _copilot(wanted: Wanted) -> Added:
         "COPILOT_PROVIDER_API_KEY": access.key,
         "COPILOT_MODEL": access.model,
     }
-    return Added(env=env, has_model=True)
+    return Added(env=env, model=access.model)
 
 
 def _gemini(wanted: Wanted) -> Added:
@@ -212,7 +212,7 @@ def _gemini(wanted: Wanted) -> Added:
         env["GOOGLE_GEMINI_BASE_URL"] = access.base_url
     if access.model:
         env["GEMINI_MODEL"] = access.model
-    return Added(env=env, has_model=bool(access.model))
+    return Added(env=env, model=access.model)
 
 
 def _codex(wanted: Wanted) -> Added:
@@ -228,7 +228,7 @@ def _codex(wanted: Wanted) -> Added:
         "model": access.model,
     }
     args = tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
-    return Added(args=args, env={_KEY: access.key}, has_model=True)
+    return Added(args=args, env={_KEY: access.key}, model=access.model)
 
 
 def _goose(wanted: Wanted) -> Added:
@@ -239,7 +239,7 @@ def _goose(wanted: Wanted) -> Added:
     env[f"{prefix}_API_KEY"] = access.key
     if access.base_url:
         env[f"{prefix}_HOST"] = access.base_url.removesuffix("/v1")
-    return Added(env=env, has_model=True)
+    return Added(env=env, model=access.model)
 
 
 def _usual_names(wanted: Wanted) -> dict[str, str]:

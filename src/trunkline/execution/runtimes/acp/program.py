@@ -15,7 +15,7 @@ from trunkline.execution.runtimes.acp import presets, prompt
 from trunkline.execution.runtimes.acp.agent import Agent
 from trunkline.execution.runtimes.acp.client import Client
 from trunkline.execution.runtimes.acp.errors import AgentError, AgentGone, failed
-from trunkline.execution.runtimes.acp.options import MODE, MODEL
+from trunkline.execution.runtimes.acp.options import MODE, MODEL, Change, Options
 from trunkline.execution.runtimes.acp.translator import Translator
 from trunkline.execution.runtimes.acp.usage import Usage
 from trunkline.execution.runtimes.hosted.program import Opening, Program
@@ -118,6 +118,8 @@ class AcpProgram(Program):
             if session_id := self._earlier(launch):
                 opened = await agent.load(session_id, workspace, self._mcp_servers)
             is_new = opened is None
+            if opened is not None and launch.model:
+                await _keep_to(agent, launch.model, opened)
             if opened is None:
                 self._usage = Usage()
                 opened = await agent.new(workspace, self._mcp_servers)
@@ -147,7 +149,7 @@ class AcpProgram(Program):
         wanted: list[tuple[str, str]] = []
         if isinstance(mode, str) and mode:
             wanted.append((MODE, mode))
-        if model and not (agent.launch.has_model and model == self._launch_model):
+        if model and not (agent.launch.model and model == self._launch_model):
             wanted.append((MODEL, model))
         for kind, value in wanted:
             try:
@@ -156,7 +158,7 @@ class AcpProgram(Program):
                     params = {"sessionId": agent.session_id, **change.params}
                     options.learn(await agent.request(change.method, params, _SETTING_S))
             except LookupError as error:
-                if kind == MODEL and agent.launch.has_model:
+                if kind == MODEL and agent.launch.model:
                     return False
                 if kind == MODEL and not options.has(MODEL):
                     continue  # it has one, and does not say which
@@ -262,6 +264,21 @@ class AcpProgram(Program):
                 "usage": self._usage.saved(),
             }
         )
+
+
+async def _keep_to(agent: Agent, model: str, opened: Json) -> None:
+    """A session that goes on remembers the model that it had: it is to take the new one. An agent
+    that offers no choice is told all the same."""
+    options = Options()
+    options.learn(opened)
+    try:
+        change = options.change(MODEL, model)
+    except LookupError:
+        change = Change("session/set_model", {"modelId": model})
+    if change is not None:
+        with suppress(AgentError):
+            params = {"sessionId": agent.session_id, **change.params}
+            await agent.request(change.method, params, _SETTING_S)
 
 
 def _mcp_servers(opening: Opening) -> list[Json]:

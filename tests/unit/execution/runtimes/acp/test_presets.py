@@ -56,7 +56,7 @@ def test_there_is_a_preset_for_every_program_that_is_told_of() -> None:
 def test_without_keys_a_program_runs_as_its_user_has_set_it_up(tmp_path: Path, preset: str) -> None:
     made = launched(tmp_path, preset, model="", keys={}, llm_config={})
     assert set(made.env) <= {"HOME", "OPENCODE_DISABLE_AUTOUPDATE"}
-    assert not made.has_model
+    assert made.model == ""
 
 
 @pytest.mark.parametrize("preset", ACP_PRESETS)
@@ -75,7 +75,7 @@ def test_opencode_gets_a_provider_of_its_own_and_the_key_by_reference(tmp_path: 
     assert provider["options"] == {"apiKey": "{env:ACP_MODEL_KEY}", "baseURL": URL}
     assert made.env["ACP_MODEL_KEY"] == "sk-o"
     assert "OPENCODE_PERMISSION" not in made.env
-    assert made.has_model
+    assert made.model == "trunkline-openai/gpt-x"
 
 
 def test_opencode_speaks_anthropics_format_where_that_is_served(tmp_path: Path) -> None:
