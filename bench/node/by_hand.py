@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.processes import StartError
+from bench.budgets import SERVER_CORE
+from bench.processes import StartError, pinned
 
 Json = dict[str, Any]
 
@@ -29,6 +30,7 @@ class ByHand(ABC):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            preexec_fn=pinned(SERVER_CORE),  # as the system is that it is compared with
         )
 
     def stop(self) -> None:
