@@ -11,7 +11,7 @@ import psutil
 
 from tests.support.control import LocalControl, running
 from tests.support.eventually import eventually
-from tests.support.matrix.story import Beat
+from tests.support.matrix.story import Beat, Say
 from tests.support.model_server import ModelRequest, ModelServer, Turn
 from tests.support.node import Node, Talk, World, is_alive
 from tests.support.runtimes.driver import RuntimeDriver
@@ -20,6 +20,7 @@ from tests.support.runtimes.installed import lend
 Json = dict[str, Any]
 T = TypeVar("T")
 
+_WARM_WAITS = 5
 _PROMPT = re.compile(r"This is prompt \d+\.")
 
 
@@ -188,9 +189,22 @@ async def open_stage(runtime: RuntimeDriver, folder: Path) -> AsyncIterator[Stag
         world = World(control, model, folder / "home", daemon=runtime.daemon)
         await world.open()
         try:
-            yield Stage(runtime, world, control)
+            stage = Stage(runtime, world, control)
+            if runtime.is_slow:
+                await _warm(stage)
+            yield stage
         finally:
             await world.close()
+
+
+async def _warm(stage: Stage) -> None:
+    """A first turn, which has as long as several waits."""
+    async with stage.session() as talk:
+        turn = await talk.begin(Say("Hello."))
+        for _ in range(_WARM_WAITS):
+            with contextlib.suppress(AssertionError):
+                await turn.end()
+                return
 
 
 def _aside(request: ModelRequest) -> Turn:

@@ -3,6 +3,8 @@
  * The gateway is looked for when the first turn needs it, never before.
  */
 
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Approvals } from "./approvals.ts";
 import type { Daemon } from "./bridge.ts";
 import type { Connect, Gateway } from "./gateway.ts";
@@ -15,6 +17,7 @@ import { failureOf, Run, TurnFailed, until, type Place, type Used } from "./turn
 
 const QUEUED_MAX = 20;
 const SKILLS_MAX = 200;
+const EARLIER = "earlier.txt";
 
 export interface Surroundings {
   sessionId: string;
@@ -133,7 +136,7 @@ export class Session {
       const place = await until(this.place(id), stop.signal);
       this.run = new Run(place, (event) => this.emit(id, asText(event["type"]) ?? "", event));
       const files = filesOf(asObject(data["metadata"])["attachments"]);
-      const before = this.isNew ? earlier(data["history"]) : "";
+      const before = await this.earlier(data["history"]);
       const content = await this.run.to(
         {
           id,
@@ -153,6 +156,15 @@ export class Session {
     } finally {
       clock.stop();
     }
+  }
+
+  /** What was said before OpenClaw knew of the session; kept, for it never learns it otherwise. */
+  private async earlier(history: unknown): Promise<string> {
+    const file = join(this.around.memoryDir, EARLIER);
+    if (!this.isNew) return readFile(file, "utf8").catch(() => "");
+    const note = earlier(history);
+    if (note !== "") await writeFile(file, note, { mode: 0o600 });
+    return note;
   }
 
   private endBadly(id: string, error: unknown): void {

@@ -17,11 +17,11 @@ beforeEach(async () => {
   daemon = new FakeDaemon();
   gateway = new FakeGateway();
   daemon.answers["local.openclaw_gateway"] = () => place;
-  const skillsCache = await mkdtemp(join(tmpdir(), "skills-"));
+  const folder = await mkdtemp(join(tmpdir(), "session-"));
   session = new Session(daemon, {
     sessionId: "one",
-    skillsCache,
-    memoryDir: "/memory",
+    skillsCache: folder,
+    memoryDir: folder,
     connect: async () => gateway,
     now: Date.now,
   });
@@ -209,18 +209,17 @@ test("a turn of an earlier process is over", async () => {
   assert.equal((await daemon.end("old"))["code"], "SESSION_CRASHED");
 });
 
-test("what was said on another machine is told to OpenClaw once", async () => {
+test("what was said on another machine is told to OpenClaw, also later", async () => {
   await opened();
   const history = [{ role: "user", content: "My cat is Zorro." }];
-  session.say({ message: "Hi", turn_id: "t", history });
-  assert.match(String((await gateway.running())["extraSystemPrompt"]), /Zorro/);
-  gateway.answer("x");
-  await daemon.end("t");
-  session.say({ message: "Hi", turn_id: "u", history });
-  await gateway.running();
-  assert.equal((await gateway.running())["extraSystemPrompt"], undefined);
-  gateway.answer("x");
-  await daemon.end("u");
+  for (const turn of ["t", "u"]) {
+    session.say({ message: "Hi", turn_id: turn, history });
+    const told = String((await gateway.running())["extraSystemPrompt"]);
+    assert.equal(told.split("Zorro").length, 2);
+    gateway.answer("x");
+    await daemon.end(turn);
+    history.push({ role: "user", content: "And Zorro again." });
+  }
 });
 
 test("what OpenClaw knows already is not told to it again", async () => {

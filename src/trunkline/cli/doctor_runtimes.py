@@ -51,11 +51,15 @@ def install_program(name: str, home: Path, env: Mapping[str, str]) -> None:
     """With progress on the terminal."""
     from trunkline.execution.errors import InstallFailed
     from trunkline.execution.home import Home
-    from trunkline.execution.runtimes.install import install
 
     try:
+        from trunkline.execution.runtimes.install import install
+    except ImportError as error:  # a host that runs the control plane alone
+        fix = "pip install 'trunkline[node,runtimes]'"
+        raise CommandFailed(f"this host runs no agents yet: {fix}") from error
+    try:
         done = install(
-            name, Home(home).programs, tell=lambda text: typer.echo(f"  {text}"), env=env
+            name, Home(home).programs, tell=lambda text: typer.echo(f"  {plain(text)}"), env=env
         )
     except InstallFailed as error:
         raise CommandFailed(error.message) from error

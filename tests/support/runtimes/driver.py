@@ -33,6 +33,8 @@ class RuntimeDriver(ABC):
     """The module that is its machine's daemon."""
     model = MODEL
     other_model = "gpt-other"
+    is_slow = False
+    """Whether what its sessions share takes minutes to come up on a busy machine."""
     victims: tuple[str, ...] = (SESSION,)
     """What can be killed in the middle of a turn."""
 

@@ -282,7 +282,10 @@ class Vms:
             "TRUNKLINE_NODE_HOME": str(folder),
             "TRUNKLINE_JSON_LOGS": "true",
         }
-        if self._settings.node_roots and self._auth.is_first_user(user_id):
+        if not self._auth.is_first_user(user_id):
+            # What programs of other makers keep at home are the operator's logins.
+            env["HOME"] = str(folder)
+        elif self._settings.node_roots:
             # The folders are the operator's: nobody else's machine may work there.
             env["TRUNKLINE_NODE_ROOTS"] = self._settings.node_roots
         return await Child.start(command, env, folder, machine_id)

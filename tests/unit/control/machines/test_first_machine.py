@@ -1,5 +1,6 @@
 """The local VM that `trunkline up` keeps for the person who started it."""
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -95,10 +96,13 @@ async def test_one_of_an_earlier_version_is_known_by_its_name(bench: Bench) -> N
     assert bench.lines.connections == {vm_id: 1}
 
 
-async def test_the_operators_folders_are_for_the_operators_machine_alone(bench: Bench) -> None:
+async def test_the_operators_folders_and_logins_are_for_the_operators_machine_alone(
+    bench: Bench,
+) -> None:
+    """Programs of other makers keep their logins in HOME."""
     program = bench.data.with_name("show.py")
-    program.write_text("import os; print(os.environ['USER_ID'], os.environ.get(ROOTS))")
-    program.write_text(program.read_text().replace("ROOTS", repr("TRUNKLINE_NODE_ROOTS")))
+    names = ("USER_ID", "TRUNKLINE_NODE_ROOTS", "HOME", "TRUNKLINE_NODE_HOME")
+    program.write_text(f"import os; print(*(os.environ.get(one) for one in {names}))")
     seen = bench.data.with_name("seen")
     command = f"sh -c '{sys.executable} {program} >> {seen}; exit 1'"
     roots = str(bench.data.parent)
@@ -109,6 +113,8 @@ async def test_the_operators_folders_are_for_the_operators_machine_alone(bench: 
     await bench.until_failed(own)
     other = await bench.local(vms)
     await bench.until_failed(other)
-    told = dict(line.split() for line in seen.read_text().splitlines())
-    assert told.pop(first.user_id) == roots
-    assert set(told.values()) == {"None"}
+    told = {line.split()[0]: line.split()[1:] for line in seen.read_text().splitlines()}
+    assert told.pop(first.user_id)[:2] == [roots, os.environ["HOME"]]
+    [[shown, home, folder]] = told.values()
+    assert shown == "None"
+    assert home == folder

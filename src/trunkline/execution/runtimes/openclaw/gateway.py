@@ -177,6 +177,8 @@ class Gateway:
     async def _up(self) -> None:
         """Starts it where it does not run. With the lock held. Raises RequestFailed."""
         if self._process is not None and self._process.is_up:
+            if not self._link.is_open:
+                await self._connect(self._process.port)
             return
         await self._clear()
         if self._is_closed:
@@ -195,7 +197,7 @@ class Gateway:
         self._generation += 1
         port = free_port()
         wanted = self._config(port)
-        file = self._folder / "openclaw.json"
+        file = self._folder / f"config-{secrets.token_hex(4)}" / "openclaw.json"
         write_private(file, msgspec.json.encode(wanted))
         env = environment(self._env, file, state, self._node)
         with self._keys_file.shown(self._keys, self._providers()):
@@ -206,10 +208,15 @@ class Gateway:
             self._spawn(self._watch(process))
             await process.ready(self._tell)
         self._applied = (wanted, dict(self._keys))
-        await self._link.open(f"ws://127.0.0.1:{port}", self._token)
+        await self._connect(port)
         took_s = time.monotonic() - process.started_at
         _log.info("openclaw's gateway is ready", pid=process.pid, seconds=round(took_s, 1))
         self._tell("OpenClaw's gateway is ready.")
+
+    async def _connect(self, port: int) -> None:
+        await self._link.close()
+        self._link = Link()
+        await self._link.open(f"ws://127.0.0.1:{port}", self._token)
 
     async def _watch(self, process: GatewayProcess) -> None:
         checking = asyncio.create_task(process.check())
@@ -270,7 +277,10 @@ class Gateway:
         return {agent.route.provider for agent in self._roster.values()}
 
     def _sweep(self) -> None:
-        """What the gateway kept of sessions that are gone for good goes too."""
+        """What the gateway kept of sessions that are gone for good goes too, and what it was told
+        in its last run: it would put that in the place of what it is told now."""
+        for folder in self._folder.glob("config-*"):
+            shutil.rmtree(folder, ignore_errors=True)
         sessions = [one.name for one in self._home.sessions.iterdir() if one.is_dir()]
         kept = {config.agent_id(one) for one in sessions}
         for folder in (self._folder / "state" / "agents").glob("s-*"):

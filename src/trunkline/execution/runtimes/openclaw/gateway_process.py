@@ -42,6 +42,7 @@ class GatewayProcess:
         self.reason = ""
         self.started_at = time.monotonic()
         self._process = process
+        self._was_ready = asyncio.Event()
         self._said: deque[str] = deque(maxlen=_LINES_KEPT)
         self.ended = asyncio.create_task(self._watch(), name="openclaw gateway")
 
@@ -73,6 +74,7 @@ class GatewayProcess:
         async with aiohttp.ClientSession() as http:
             while self.is_up:
                 if await self._answers(http, within_s=2.0):
+                    self._was_ready.set()
                     return
                 now = time.monotonic()
                 if now - begun > GATEWAY_START_S:
@@ -86,7 +88,8 @@ class GatewayProcess:
         raise RequestFailed("RUNTIME_CRASHED", self.reason)
 
     async def check(self) -> None:
-        """While it runs: one that does not answer for long is ended."""
+        """While it runs: one that does not answer for long is ended. A start takes its own time."""
+        await self._was_ready.wait()
         failed = 0
         async with aiohttp.ClientSession() as http:
             while self.is_up:

@@ -39,6 +39,10 @@ class Link:
         self._waiting: dict[str, asyncio.Future[Json]] = {}
         self._ids = itertools.count(1)
 
+    @property
+    def is_open(self) -> bool:
+        return self._socket is not None and not self._socket.closed
+
     async def open(self, url: str, token: str) -> None:
         """Raises LinkLost, Refused, TimeoutError."""
         self._session = aiohttp.ClientSession()

@@ -1,6 +1,7 @@
 """The one gateway of a machine: started on first use, replaced after a death, told what changed,
 given keys that no disk and no command ever sees."""
 
+import json
 import os
 import signal
 import stat
@@ -61,11 +62,14 @@ async def test_its_folder_is_private_and_holds_no_key(machine: Machine, home: Ho
     assert found["key"] == KEYS["openai"]
     folder = home.internal / "openclaw"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder / "openclaw.json").stat().st_mode) == 0o600
+    [file] = folder.glob("config-*/openclaw.json")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert files_with(home.root, KEYS["openai"]) == []
     assert KEYS["openai"] not in environment_of(gateway_of(machine)).values()
-    shown = Path("/dev/shm").glob("trunkline-*/keys.json")
-    assert [one for one in shown if one.owner() == Path(home.root).owner()] == []
+    told = json.loads(file.read_text())
+    keys_file = Path(told["secrets"]["providers"]["keys"]["path"])
+    assert stat.S_IMODE(keys_file.parent.stat().st_mode) == 0o700
+    assert not keys_file.exists()
 
 
 async def test_changed_keys_hold_from_the_next_turn_on(machine: Machine) -> None:
@@ -106,6 +110,21 @@ async def test_it_is_started_again_with_pauses_that_grow(
         await until(lambda: machine.openclaw.gateway.pid, partial(_is_another, guard))
         assert (await machine.say("say Up.", f"t-{number + 1}"))["content"] == "Up."
     assert machine.naps == [1.0, 2.0, 5.0]
+
+
+async def test_a_new_run_finds_nothing_of_what_the_last_one_was_told(
+    machine: Machine, home: Home
+) -> None:
+    """The real one takes the settings of its last run for better ones, port and token included."""
+    await machine.start()
+    await machine.say("say Up.")
+    [before] = (home.internal / "openclaw").glob("config-*/*")
+    guard = machine.openclaw.gateway.pid
+    os.kill(gateway_of(machine), signal.SIGKILL)
+    await until(lambda: machine.openclaw.gateway.pid, partial(_is_another, guard))
+    await machine.say("say Up.", "t-2")
+    [after] = (home.internal / "openclaw").glob("config-*/*")
+    assert before != after
 
 
 async def test_a_machine_without_openclaw_says_how_to_install_it(machine: Machine) -> None:
