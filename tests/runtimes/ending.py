@@ -54,7 +54,7 @@ class Ending:
             turn = await talk.begin(Fail("the disk of the model is full"))
             end = await turn.end()
             assert end["type"] == "execution_error"
-            assert "the disk of the model is full" in end["error"]
+            assert stage.runtime.told("the disk of the model is full") in end["error"]
             assert end["code"]
             again = await talk.play(Say("Better now."))
             assert await again.answer() == "Better now."
