@@ -192,9 +192,12 @@ def _opencode(wanted: Wanted) -> Added:
 
 
 def _copilot(wanted: Wanted) -> Added:
+    # Its user may have allowed everything, for work in a terminal.
+    asks = {} if wanted.confirm == "never" else {"COPILOT_ALLOW_ALL": "false"}
     if (access := wanted.access) is None:
-        return Added()
+        return Added(env=asks)
     env = {
+        **asks,
         "COPILOT_OFFLINE": "true",
         "COPILOT_PROVIDER_TYPE": access.api,
         "COPILOT_PROVIDER_BASE_URL": access.base_url or _OFFICIAL[access.api],
@@ -205,21 +208,27 @@ def _copilot(wanted: Wanted) -> Added:
 
 
 def _gemini(wanted: Wanted) -> Added:
+    args = () if wanted.confirm == "never" else ("--approval-mode=default",)
     if (access := wanted.gemini) is None:
-        return Added()
+        return Added(args=args)
     env = {"GEMINI_API_KEY": access.key}
     if access.base_url:
         env["GOOGLE_GEMINI_BASE_URL"] = access.base_url
     if access.model:
         env["GEMINI_MODEL"] = access.model
-    return Added(env=env, model=access.model)
+    return Added(args=args, env=env, model=access.model)
 
 
 def _codex(wanted: Wanted) -> Added:
     """A provider of its own in arguments: its login by key would write the key to the disk."""
+    told: dict[str, str] = {}
+    if wanted.confirm != "never":
+        # Whatever its user has set; with `untrusted` it asks before all but what is known to read.
+        policy = "untrusted" if wanted.confirm == "always" else "on-request"
+        told = {"approval_policy": policy, "sandbox_mode": "read-only"}
     if (access := wanted.access) is None or access.api != "openai":
-        return Added()
-    told: Json = {
+        return Added(args=_settings(told))
+    told |= {
         "model_provider": "trunkline",
         "model_providers.trunkline.name": access.provider,
         "model_providers.trunkline.base_url": access.base_url or _OFFICIAL["openai"],
@@ -229,15 +238,21 @@ def _codex(wanted: Wanted) -> Added:
     }
     # It would keep a copy of its environment on the disk, with the key.
     told["features.shell_snapshot"] = False
-    args = tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
-    return Added(args=args, env={_KEY: access.key}, model=access.model)
+    return Added(args=_settings(told), env={_KEY: access.key}, model=access.model)
+
+
+def _settings(told: Json) -> tuple[str, ...]:
+    return tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
 
 
 def _goose(wanted: Wanted) -> Added:
+    """By itself it asks nobody."""
+    modes = {"dangerous": "smart_approve", "always": "approve"}
+    asks = {"GOOSE_MODE": modes[wanted.confirm]} if wanted.confirm in modes else {}
     if (access := wanted.access) is None:
-        return Added()
+        return Added(env=asks)
     prefix = access.api.upper()
-    env = {"GOOSE_PROVIDER": access.api, "GOOSE_MODEL": access.model}
+    env = {**asks, "GOOSE_PROVIDER": access.api, "GOOSE_MODEL": access.model}
     env[f"{prefix}_API_KEY"] = access.key
     if access.base_url:
         env[f"{prefix}_HOST"] = access.base_url.removesuffix("/v1")

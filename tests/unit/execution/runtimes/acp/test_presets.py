@@ -103,6 +103,28 @@ def test_opencode_asks_where_the_agent_wants_to_be_asked(
     assert json.loads(made.env["OPENCODE_PERMISSION"]) == asks
 
 
+@pytest.mark.parametrize("keys", [KEYS, {}])
+@pytest.mark.parametrize(
+    ("preset", "confirm", "told"),
+    [
+        ("goose", "dangerous", "GOOSE_MODE=smart_approve"),
+        ("goose", "always", "GOOSE_MODE=approve"),
+        ("codex", "dangerous", 'approval_policy="on-request" sandbox_mode="read-only"'),
+        ("codex", "always", 'approval_policy="untrusted" sandbox_mode="read-only"'),
+        ("gemini", "dangerous", "--approval-mode=default"),
+        ("gemini", "always", "--approval-mode=default"),
+        ("copilot", "dangerous", "COPILOT_ALLOW_ALL=false"),
+        ("copilot", "always", "COPILOT_ALLOW_ALL=false"),
+    ],
+)
+def test_a_program_asks_whatever_its_user_has_allowed_it_in_the_terminal(
+    tmp_path: Path, preset: str, confirm: Confirm, told: str, keys: dict[str, str]
+) -> None:
+    made = launched(tmp_path, preset, keys=keys, llm_config={}, confirm=confirm)
+    said = [*made.argv, *(f"{name}={value}" for name, value in made.env.items())]
+    assert set(told.split()) <= set(said)
+
+
 def test_copilot_works_without_its_makers_service_where_a_model_is_given(tmp_path: Path) -> None:
     made = launched(tmp_path, "copilot")
     assert made.argv[-1] == "--acp"
