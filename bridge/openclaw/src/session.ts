@@ -6,9 +6,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Approvals } from "./approvals.ts";
+import { takeFiles } from "./attachments.ts";
 import type { Daemon } from "./bridge.ts";
 import type { Connect, Gateway } from "./gateway.ts";
-import { earlier, filesOf } from "./history.ts";
+import { earlier } from "./history.ts";
 import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { loadSkill, skillAt, type Skill } from "./skill-loader.ts";
@@ -135,13 +136,14 @@ export class Session {
     try {
       const place = await until(this.place(id), stop.signal);
       this.run = new Run(place, (event) => this.emit(id, asText(event["type"]) ?? "", event));
-      const files = filesOf(asObject(data["metadata"])["attachments"]);
+      const workspace = asText(this.start["workspace"]) ?? "";
+      const files = await takeFiles(asObject(data["metadata"])["attachments"], workspace);
       const before = await this.earlier(data["history"]);
       const content = await this.run.to(
         {
           id,
           message: `${asText(data["message"]) ?? ""}${files.notes}` || "(nothing was said)",
-          attachments: files.attachments,
+          attachments: files.images,
           systemPrompt: [this.settings.systemPrompt, before].filter(Boolean).join("\n\n"),
           thinking: this.settings.thinking,
         },

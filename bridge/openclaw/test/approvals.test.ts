@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { Approvals, type Asking } from "../src/approvals.ts";
 import type { Json } from "../src/json.ts";
 import { FakeGateway } from "./fakes.ts";
@@ -15,6 +15,8 @@ beforeEach(() => {
   shown = [];
   audited = [];
 });
+
+afterEach(() => approvals.withdraw("over"));
 
 function asking(timeoutSeconds = 60): Asking {
   return {

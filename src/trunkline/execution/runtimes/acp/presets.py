@@ -219,7 +219,7 @@ def _codex(wanted: Wanted) -> Added:
     """A provider of its own in arguments: its login by key would write the key to the disk."""
     if (access := wanted.access) is None or access.api != "openai":
         return Added()
-    told = {
+    told: Json = {
         "model_provider": "trunkline",
         "model_providers.trunkline.name": access.provider,
         "model_providers.trunkline.base_url": access.base_url or _OFFICIAL["openai"],
@@ -227,6 +227,8 @@ def _codex(wanted: Wanted) -> Added:
         "model_providers.trunkline.wire_api": "responses",
         "model": access.model,
     }
+    # It would keep a copy of its environment on the disk, with the key.
+    told["features.shell_snapshot"] = False
     args = tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
     return Added(args=args, env={_KEY: access.key}, model=access.model)
 
