@@ -221,7 +221,7 @@ def _gemini(wanted: Wanted) -> Added:
 
 def _codex(wanted: Wanted) -> Added:
     """A provider of its own in arguments: its login by key would write the key to the disk."""
-    told: dict[str, str] = {}
+    told: Json = {}
     if wanted.confirm != "never":
         # Whatever its user has set; with `untrusted` it asks before all but what is known to read.
         policy = "untrusted" if wanted.confirm == "always" else "on-request"
