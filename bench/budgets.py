@@ -34,6 +34,8 @@ SESSION_START_MS_MAX = 100.0
 SESSION_MIB_MAX = 15.0
 # Two processes and a committed log between the model and the reader, still less than one token.
 FIRST_WORD_MS_MAX = 10.0
+# Behind a program that itself takes tens of milliseconds, less than two frames of a screen more.
+RUNTIME_ADDED_MS_MAX = 30.0
 # Checkpoints on disk, memory, approvals, events and a process boundary may cost half a turn more.
 TURN_RATIO_TO_BARE_MAX = 1.5
 
@@ -64,6 +66,7 @@ NODE_SESSIONS = 20  # the daemon's default
 NODE_MEMORY_TURNS = 10  # by then a session has done what it does in every turn
 NODE_TURNS = 30
 NODE_FIRST_WORDS = 30
+RUNTIME_TURNS = 15
 
 ROUNDS = 5  # an odd number has a middle; five shows a spread
 WARM_S = 1.0

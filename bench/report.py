@@ -6,6 +6,7 @@ Pure text out of `Results`; no measuring, no files.
 from dataclasses import dataclass
 
 from bench import budgets
+from bench.node.runtimes import BY_HAND, RUNTIMES
 from bench.results import Metric, Results, Samples
 from bench.sides.wires import AGP, SEMIBOT, YEAFT
 
@@ -49,6 +50,7 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_most(results, Metric.SESSION_MEMORY, budgets.SESSION_MIB_MAX),
         _at_most(results, Metric.SESSION_LATER_MEMORY, budgets.SESSION_MIB_MAX),
         _at_most(results, Metric.FIRST_WORD, budgets.FIRST_WORD_MS_MAX),
+        *_added_to_programs(results),
         _no_slower(results, Metric.TURN, budgets.TURN_RATIO_TO_BARE_MAX, BARE),
         _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, SQLITE),
         _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, NO_FSYNC),
@@ -124,6 +126,22 @@ def _added(results: Results, metric: Metric, most: float) -> Verdict:
     added = max(0.0, ours.middle - floor.middle)
     seen = f"{added:.2f} ({ours.middle:.2f} − {floor.middle:.2f} of pass-through)"
     return Verdict(asks, seen, added <= most)
+
+
+def _added_to_programs(results: Results) -> list[Verdict]:
+    """What Trunkline adds to each program that was measured by hand as well."""
+    metric, most = Metric.RUNTIME_FIRST_WORD, budgets.RUNTIME_ADDED_MS_MAX
+    found = []
+    for runtime in RUNTIMES:
+        asks = f"added to {runtime.name}, {metric.value}: ≤ {most:g}"
+        ours, by_hand = results.of(metric, runtime.name), results.of(metric, runtime.name + BY_HAND)
+        if ours is None or by_hand is None:
+            found.append(Verdict(asks, "–", None))
+            continue
+        added = ours.middle - by_hand.middle
+        seen = f"{added:.1f} ({ours.middle:.1f} − {by_hand.middle:.1f} by hand)"
+        found.append(Verdict(asks, seen, added <= most))
+    return found
 
 
 def _at_most(results: Results, metric: Metric, most: float) -> Verdict:

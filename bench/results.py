@@ -29,6 +29,8 @@ class Metric(Enum):
     SESSION_MEMORY = "memory of a session's own after a turn, MiB"
     SESSION_LATER_MEMORY = "memory of a session's own after ten turns, MiB"
     FIRST_WORD = "from the model's first byte to the reader's first event, ms"
+    RUNTIME_FIRST_WORD = "from a message to the first word of its answer, each runtime, ms"
+    RUNTIME_MEMORY = "memory of a runtime's program and what it started, one session, MiB"
     TURN = "a turn with a scripted model and one tool call, ms"
     CHECKPOINT = "checkpoint of a step with its writes, 5 to 50 messages, µs"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import checkpoints, scenarios
 from bench.generator.client import GeneratorClient, GeneratorError
+from bench.node.runtimes import runtimes
 from bench.node.scenario import node
 from bench.passing_sessions import passing_sessions
 from bench.processes import StartError
@@ -39,6 +40,7 @@ IDLE_SCENARIOS: dict[str, Scenario] = {
 LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {
     "checkpoints": checkpoints.checkpoints,
     "node": node,
+    "runtimes": runtimes,
 }
 FAILURES = (GeneratorError, RestError, StartError, OSError)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SKIPPED = {".git", ".venv", "node_modules", "build", "dist"}
+SKIPPED = {".git", ".venv", ".programs", "node_modules", "build", "dist"}
 CACHES = ("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
 TEXT = {".py", ".md", ".toml", ".ts", ".js", ".css", ".html", ".json", ".lock", ".mako", ".sh", ""}
 LINES_MAX = 400

@@ -10,6 +10,7 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ _HIDDEN = ("TRUNKLINE_", "OPENAI_", "ANTHROPIC_", "VM_")
 class System:
     """`trunkline up` with the bench's model, driven over REST."""
 
-    def __init__(self, folder: Path, model_url: str) -> None:
+    def __init__(self, folder: Path, model_url: str, more: Mapping[str, str] | None = None) -> None:
         self._port = free_port()
         self._token = secrets.token_urlsafe(32)
         env = {name: text for name, text in os.environ.items() if not name.startswith(_HIDDEN)}
@@ -34,6 +35,7 @@ class System:
             "TRUNKLINE_ADMIN_TOKEN": self._token,
             "OPENAI_BASE_URL": model_url,
             "OPENAI_API_KEY": "none",
+            **(more or {}),
         }
         self._server = Server([_PROGRAM, "up"], folder, SERVER_CORE, env)
         self._server.wait_ready(f"http://127.0.0.1:{self._port}/healthz")
@@ -52,13 +54,13 @@ class System:
             raise StartError(f"{method} {path}: {answer.status} {text[:300]!r}")
         return json.loads(text)
 
-    def session(self) -> str:
+    def session(self, fields: dict[str, Any] | None = None) -> str:
         until = time.monotonic() + SERVER_START_S_MAX
         while not any(one["online"] for one in self.call("GET", "/machines")["items"]):
             if time.monotonic() > until:
                 raise StartError(f"no machine came up: {self._server.log_tail()}")
             time.sleep(0.1)
-        body = {"agent_config": {"model": "gpt-bench"}}
+        body = fields or {"agent_config": {"model": "gpt-bench"}}
         return str(self.call("POST", "/sessions", body)["id"])
 
     def stream(self, session_id: str) -> http.client.HTTPResponse:

@@ -123,6 +123,7 @@ TOOL_CALLS_PER_TURN = 10  # MAX_TOOL_CALLS_PER_TURN
 TURN_TIMEOUT_S = 3600.0  # timeout_seconds; waiting for a person is not counted
 APPROVAL_TIMEOUT_S = 300.0
 ANSWER_CHARS_MAX = 32_000  # of a person, to one question
+ANSWER_REASON_CHARS_MAX = 2_000  # why a person says yes or no
 CONVERSATION_CHARS_MAX = 400_000  # about 100,000 tokens; older turns are left out
 AUDIT_VALUE_CHARS_MAX = 1_000
 AUDIT_ENTRIES_PER_HEAD = 100  # then its head is noted outside of the database

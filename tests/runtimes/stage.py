@@ -1,6 +1,7 @@
 """A control plane, a daemon and a scripted model: where the shared suite plays a runtime."""
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 from pathlib import Path
@@ -10,7 +11,7 @@ import psutil
 
 from tests.support.control import LocalControl, running
 from tests.support.eventually import eventually
-from tests.support.matrix.story import Beat
+from tests.support.matrix.story import Beat, Say
 from tests.support.model_server import ModelRequest, ModelServer, Turn
 from tests.support.node import Node, Talk, World, is_alive
 from tests.support.runtimes.driver import RuntimeDriver
@@ -18,6 +19,9 @@ from tests.support.runtimes.installed import lend
 
 Json = dict[str, Any]
 T = TypeVar("T")
+
+_WARM_WAITS = 5
+_PROMPT = re.compile(r"This is prompt \d+\.")
 
 
 class Stage:
@@ -44,10 +48,12 @@ class Stage:
             agent_config=runtime.agent() | (agent or {}),
         )
         self._open += 1
-        async with Played(self, runtime, session_id) as talk:
-            yield talk
-            await talk.close()
-        self._open -= 1
+        try:
+            async with Played(self, runtime, session_id) as talk:
+                yield talk
+        finally:
+            self._open -= 1
+            await self.user.ok("DELETE", f"/sessions/{session_id}")
         if not self._open:
             await self.until_idle()
 
@@ -58,7 +64,7 @@ class Stage:
     def requests(self, prompt: str, runtime: RuntimeDriver | None = None) -> list[ModelRequest]:
         """What the model was asked in the turn with that prompt."""
         is_turn = (runtime or self.runtime).is_turn
-        return [one for one in self.model.requests if prompt in one.prompt and is_turn(one)]
+        return [one for one in self.model.requests if is_of(prompt, one) and is_turn(one)]
 
     def processes(self) -> list[psutil.Process]:
         """Of sessions: what is below the daemon and not the machine's."""
@@ -97,7 +103,7 @@ class Played(Talk):
         answers = self._runtime.turns(story)
         turns(answers)
         is_turn = self._runtime.is_turn
-        self._stage.model.when(lambda one: prompt in one.prompt and is_turn(one), *answers)
+        self._stage.model.when(lambda one: is_of(prompt, one) and is_turn(one), *answers)
         return Playing(self, prompt, await self.user.say(self.id, prompt, **fields))
 
     async def play(self, *story: Beat, **fields: Any) -> "Playing":
@@ -183,14 +189,32 @@ async def open_stage(runtime: RuntimeDriver, folder: Path) -> AsyncIterator[Stag
         world = World(control, model, folder / "home", daemon=runtime.daemon)
         await world.open()
         try:
-            yield Stage(runtime, world, control)
+            stage = Stage(runtime, world, control)
+            if runtime.is_slow:
+                await _warm(stage)
+            yield stage
         finally:
             await world.close()
+
+
+async def _warm(stage: Stage) -> None:
+    """A first turn, which has as long as several waits."""
+    async with stage.session() as talk:
+        turn = await talk.begin(Say("Hello."))
+        for _ in range(_WARM_WAITS):
+            with contextlib.suppress(AssertionError):
+                await turn.end()
+                return
 
 
 def _aside(request: ModelRequest) -> Turn:
     """To what programs ask beside the conversation; it costs nothing."""
     return Turn(text="Something", tokens_in=0, tokens_out=0)
+
+
+def is_of(prompt: str, request: ModelRequest) -> bool:
+    """Whether that is the newest thing said: what was not answered may stand before it."""
+    return _PROMPT.findall(request.prompt)[-1:] == [prompt]
 
 
 async def second_machine(stage: Stage, home: Path) -> Node:

@@ -8,7 +8,12 @@ from tests.runtimes.talking import Talking
 from tests.runtimes.working import Working
 from tests.support.runtimes.openclaw import OpenClaw
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow, pytest.mark.programs]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.slow,
+    pytest.mark.programs,
+    pytest.mark.openclaw,
+]
 
 RUNTIME = OpenClaw()
 

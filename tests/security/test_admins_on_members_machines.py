@@ -106,6 +106,22 @@ async def test_nor_with_an_agent_whose_session_config_asks_for_it(tmp_path: Path
             assert confirm_of(await vm.expect("start_session")) == "dangerous"
 
 
+async def test_nor_with_a_mode_in_which_the_program_asks_nobody(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control:
+        admin, member = await admin_and_member(control)
+        async with await member.vm() as vm:
+            (machine,) = (await member.ok("GET", "/machines"))["items"]
+            modes = {"mode": "full-access", "permission_mode": "acceptEdits"}
+            body = {"machine_id": machine["id"], "agent_config": modes, "session_config": modes}
+            made = await admin.ok("POST", "/sessions", body)
+            told = (await vm.expect("start_session"))["data"]
+            assert not modes.keys() & (told["agent_config"].keys() | told["session_config"].keys())
+            patch = {"agent_config": modes, "temperature": 0}
+            await admin.ok("PATCH", f"/sessions/{made['id']}/config", patch)
+            shown = (await member.ok("GET", f"/sessions/{made['id']}"))["agent_config"]
+            assert not modes.keys() & shown.keys()
+
+
 async def test_what_the_member_says_later_holds_at_the_next_start(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         admin, member = await admin_and_member(control)

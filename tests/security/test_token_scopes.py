@@ -223,3 +223,26 @@ async def test_who_may_talk_but_not_approve_does_not_switch_questions_off(tmp_pa
             await talker.ok("PATCH", f"{path}/config", {"confirm": "always", "temperature": 0})
             await both.ok("PATCH", f"{path}/config", {"confirm": "dangerous"})
             await talker.ok("PATCH", f"{path}/config", {"confirm": "always"})
+
+
+@pytest.mark.parametrize("mode", [{"mode": "full-access"}, {"permission_mode": "acceptEdits"}])
+async def test_nor_with_a_mode_in_which_the_program_asks_nobody(
+    tmp_path: Path, mode: dict[str, str]
+) -> None:
+    async with running(tmp_path / "data") as control:
+        owner = await control.user()
+        careful = await owner.ok("POST", "/agents", {"name": "careful", "confirm": "dangerous"})
+        async with await owner.vm():
+            talker = await limited(owner, "talk", "read")
+            for config in ("agent_config", "session_config"):
+                body = {"agent_id": careful["id"], config: mode}
+                status, answer = await talker.call("POST", "/sessions", body)
+                assert (status, answer["error"]["code"]) == (403, "SCOPE_MISSING"), config
+                await owner.ok("POST", "/sessions", body)
+            made = await talker.ok("POST", "/sessions", {"agent_id": careful["id"]})
+            path = f"/sessions/{made['id']}/config"
+            status, answer = await talker.call("PATCH", path, {"agent_config": mode})
+            assert (status, answer["error"]["code"]) == (403, "SCOPE_MISSING")
+            plan = dict.fromkeys(mode, "plan")
+            await talker.ok("PATCH", path, {"agent_config": plan})
+            await owner.ok("PATCH", path, {"agent_config": mode})

@@ -148,7 +148,10 @@ class ModelRequest:
 
     @property
     def tool_names(self) -> list[str]:
-        return [tool.get("function", tool)["name"] for tool in self.body.get("tools", [])]
+        tools = [
+            one.get("function") or one.get("custom") or one for one in self.body.get("tools", [])
+        ]
+        return [str(one.get("name", one.get("type", ""))) for one in tools]
 
     @property
     def tool_results(self) -> list[str]:

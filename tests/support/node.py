@@ -73,7 +73,7 @@ class Node(Program):
         if self.process.returncode is not None:
             raise AssertionError(f"the daemon ended: {self.log[-3000:]}")
         machine = await self.user.ok("GET", f"/machines/{self.machine_id}")
-        return bool(machine["online"])
+        return bool(machine["online"] and machine["runtimes"])
 
     @property
     def workspace(self) -> Path:

@@ -59,7 +59,7 @@ class Bench:
         self.env: dict[str, str] = dict(os.environ)
         self._made: list[Vms] = []
 
-    async def vms(self, *flags: str, command: str | None = None) -> Vms:
+    async def vms(self, *flags: str, command: str | None = None, **more: Any) -> Vms:
         """A scheduler whose local VMs run the scripted daemon with these flags."""
         program = f"{sys.executable} {scripted_daemon.__file__} {' '.join(flags)}"
         settings = Settings(
@@ -67,6 +67,7 @@ class Bench:
             vm_command=program if command is None else command,
             vm_connect_timeout_s=CONNECT_S,
             machine_away_s=AWAY_S,
+            **more,
         )
         vms = Vms(
             *(self.store, self.auth, settings, self.lines, self.time.clock),

@@ -3,6 +3,7 @@
 An agent is a prompt, a model and tools with a name.
 """
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from trunkline.cli.machines import id_of_machine
 from trunkline.cli.output import CommandFailed, Json
 from trunkline.cli.records import Records
 from trunkline.cli.remote import collect, given, group
+from trunkline.names import ACP_PRESETS
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -31,6 +33,12 @@ Confirm = Annotated[
 ]
 Runtime = Annotated[str | None, typer.Option(help="semigraph, openclaw, claude-code or acp.")]
 
+Acp = Annotated[
+    str | None,
+    typer.Option(help=f"The program of the runtime acp: {', '.join(ACP_PRESETS)}, or a command."),
+]
+Workspace = Annotated[str | None, typer.Option(help="The folder that it works in, on its machine.")]
+
 Home = Annotated[
     str | None, typer.Option("--machine", help="Where it lives: a machine's id, guid or name.")
 ]
@@ -49,6 +57,8 @@ async def _agent(
     tools: Tools = None,
     confirm: Confirm = None,
     runtime: Runtime = None,
+    acp: Acp = None,
+    workspace: Workspace = None,
 ) -> Json:
     return given(
         description=description,
@@ -59,7 +69,21 @@ async def _agent(
         tools=tools or None,
         confirm=confirm,
         runtime_type=runtime,
+        acp=acp_of(acp),
+        workspace=workspace,
     )
+
+
+def acp_of(value: str | None) -> Json | None:
+    """A preset by its name; anything else is a command, as a shell would split it."""
+    if value is None:
+        return None
+    if value in ACP_PRESETS:
+        return {"preset": value}
+    try:
+        return {"command": shlex.split(value)}
+    except ValueError as error:
+        raise CommandFailed(f"--acp: {error}") from error
 
 
 def text_of(value: str | None) -> str | None:

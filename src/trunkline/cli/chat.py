@@ -9,14 +9,24 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
 
+from trunkline.cli.agents import Acp, Workspace, acp_of
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed
-from trunkline.cli.remote import AsJson, Data, Token, Url, check_server, failures, find_server
+from trunkline.cli.remote import (
+    AsJson,
+    Data,
+    Token,
+    Url,
+    check_server,
+    failures,
+    find_server,
+    given,
+)
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
@@ -38,6 +48,8 @@ def chat(
     ] = None,
     machine: MachineName = None,
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
+    acp: Acp = None,
+    workspace: Workspace = None,
     follow: Annotated[bool, typer.Option("--follow", help="Only watch the session.")] = False,
     url: Url = None,
     token: Token = None,
@@ -58,6 +70,7 @@ def chat(
         message = sys.stdin.read().strip()
         if not message:
             raise CommandFailed("no message on stdin")
+    chosen = _agent_config(agent, model=model, acp=acp_of(acp), workspace=workspace)
     where = find_server(url, token, data, os.environ)
     show = _json_line if as_json else _printer()
     with failures(), asyncio.Runner() as runner:
@@ -65,7 +78,7 @@ def chat(
         talk: Conversation | None = None
         try:
             runner.run(check_server(client, where))
-            found = runner.run(_open(client, session, agent, model, machine, runtime))
+            found = runner.run(_open(client, session, chosen, agent, machine, runtime))
             talk = Conversation(client, found, show, partial(ask, found.id))
             if follow:
                 runner.run(talk.follow())
@@ -85,8 +98,8 @@ def chat(
 async def _open(
     client: "Client",
     session_id: str | None,
+    chosen: dict[str, Any],
     agent: str | None,
-    model: str | None,
     machine: str | None,
     runtime: str | None,
 ) -> "Session":
@@ -94,18 +107,16 @@ async def _open(
         return await client.sessions.get(session_id)
     return await client.sessions.create(
         agent_id=agent,
-        agent_config=_agent_config(agent, model),
+        agent_config=chosen or None,
         machine_id=await id_of_machine(client, machine),
         runtime_type=runtime,
     )
 
 
-def _agent_config(agent: str | None, model: str | None) -> dict[str, str] | None:
+def _agent_config(agent: str | None, **chosen: Any) -> dict[str, Any]:
     """Without an agent that says otherwise, the person at the terminal is asked first."""
     config = {} if agent is not None else {"confirm": "dangerous"}
-    if model is not None:
-        config["model"] = model
-    return config or None
+    return config | given(**chosen)
 
 
 def _announce(session: "Session", *, is_new: bool) -> None:
@@ -174,7 +185,7 @@ def _json_line(event: "Event") -> None:
 
 def ask(session_id: str, event: "Event") -> "Answer | None":
     """Asks the person here, if there is one; otherwise says how to answer from elsewhere."""
-    from trunkline.cli.conversation import approval_name
+    from trunkline.cli.conversation import Answer, approval_name
     from trunkline.cli.questions import CUT, is_cut, question, summary
 
     if not sys.stdin.isatty():
@@ -188,14 +199,27 @@ def ask(session_id: str, event: "Event") -> "Answer | None":
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         if is_cut(event.data):
-            return (False, None) if typer.confirm(f"{CUT} Deny it?", err=True) else None
+            return Answer(False) if typer.confirm(f"{CUT} Deny it?", err=True) else None
         if _wants_text(event):
-            return True, typer.prompt("your answer", err=True)
-        return typer.confirm(summary(event.data), default=False, err=True), None
+            return Answer(True, typer.prompt("your answer", err=True))
+        return _allowed(f"{summary(event.data)} [y/N/always]")
     except (typer.Abort, KeyboardInterrupt):
-        return False, None
+        return Answer(False)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _allowed(asked: str) -> "Answer":
+    from trunkline.cli.conversation import Answer
+
+    while True:
+        said = typer.prompt(asked, default="", show_default=False, err=True).strip().lower()
+        if said in ("", "n", "no"):
+            return Answer(False)
+        if said in ("y", "yes"):
+            return Answer(True)
+        if said in ("a", "always"):
+            return Answer(True, scope="always")
 
 
 def _show_whole(text: str) -> None:

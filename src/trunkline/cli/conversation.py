@@ -5,12 +5,22 @@ missed and nothing shown twice. Knows the client; what is printed and asked come
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from trunkline.client import ApiError, Client, Event, Session
 
 Show = Callable[[Event], None]
-Answer = tuple[bool, str | None]
-"""Whether it is allowed and, where that was asked for, what the person said."""
+
+
+class Answer(NamedTuple):
+    """Whether it is allowed and, where that was asked for, what the person said. `scope`: for how
+    long it is meant."""
+
+    confirmed: bool
+    said: str | None = None
+    scope: str = "once"
+
+
 Ask = Callable[[Event], Answer | None]
 """A person's answer to an approval request; None leaves it to somebody else."""
 
@@ -65,9 +75,10 @@ class Conversation:
         given = self._ask(event)
         if given is None:
             return
-        confirmed, said = given
         try:
-            await self._client.sessions.answer(name, confirmed, said, self._id)
+            await self._client.sessions.answer(
+                name, given.confirmed, given.said, self._id, scope=given.scope
+            )
         except ApiError as error:
             if error.code != "ALREADY_ANSWERED":  # by somebody faster; the log says who won
                 raise

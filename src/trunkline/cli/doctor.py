@@ -11,29 +11,26 @@ import asyncio
 import importlib.util
 import json
 import os
-import re
-import shutil
 import socket
-import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-import msgspec
 import typer
 
-from trunkline.cli.output import Json
+from trunkline.cli import doctor_runtimes
+from trunkline.cli.check import Check
+from trunkline.cli.output import CommandFailed, Json
 from trunkline.cli.remote import AsJson, Data
 from trunkline.cli.running_server import Running, ask
 from trunkline.control.errors import TrunklineError
 from trunkline.control.redaction import redact
 from trunkline.control.settings import Settings, load
+from trunkline.execution.runtimes.packages import PACKAGES
 from trunkline.log_form import one_line
-
-State = Literal["ok", "missing", "fail"]
 
 _WAIT_S = 5.0
 _HEALTH_WAIT_S = 1.0  # a server on this machine answers at once
@@ -41,34 +38,47 @@ _KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BA
 _MARKS = {"ok": ("ok", "32"), "missing": ("--", "33"), "fail": ("!!", "31")}
 
 
-class Check(msgspec.Struct, frozen=True):
-    """One line of the report."""
-
-    name: str
-    state: State
-    detail: str
-    fix: str = ""
-
-
 def add_to(app: typer.Typer) -> None:
-    app.command("doctor", epilog="\b\nExample:\n  trunkline doctor --json")(doctor)
+    example = "trunkline doctor --json\n  trunkline doctor --install opencode"
+    app.command("doctor", epilog=f"\b\nExample:\n  {example}")(doctor)
 
 
 def doctor(
     data: Data = None,
     config: Annotated[Path | None, typer.Option(help="A settings file.")] = None,
+    install: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[@VERSION]",
+            help=f"Install a program for this machine: {', '.join(PACKAGES)}.",
+        ),
+    ] = None,
+    home: Annotated[
+        Path | None,
+        typer.Option(help="The machine's home. [that of `trunkline up`, else TRUNKLINE_NODE_HOME]"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check this machine, and the server that runs on it, if one does.
 
-    Fails when that server is not well, or none could start here.
+    Fails when that server is not well, or none could start here. With --install, a program that a
+    runtime drives is put into the machine's home, and nothing anywhere else.
     """
     try:
         settings = load({"data": data}, file=config)
     except TrunklineError as error:
         typer.echo(f"error: {error.message}", err=True)
         raise typer.Exit(2) from error
-    checks = run_all(settings, os.environ, running=ask(settings.data_dir, settings.admin_token))
+    running = ask(settings.data_dir, settings.admin_token)
+    if install is not None:
+        where = doctor_runtimes.home_of(home, settings.data_dir, running, os.environ)
+        doctor_runtimes.install_program(install, where, os.environ)
+        return
+    try:
+        where = doctor_runtimes.home_of(home, settings.data_dir, running, os.environ)
+    except CommandFailed:  # several: each says what it has, if it runs
+        where = settings.data_dir / "vms"
+    checks = run_all(settings, os.environ, where, running)
     if as_json:
         rows = [
             {"name": one.name, "state": one.state, "detail": one.detail, "fix": one.fix}
@@ -91,25 +101,17 @@ def doctor(
 def run_all(
     settings: Settings,
     env: Mapping[str, str],
-    python: str = sys.executable,
+    home: Path,
     running: Running | str | None = None,
 ) -> list[Check]:
     """Every check, in the order in which a person would fix things.
 
-    `running`: what a running server says of itself, or why it says nothing. Programs are looked for
-    beside `python`, then on the path.
+    `running`: what a running server says of itself, or why it says nothing. `home`: of the machine
+    whose programs are looked at, where no machine says itself what it has.
     """
-    path = os.pathsep.join((str(Path(python).parent), env.get("PATH", "")))
-    checks: tuple[Callable[[], Check], ...] = (
-        _bus,
-        lambda: _postgres(settings),
-        _embeddings,
-        _agents,
-        _local_model,
-        lambda: _node(path),
-        lambda: _program(path, "OpenClaw", "openclaw", "npm install -g openclaw (650 MB)"),
-        lambda: _program(path, "Claude Code", "claude", "npm install -g @anthropic-ai/claude-code"),
-    )
+    needed = [_postgres(), _embeddings(), _agents(), _local_model(), _node()]
+    if not (settings.database_url or "").startswith("postgres"):
+        needed = needed[1:]  # nobody needs it
     if isinstance(running, Running):
         first = [*_of_server(running.state), *map(_machine, running.machines)]
     else:
@@ -120,7 +122,7 @@ def run_all(
             _port(settings),
             _keys([name for name in _KEYS if env.get(name)], "in this environment"),
         ]
-    return [_python(), *first, *(check() for check in checks)]
+    return [_python(), *first, *needed, *doctor_runtimes.checks(home, env, running)]
 
 
 def _server(problem: str | None) -> Check:
@@ -234,21 +236,11 @@ def _is_trunkline(url: str) -> bool:
         return False
 
 
-def _bus() -> Check:
-    # Settings with another one are refused before anything is checked.
-    return Check("Bus", "ok", "in this process (NATS is not needed for one control plane)")
-
-
-def _postgres(settings: Settings) -> Check:
+def _postgres() -> Check:
     if _is_there("asyncpg"):
         return Check("PostgreSQL driver", "ok", "asyncpg is installed")
-    wanted = settings.database_url is not None and settings.database_url.startswith("postgres")
-    return Check(
-        "PostgreSQL driver",
-        "fail" if wanted else "missing",
-        "asyncpg is not installed",
-        "pip install 'trunkline[postgres]'",
-    )
+    fix = "pip install 'trunkline[postgres]'"
+    return Check("PostgreSQL driver", "fail", "asyncpg is not installed", fix)
 
 
 def _embeddings() -> Check:
@@ -300,34 +292,12 @@ def _keys(there: list[str], where: str) -> Check:
     )
 
 
-def _node(search_path: str) -> Check:
-    fix = "install Node 24.16+ or 26.1+ (OpenClaw needs it)"
-    path = shutil.which("node", path=search_path)
-    if path is None:
-        return Check("Node", "missing", "not found", fix)
-    found = re.match(r"v(\d+)\.(\d+)", _version(path))
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
-    fits = (24, 16) <= version < (25, 0) or version >= (26, 1)
-    return Check(
-        "Node", "ok" if fits else "missing", f"{_version(path)} at {path}", "" if fits else fix
-    )
+def _node() -> Check:
+    from trunkline.execution.runtimes.versions import of_node
 
-
-def _program(search_path: str, name: str, command: str, fix: str) -> Check:
-    path = shutil.which(command, path=search_path)
-    if path is None:
-        return Check(name, "missing", "not found", fix)
-    return Check(name, "ok", f"{_version(path)} at {path}")
-
-
-def _version(path: str) -> str:
-    try:
-        done = subprocess.run(  # noqa: S603
-            [path, "--version"], capture_output=True, text=True, timeout=_WAIT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
-        return _first_line(error)
-    return one_line((done.stdout.strip() or done.stderr.strip() or "?").splitlines()[0][:100])
+    if version := of_node():
+        return Check("Node", "ok", f"{version}, for OpenClaw and to install programs")
+    return Check("Node", "missing", "not installed", "pip install 'trunkline[runtimes]'")
 
 
 def _first_line(error: Exception) -> str:

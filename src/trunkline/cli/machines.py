@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli.output import CommandFailed, Done, Record, Rows
+from trunkline.cli.output import CommandFailed, Done, Json, Record, Rows
 from trunkline.cli.people import User, user_of
 from trunkline.cli.remote import Limit, collect, given, group, remote
 from trunkline.log_form import one_line
@@ -48,8 +48,24 @@ async def list_machines(
 
 @remote(app, "show", example="trunkline machine show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
 async def show(client: "Client", machine_id: str) -> Record:
-    """Show a machine."""
-    return Record(await client.get("machines", machine_id))
+    """Show a machine, and what it can run."""
+    machine = await client.get("machines", machine_id)
+    return Record(machine, _can_run(machine.get("runtimes")))
+
+
+def _can_run(runtimes: Json | None) -> str:
+    """In one line: what is usable, with versions."""
+
+    def told(entries: Json) -> list[str]:
+        found = []
+        for name, one in entries.items():
+            if one.get("usable"):
+                programs = told(one.get("presets") or {})
+                parts = (name, one.get("version"), programs and f"({', '.join(programs)})")
+                found.append(" ".join(str(part) for part in parts if part))
+        return found
+
+    return f"can run: {', '.join(told(runtimes)) or 'nothing'}" if runtimes else ""
 
 
 @remote(app, "schedule", example="trunkline machine schedule --user ID --name laptop")

@@ -19,6 +19,8 @@ class Running(msgspec.Struct, frozen=True):
     state: Json
     machines: list[Json]
     """Those on its own host."""
+    vms: list[Json] = []
+    """All execution planes."""
 
 
 def ask(folder: Path, admin_token: str | None) -> Running | str | None:
@@ -48,4 +50,4 @@ async def _ask(folder: Path, admin_token: str | None) -> Running:
         state = await client.get("server")
         page = await client.get("machines", limit=_MACHINES_MAX)
     local = [one for one in page["items"] if one.get("provider") == "local"]
-    return Running(state, local)
+    return Running(state, local, [one for one in page["items"] if one.get("kind") == "vm"])

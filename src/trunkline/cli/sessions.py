@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli import adopting
+from trunkline.cli.agents import Acp, Workspace, acp_of
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, collect, given, group, remote
@@ -34,11 +35,20 @@ async def create(
     agent: Annotated[str | None, typer.Option(help="Id of an agent.")] = None,
     machine: MachineName = None,
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
+    acp: Acp = None,
+    workspace: Workspace = None,
     title: Annotated[str | None, typer.Option(help="A title.")] = None,
 ) -> Record:
     """Make a session and pin it to a machine."""
     where = await id_of_machine(client, machine)
-    body = given(agent_id=agent, machine_id=where, runtime_type=runtime, title=title)
+    config = given(acp=acp_of(acp), workspace=workspace) or None
+    body = given(
+        agent_id=agent,
+        agent_config=config,
+        machine_id=where,
+        runtime_type=runtime,
+        title=title,
+    )
     return Record(await client.post("sessions", body=body))
 
 
@@ -113,10 +123,15 @@ async def answer(
     approval_id: str,
     confirmed: Annotated[bool, typer.Option("--yes/--no", help="Allow it or not.")],
     text: Annotated[str | None, typer.Option("--answer", help="What it asked for.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="For how long: once, session or always. [once]")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Why, in words for the agent.")] = None,
     session: Annotated[str | None, typer.Option(help="The session that asks.")] = None,
 ) -> Record:
     """Answer a question. The first answer wins."""
-    body = {"confirmed": confirmed, **given(answer=text, session_id=session)}
+    more = given(answer=text, session_id=session, scope=scope, reason=reason)
+    body = {"confirmed": confirmed, **more}
     return Record(await client.post("approvals", approval_id, body=body))
 
 

@@ -97,10 +97,24 @@ class Sessions:
                 return found
 
     async def answer(
-        self, approval_id: str, confirmed: bool, answer: Any = None, session_id: str | None = None
+        self,
+        approval_id: str,
+        confirmed: bool,
+        answer: Any = None,
+        session_id: str | None = None,
+        *,
+        scope: str = "once",
+        reason: str | None = None,
     ) -> Approval:
-        """By the approval's id, or, with its session, by the id that the machine gave it."""
-        body = {"confirmed": confirmed, "answer": answer, "session_id": session_id}
+        """By the approval's id, or, with its session, by the id that the machine gave it. `scope`:
+        for how long it is meant, `once`, for the `session` or `always`."""
+        body = {
+            "confirmed": confirmed,
+            "answer": answer,
+            "session_id": session_id,
+            "scope": scope,
+            "reason": reason,
+        }
         return await self._http.fetch(Approval, "POST", "approvals", approval_id, body=body)
 
 

@@ -6,7 +6,7 @@ is the runtime's; readers see `approval_request` and `approval_resolved`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, NotRequired, Protocol, TypedDict
+from typing import Any, Literal, NotRequired, Protocol, TypedDict, get_args
 
 import msgspec
 import structlog
@@ -54,8 +54,8 @@ class _Given(msgspec.Struct):
     request_id: str
     confirmed: bool
     answer: Any = None
-    scope: Scope = "once"
-    reason: str = ""
+    scope: Any = None
+    reason: Any = None
 
 
 class Approvals:
@@ -104,9 +104,11 @@ class Approvals:
         if future is None or future.done():
             _log.info("answer to no open question", request_id=given.request_id[:100])
             return
-        answer = Answer(confirmed=given.confirmed, answer=_text(given.answer), scope=given.scope)
-        if given.reason:
-            answer["reason"] = given.reason[: limits.ANSWER_CHARS_MAX]
+        # A scope that is not known here is meant for longer than once, and taken for less.
+        scope: Scope = given.scope if given.scope in get_args(Scope) else "once"
+        answer = Answer(confirmed=given.confirmed, answer=_text(given.answer), scope=scope)
+        if reason := _text(given.reason):
+            answer["reason"] = reason[: limits.ANSWER_REASON_CHARS_MAX]
         future.set_result(answer)
 
     def withdraw(self, reason: str | None) -> None:
@@ -146,6 +148,7 @@ class Approvals:
             "confirmed": answer["confirmed"],
             "answer": answer["answer"][: limits.AUDIT_VALUE_CHARS_MAX],
             "reason": answer.get("reason", "answered")[: limits.AUDIT_VALUE_CHARS_MAX],
+            "scope": answer.get("scope", "once"),
         }
         self._asker.control.fire_and_forget("audit_log", event="approval_answered", details=details)
 

@@ -20,7 +20,8 @@ from trunkline.execution.session.process import Patience
 NODE_SESSIONS_MAX_MAX = 1000
 NODE_ROOTS_MAX = 100
 
-_DOCUMENTS_HOME = Path("/") / "home" / "user"
+DEFAULT_HOME = Path("/") / "home" / "user"
+"""As the documents have it."""
 
 # Field → the names of its variable, the first that is set wins (both spellings are in use).
 NAMES: dict[str, tuple[str, ...]] = {
@@ -93,7 +94,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     confirm: Literal["never", "dangerous", "always", ""] = ""
     ticket: Annotated[str, Meta(max_length=limits.VM_TOKEN_CHARS_MAX)] | None = None
     """Good once, for the first line; a daemon that returns has none."""
-    home: Path = _DOCUMENTS_HOME
+    home: Path = DEFAULT_HOME
     roots: Annotated[list[Path], Meta(max_length=NODE_ROOTS_MAX)] = []
     """Folders below which sessions may work, besides the workspace: the user's own projects."""
     sessions_max: Annotated[int, Meta(ge=1, le=NODE_SESSIONS_MAX_MAX)] = limits.NODE_SESSIONS_MAX
@@ -144,7 +145,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         if wire == "agp" and not (is_named or values.get("token")):
             raise SettingsError("AGP needs --guid and --user-id, or a token that names the device")
         values["api_keys"] = {name: env[key] for key, name in _KEYS.items() if env.get(key)}
-        values["home"] = str(values.get("home", _DOCUMENTS_HOME))
+        values["home"] = str(values.get("home", DEFAULT_HOME))
         if "roots" in values:
             values["roots"] = _folders(values["roots"])
         if "agent_file" in values:

@@ -58,6 +58,7 @@ class Answer(msgspec.Struct, frozen=True):
     confirmed: bool
     answer: Any = None
     scope: str = "once"
+    """For how long it is meant: `once`, `session` or `always`."""
     reason: str = ""
 
 

@@ -49,6 +49,21 @@ async def test_a_dangerous_tool_waits_for_a_yes(world: World, proof: Path) -> No
         assert proof.read_text() == "done\n"
 
 
+async def test_a_tool_that_is_allowed_for_the_session_asks_once(world: World, proof: Path) -> None:
+    world.model.script(
+        Turn(tool_calls=[BASH]), Turn(text="Once."), Turn(tool_calls=[BASH]), Turn(text="Twice.")
+    )
+    async with await world.session(agent=CAREFUL) as talk:
+        turn_id = await talk.say("Write it.")
+        asked = await talk.until("approval_request")
+        await talk.answer(asked["request_id"], True, scope="session")
+        await talk.end_of(turn_id)
+        await _kill_sessions_of(world)
+        assert (await talk.ask("Again."))["content"] == "Twice."
+        asked_for = [one for one in talk.events() if one["type"] == "approval_request"]
+        assert len(asked_for) == 1
+
+
 async def test_other_sessions_go_on_while_one_waits(world: World, proof: Path) -> None:
     world.model.script(Turn(tool_calls=[BASH]), Turn(text="Here."), Turn(text="Written."))
     async with await world.session(agent=CAREFUL) as waiting, await world.session() as other:

@@ -250,9 +250,10 @@ async def test_what_models_cost_is_reported(world: World) -> None:
 
 
 @pytest.mark.proves("004-4.10-no-fallback", "004-4.9-resolved-before-the-start")
-async def test_an_unknown_runtime_is_refused_and_not_replaced(world: World) -> None:
-    async with await world.session(runtime_type="openclaw") as talk:
-        end = await talk.ask("Hello?")
-        assert end["type"] == "execution_error"
-        assert end["code"] == "RUNTIME_UNSUPPORTED"
-        assert "openclaw" in end["error"]
+async def test_a_runtime_that_is_not_there_is_refused_and_not_replaced(world: World) -> None:
+    for runtime, refusal in (("openclaw", 409), ("no-such-runtime", 400)):
+        body = {"runtime_type": runtime, "machine_id": world.node.machine_id}
+        status, answer = await world.user.call("POST", "/sessions", body)
+        assert (status, answer["error"]["code"]) == (refusal, "RUNTIME_UNSUPPORTED")
+        assert runtime in answer["error"]["message"]
+        assert "semigraph" in answer["error"]["message"]

@@ -145,6 +145,7 @@ async def test_nothing_is_left_when_a_session_is_closed_in_the_middle(world: Wor
         await until(lambda: not is_alive(program))
 
 
+@pytest.mark.proves("002-5.1-wrapped-as-it-is")
 async def test_yeaft_clients_get_each_line_as_the_program_wrote_it(world: World) -> None:
     world.model.script(bash("echo hi"), Turn(text="Hello world"))
     async with await talk_to(world) as talk, web_of(world.user) as web:

@@ -201,3 +201,39 @@ async def test_a_question_that_the_machine_settles_itself_waits_for_nobody(
     async with asyncio.timeout(10):
         while (await user.ok("GET", "/approvals"))["items"]:
             pass
+
+
+async def test_how_long_an_answer_is_meant_and_why_travels_with_it(
+    user: TestUser, vm: ScriptedVm
+) -> None:
+    session_id = await user.session()
+    async with user.reader(session_id) as reader:
+        approval = await ask(user, vm, session_id, "q-scope")
+        body = {"confirmed": True, "scope": "session", "reason": "it is safe here"}
+        await user.ok("POST", f"/approvals/{approval['id']}", body)
+        told = await vm.expect("approval_response", lambda one: "scope" in one["data"])
+        assert told["data"] == {
+            "request_id": "q-scope",
+            "confirmed": True,
+            "answer": None,
+            "scope": "session",
+            "reason": "it is safe here",
+        }
+        event = await reader.until_type("approval_resolved")
+        assert (event["scope"], event["reason"]) == ("session", "it is safe here")
+        assert event["answered_by"] == user.id
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"scope": "forever"}, {"scope": None}, {"scope": 1}, {"reason": "x" * 2001}, {"reason": 7}],
+)
+async def test_a_scope_that_is_none_is_refused_and_the_question_waits(
+    user: TestUser, vm: ScriptedVm, more: Json
+) -> None:
+    session_id = await user.session()
+    approval = await ask(user, vm, session_id, "q-odd")
+    status, _ = await user.call("POST", f"/approvals/{approval['id']}", {"confirmed": True, **more})
+    assert status == 400
+    page = await user.ok("GET", f"/approvals?session_id={session_id}")
+    assert [one["request_id"] for one in page["items"]] == ["q-odd"]

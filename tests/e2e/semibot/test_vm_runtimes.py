@@ -6,8 +6,10 @@ import pytest
 
 from tests.support.control import Control, TestUser
 from tests.support.eventually import eventually
+from tests.support.myagent import client_of
 from tests.support.told import started
 from tests.support.vm import ScriptedVm
+from tests.support.yeaft_web import web_of
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -237,3 +239,60 @@ async def test_nobody_runs_a_command_on_somebody_elses_machine(
         agent = await user.ok("POST", "/agents", new)
         mine = {"machine_id": machine_id, "agent_id": agent["id"]}
         assert (await control.call("POST", "/sessions", mine))[0] == 201
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"acp": {"command": ["x"]}},
+        {"acp": {"preset": "opencode", "env": {"PATH": "elsewhere"}}},
+        {"session_config": {"acp": {"command": ["x"]}}},
+    ],
+)
+async def test_nobody_says_a_command_for_somebody_elses_agent(
+    control: Control, user: TestUser, said: Json
+) -> None:
+    """It would run on that person's machines, unasked."""
+    new = {"name": "theirs", "runtime_type": "acp"}
+    status, answer = await control.call("POST", "/agents", {**new, **said, "user_id": user.id})
+    assert (status, answer["error"]["code"]) == (403, "FORBIDDEN")
+    own = await user.ok("POST", "/agents", {**new, **said})
+    assert (await control.call("PATCH", f"/agents/{own['id']}", said))[0] == 200  # nothing new
+    agent = await user.ok("POST", "/agents", new)
+    path = f"/agents/{agent['id']}"
+    status, answer = await control.call("PATCH", path, said)
+    assert (status, answer["error"]["code"]) == (403, "FORBIDDEN")
+    preset = {"acp": {"preset": "opencode"}, "session_config": {"max_turns": 3}}
+    assert (await control.call("PATCH", path, preset))[0] == 200
+
+
+async def test_a_myagent_client_is_refused_with_the_same_code(user: TestUser) -> None:
+    machine_id, vm = await machine(user, HAS)
+    async with vm, client_of(user) as client:
+        content = {"machine_id": machine_id, "runtime_type": "openclaw"}
+        await client.send("user.create_session", content=content)
+        fault = await client.fault("RUNTIME_UNSUPPORTED")
+        assert "it has: acp, semigraph" in str(fault)
+
+
+async def test_a_person_of_a_group_is_refused_with_the_same_code(user: TestUser) -> None:
+    machine_id, vm = await machine(user, HAS)
+    new = {"name": "alice", "machine_id": machine_id, "runtime_type": "openclaw"}
+    person = await user.ok("POST", "/persons", new)
+    group = await user.ok("POST", "/groups", {"name": "team", "person_ids": [person["id"]]})
+    async with vm:
+        session = await user.session(machine_id=group["id"])
+        async with user.reader(session) as reader:
+            await user.say(session, "hello")
+            error = await reader.until_type("person_error")
+            assert error["code"] == "RUNTIME_UNSUPPORTED"
+
+
+async def test_a_yeaft_page_gets_a_conversation_whatever_it_calls_its_provider(
+    user: TestUser,
+) -> None:
+    """Pages name one in any case; a name that the machine has no runtime for chooses none."""
+    machine_id, vm = await machine(user, HAS)
+    async with vm, web_of(user) as web:
+        session = await web.create(agentId=machine_id, provider="claude-code")
+        assert (await started(vm, session))["runtime_type"] == "semigraph"

@@ -37,7 +37,7 @@ class Desk:
 
     def ask(self, event: Event) -> Answer | None:
         self.questions.append(event)
-        return None if self.answer is None else (self.answer, None)
+        return None if self.answer is None else Answer(self.answer)
 
     async def heard(self, text: str) -> None:
         """Waits until the machine was told that."""
@@ -226,7 +226,7 @@ async def test_a_person_at_a_terminal_chats_allows_and_cancels(desk: Desk) -> No
                 tool_input={"command": f"echo {'x' * 500}\necho \u202e && rm -r ."},
             )
             await screen.until("echo \\u202e && rm -r .")  # to its last character
-            await screen.until("allow shell? [y/N]")
+            await screen.until("allow shell? [y/N/always]")
             screen.type("y\n")
             await screen.until("allowed")
             await desk.vm.text(session_id, "the answer")

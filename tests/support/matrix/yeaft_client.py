@@ -12,6 +12,8 @@ from tests.support.matrix.json_socket import JsonSocket
 from tests.support.matrix.seen import ENDS, Kind, Seen
 from tests.support.matrix.steps import Client
 
+_STREAMED = (Kind.TEXT, Kind.THINKING)
+
 
 class YeaftClient(ClientDriver):
     kind = Client.YEAFT_WEB
@@ -21,6 +23,8 @@ class YeaftClient(ClientDriver):
         self._socket: JsonSocket
         self._cancelling: set[str] = set()
         self._problems: dict[str, str] = {}
+        self._pieces: dict[str, str] = {}
+        """What came of a message before it was whole."""
 
     async def open(self) -> "YeaftClient":
         address = self.user.control.url.replace("http", "ws", 1)
@@ -117,8 +121,18 @@ class YeaftClient(ClientDriver):
         view = self.view(conversation)
         if data["type"] == "system" and data["subtype"] == "error":
             self._problems[conversation] = data["message"]
+        if data["type"] == "stream_event":
+            self._piece(conversation, data["event"], who)
+            return
         if data["type"] != "result":
-            view.show(*blocks_in(data, who))
+            known = self._pieces.get(conversation, "")
+            view.show(
+                *(
+                    one
+                    for one in blocks_in(data, who)
+                    if one.kind not in _STREAMED or one.text not in known
+                )
+            )
             return
         # 002: a `result` need not have a text. The answer is what was streamed since the last one.
         said = [one for one in view.seen if one.who == who]
@@ -136,6 +150,16 @@ class YeaftClient(ClientDriver):
             )
         self._cancelling.discard(conversation)
         view.show(Seen(kind, text, who=who))
+
+    def _piece(self, conversation: str, event: Json, who: str) -> None:
+        """A piece of a message that comes again as a whole."""
+        if event["type"] == "message_start":
+            self._pieces[conversation] = ""
+        delta = event.get("delta") or {}
+        for kind, name in ((Kind.TEXT, "text"), (Kind.THINKING, "thinking")):
+            if delta.get("type") == f"{name}_delta":
+                self._pieces[conversation] = self._pieces.get(conversation, "") + delta[name]
+                self.view(conversation).show(Seen(kind, delta[name], who=who))
 
 
 def asked_in(message: Json) -> str:

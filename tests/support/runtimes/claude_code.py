@@ -17,7 +17,7 @@ class ClaudeCode(RuntimeDriver):
     tool_name = "Bash"
     programs = ("claude-code",)
     model = "claude-sonnet-4-5"
-    other_model = "claude-opus-4-1"
+    other_model = "claude-haiku-4-5"
     victims = (SESSION, "Claude Code")
 
     def shell(self, command: str) -> ToolUse:

@@ -17,6 +17,9 @@ Json = dict[str, Any]
 SESSION = "session process"
 """The victim that every runtime has; others are its own programs."""
 
+TRIES = 12
+"""How often at most a program asks a model that fails."""
+
 
 class RuntimeDriver(ABC):
     name: str
@@ -30,6 +33,8 @@ class RuntimeDriver(ABC):
     """The module that is its machine's daemon."""
     model = MODEL
     other_model = "gpt-other"
+    is_slow = False
+    """Whether what its sessions share takes minutes to come up on a busy machine."""
     victims: tuple[str, ...] = (SESSION,)
     """What can be killed in the middle of a turn."""
 
@@ -100,11 +105,8 @@ class RuntimeDriver(ABC):
                     chunks, thinking = [], ""
                 case Fail(problem):
                     failure = Failure(kind="bad_request", message=problem)
-                    in_stream = bool(chunks)
-                    return [
-                        *turns,
-                        Turn(chunks=chunks, failure=failure, failure_in_stream=in_stream),
-                    ]
+                    failing = Turn(chunks=chunks, failure=failure, failure_in_stream=bool(chunks))
+                    return [*turns, *[failing] * TRIES]
         return [*turns, Turn(chunks=chunks, thinking=thinking)]
 
 

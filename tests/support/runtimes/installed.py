@@ -2,8 +2,8 @@
 
     python -m tests.support.runtimes.installed opencode copilot
 
-installs what is missing. What cannot be had is written down with the reason, and the tests that
-need it are skipped with that.
+installs what is missing; with `--has` it says by its exit code whether they are there. What cannot
+be had is written down with the reason, and the tests that need it are skipped with that.
 """
 
 import os
@@ -64,5 +64,7 @@ def fetch(name: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--has"]:
+        sys.exit(any(map(why_missing, sys.argv[2:])))
     for one in sys.argv[1:]:
         fetch(one)

@@ -18,6 +18,7 @@ class OpenClaw(RuntimeDriver):
     runtime_type = "openclaw"
     tool_name = "exec"
     programs = ("openclaw",)
+    is_slow = True
     victims = (SESSION, GATEWAY)
     waits = 4  # the gateway's start takes fourteen seconds of a processor
 

@@ -95,3 +95,23 @@ def test_secrets_are_not_part_of_what_is_printed() -> None:
     with pytest.raises(SettingsError) as caught:
         loaded(VM_TOKEN="hunter2" * 10_000)
     assert "hunter2" not in str(caught.value)
+
+
+def test_roots_come_from_flags_or_as_in_path_and_lead_where_their_links_do(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    real = [(tmp_path / name).resolve() for name in ("a", "b")]
+    assert loaded().roots == []
+    assert loaded(TRUNKLINE_NODE_ROOTS=f"{tmp_path / 'a'}:{tmp_path / 'link'}:").roots == real
+    flags = {"roots": [tmp_path / "b"]}
+    env = ENV | {"TRUNKLINE_NODE_ROOTS": str(tmp_path / "a")}
+    assert NodeSettings.from_env(env, flags).roots == real[1:]
+
+
+@pytest.mark.parametrize("name", ["missing", "file", "loop"])
+def test_a_root_that_is_no_folder_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(SettingsError, match=name):
+        loaded(TRUNKLINE_NODE_ROOTS=str(tmp_path / name))

@@ -12,11 +12,13 @@ import pytest
 
 from tests.wire.golden import Golden
 from tests.wire.yeaft.inward_talk import ID, conversation, lines, output
+from trunkline.names import ACP_PRESETS
 from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_state import Outward
 from trunkline.wire.yeaft.provider_events import translated
 from trunkline.wire.yeaft.provider_turn import ProviderTurn
+from trunkline.wire.yeaft.providers import choice_of, name_of, offered
 
 GOLDEN = Golden("yeaft")
 BEGAN_MS, ENDED_MS = 1_000_000, 1_001_234
@@ -140,3 +142,25 @@ def test_odd_values_in_a_providers_event_hurt_nobody(data: Json) -> None:
     state = conversation()
     for one in told([data]):
         assert lines(state, json.dumps(one))
+
+
+def test_the_programs_of_the_acp_runtime_are_all_known_by_name() -> None:
+    assert set(offered(["acp"])) == set(ACP_PRESETS)
+    for name in ACP_PRESETS:
+        choice = choice_of(name, ["acp"])
+        assert choice is not None
+        assert name_of(*choice) == name
+
+
+@pytest.mark.parametrize("runtimes", [None, "acp", {"acp": 1}, [7], ["semigraph"]])
+def test_a_machine_that_does_not_say_what_it_has_is_asked_for_nothing(runtimes: Any) -> None:
+    providers: list[Any] = ["copilot", "claude-code", 7, None, ["acp"], {}]
+    for provider in providers:
+        assert choice_of(provider, runtimes) is None
+
+
+def test_a_program_that_is_not_usable_is_no_choice() -> None:
+    presets = {"copilot": {"usable": False}, "goose": {"usable": True}}
+    assert offered(["acp"], {"acp": {"presets": presets}}) == ["goose"]
+    assert choice_of("copilot", ["acp"], {"acp": {"presets": 7}}) is not None
+    assert choice_of("copilot", ["acp"], "odd") is not None

@@ -108,10 +108,23 @@ class Asking:
         except TrunklineError as error:
             _log.info("a person cannot be told to stop", problem=error.message)
 
-    async def answer(self, question: Question, confirmed: bool, answer: Any) -> None:
+    async def answer(
+        self,
+        question: Question,
+        confirmed: bool,
+        answer: Any,
+        scope: str = "once",
+        reason: str = "",
+    ) -> None:
         """An answer that was given in the group goes to whoever asked."""
         await self._parts.sessions.answer(
-            self._owner, question.request_id, confirmed, answer, session_id=question.session_id
+            self._owner,
+            question.request_id,
+            confirmed,
+            answer,
+            session_id=question.session_id,
+            scope=scope,
+            reason=reason,
         )
 
     async def answer_again(self, round_: Round) -> None:

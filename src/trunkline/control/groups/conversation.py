@@ -217,7 +217,9 @@ class Conversation:
                 continue
             question.is_settled = True  # the log says so already, to everybody
             try:
-                await self._asking.answer(question, answer.confirmed, answer.answer)
+                await self._asking.answer(
+                    question, answer.confirmed, answer.answer, answer.scope, answer.reason
+                )
             except TrunklineError as error:
                 name = round_.asks[question.ask].name
                 text = f"the answer to {name} came to nothing: {error.message}"

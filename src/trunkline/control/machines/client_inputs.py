@@ -59,13 +59,16 @@ class ClientInputs(Telling):
         answer: Any,
         by: str | None,
         shown: Json,
+        *,
         scope: str = "once",
         reason: str = "",
     ) -> bool:
         """A person's answer; False if the question has one, or there is no such question.
-        `shown`: what readers see of it."""
+        `shown`: what readers see of it. `scope`: for how long it is meant."""
         one = self.sessions[session_id]
-        is_first = one.session.answer(request_id, confirmed, answer, by, shown, scope, reason)
+        is_first = one.session.answer(
+            request_id, confirmed, answer, by, shown, scope=scope, reason=reason
+        )
         self._advance(one)
         return is_first
 

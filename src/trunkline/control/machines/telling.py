@@ -302,15 +302,18 @@ class Telling:
         question = one.session.state.questions[request_id]
         one.answered.add(request_id)
         confirmed = question.state == "confirmed"
-        answer = Answer(
-            one.session.id,
-            request_id,
-            confirmed,
-            question.answer,
-            question.scope,
-            question.reason,
+        self.out.append(
+            Send(
+                Answer(
+                    one.session.id,
+                    request_id,
+                    confirmed,
+                    question.answer,
+                    question.scope,
+                    question.reason,
+                )
+            )
         )
-        self.out.append(Send(answer))
 
     def fetched(self, session_id: str, line_number: int, start: Start | None) -> None:
         """The `Start` that was asked for; None: there is nothing to start any more."""

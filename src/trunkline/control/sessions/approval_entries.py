@@ -47,8 +47,11 @@ class ApprovalEntries:
         match change:
             case states.Asked(request_id, request):
                 await self._write(connection, step, "approval.asked", shown(request_id, request))
-            case states.AnswerNoted(request_id, answer, by):
+            case states.AnswerNoted(request_id, answer, by, scope, reason):
                 details: dict[str, Any] = {"request_id": request_id, "answer": _text(answer)}
+                details["scope"] = scope
+                if reason:
+                    details["reason"] = _text(reason)
                 details["state"] = await _state(connection, step.session_id, request_id)
                 await self._write(connection, step, "approval.answered", details, by=by)
             case states.Resolved(request_id, is_confirmed):

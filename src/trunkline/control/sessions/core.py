@@ -6,8 +6,6 @@ nothing else does. What a machine is told follows from the state, in `machines/c
 
 from typing import Any
 
-from msgspec import UNSET
-
 from trunkline.control.log import events
 from trunkline.control.machines.actions import Action, Append, Skip, Time
 from trunkline.control.sessions import notes
@@ -78,6 +76,7 @@ class SessionCore:
         answer: Any,
         by: str | None,
         shown: dict[str, Any],
+        *,
         scope: str = "once",
         reason: str = "",
     ) -> bool:
@@ -86,8 +85,7 @@ class SessionCore:
         if question is None or question.state != "pending":
             return False
         self._make("approval_resolved", request_id=request_id, confirmed=confirmed, **shown)
-        lasting = UNSET if scope == "once" else scope
-        self.note(notes.Answered(request_id, answer, by, lasting, reason or UNSET))
+        self.note(notes.Answered(request_id, answer, by, scope, reason))
         return True
 
     def close(self, reason: str, **shown: Any) -> None:

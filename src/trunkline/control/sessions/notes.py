@@ -7,7 +7,6 @@ is one of these; nothing else is.
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 
 class Said(msgspec.Struct, frozen=True, tag="said"):
@@ -54,15 +53,14 @@ class Settled(msgspec.Struct, frozen=True, tag="settled"):
     turn_id: str
 
 
-class Answered(msgspec.Struct, frozen=True, tag="answered"):
+class Answered(msgspec.Struct, frozen=True, tag="answered", omit_defaults=True):
     """The answer of the `approval_resolved` just before was given here, and goes to the machine."""
 
     request_id: str
     answer: Any = None
     by: str | None = None
-    scope: str | UnsetType = UNSET
-    """Left out: once."""
-    reason: str | UnsetType = UNSET
+    scope: str = "once"
+    reason: str = ""
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):

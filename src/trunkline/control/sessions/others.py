@@ -14,6 +14,9 @@ Json = dict[str, Any]
 
 _RANKS = {"never": 0, "dangerous": 1, "always": 2}
 _LEAST = "dangerous"
+_MODES = ("mode", "permission_mode")
+"""Names by which a program is told when to ask: in some modes it asks nobody."""
+_CAREFUL_MODES = (None, "", "default", "plan")
 
 
 def stricter(one: str, other: str) -> str:
@@ -21,9 +24,13 @@ def stricter(one: str, other: str) -> str:
 
 
 def is_weaker(config: Json, before: Json) -> bool:
-    """Whether less is asked with this configuration of an agent than with that one."""
+    """Whether less is asked with this configuration of an agent than with that one, or may be: of
+    a program's own modes nobody knows what they ask."""
     one, other = config.get("confirm") or "never", before.get("confirm") or "never"
-    return _RANKS.get(one, 0) < _RANKS.get(other, 0)
+    if _RANKS.get(one, 0) < _RANKS.get(other, 0):
+        return True
+    changed = [config.get(name) for name in _MODES if config.get(name) != before.get(name)]
+    return one != "never" and any(mode not in _CAREFUL_MODES for mode in changed)
 
 
 async def owners_rule(connection: AsyncConnection, user_id: str) -> str:
@@ -37,7 +44,16 @@ async def owners_rule(connection: AsyncConnection, user_id: str) -> str:
 
 def under(rule: str, config: Json) -> Json:
     """The configuration of an agent, with no less asked than that."""
-    return {**config, "confirm": stricter(rule, config.get("confirm") or "never")}
+    return {**modeless(config), "confirm": stricter(rule, config.get("confirm") or "never")}
+
+
+def modeless(config: Json) -> Json:
+    """Without a mode of the program, in which it may ask nobody."""
+    return {
+        name: value
+        for name, value in config.items()
+        if name not in _MODES or value in _CAREFUL_MODES
+    }
 
 
 def check_program(

@@ -190,9 +190,9 @@ class SessionRecords:
             rule = await others.owners_rule(connection, user_id) if is_others else None
         config, session_config = configs(agent, new.agent_config or {}, new.session_config or {})
         if rule is not None:
-            config = others.under(rule, config)
-        before = configs(agent, {}, {})[0]
-        if others.is_weaker(config, before):
+            config, session_config = others.under(rule, config), others.modeless(session_config)
+        before, session_before = configs(agent, {}, {})
+        if others.is_weaker({**config, **session_config}, {**before, **session_before}):
             who.require("approve")
         others.check_program(
             who, {**config, **session_config}, before, user_id, (agent or {}).get("user_id")

@@ -26,7 +26,7 @@ from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
 from trunkline.control.sessions.choosing import MachineChoice, problem_with
-from trunkline.control.sessions.others import is_weaker, under
+from trunkline.control.sessions.others import is_weaker, modeless, under
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import (
     LoggedEvent,
@@ -252,8 +252,10 @@ class Sessions:
         check_choices(patch)
         if fixed := _FIXED.intersection(patch):
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
-        if "confirm" in patch and who.user_id != session.user_id:
-            patch = under(await self._records.owners_rule(session.user_id), patch)
+        if who.user_id != session.user_id:
+            if "confirm" in patch:
+                patch = under(await self._records.owners_rule(session.user_id), patch)
+            patch = modeless(patch)
         if is_weaker({**session.agent_config, **patch}, session.agent_config):
             who.require("approve")
         agent_config = await self._records.reconfigure(session.id, patch)
@@ -274,7 +276,8 @@ class Sessions:
         scope: str = "once",
         reason: str = "",
     ) -> Approval:
-        """A person's answer to a question; the first one wins."""
+        """A person's answer to a question; the first one wins. `scope`: for how long a yes is
+        meant, `once`, for the `session` or `always`; what that means is its runtime's to know."""
         who.require("approve")
         approval = await self._approvals.find(who, name, session_id)
         if confirmed and approval.is_cut:
@@ -289,6 +292,8 @@ class Sessions:
         shown = {"answer": answer, "answered_by": who.user_id}
         if scope != "once":
             shown["scope"] = scope
+        if reason:
+            shown["reason"] = reason
         with machine.input() as core:
             is_first = core.answer(
                 session.id,
@@ -297,8 +302,8 @@ class Sessions:
                 answer,
                 who.user_id,
                 shown,
-                scope,
-                reason,
+                scope=scope,
+                reason=reason,
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")

@@ -130,6 +130,8 @@ class AnswerNoted(msgspec.Struct, frozen=True):
     request_id: str
     answer: Any
     by: str | None
+    scope: str = "once"
+    reason: str = ""
 
 
 class SessionClosed(msgspec.Struct, frozen=True):
@@ -207,8 +209,8 @@ def fold_note(state: SessionState, note: Note) -> list[Change]:
             state.late.pop(note.turn_id, None)
         case notes.Answered() if (question := state.questions.get(note.request_id)) is not None:
             question.answer, question.is_from_here = note.answer, True
-            question.scope, question.reason = note.scope or "once", note.reason or ""
-            return [AnswerNoted(note.request_id, note.answer, note.by)]
+            question.scope, question.reason = note.scope, note.reason
+            return [AnswerNoted(note.request_id, note.answer, note.by, note.scope, note.reason)]
         case notes.Started():
             state.is_started, state.is_seen = True, False
         case notes.Absent():

@@ -18,7 +18,8 @@ from trunkline.execution.orchestrator.state import Question, Verdict
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
 
-ALLOWED_MAX = 1_000  # calls that need no further word in one session
+_COMMANDS = frozenset(("bash", "code_execution"))
+"""Tools that can do anything: who allows one call of them has not seen the next."""
 _TOO_LONG = (
     "not run: a person has to allow it, and it is too long or too deep to be shown whole. "
     "Do it in smaller parts."
@@ -52,13 +53,13 @@ def verdicts_of(
     context: Context, questions: Sequence[Question], answers: Mapping[str, Answer]
 ) -> dict[str, Verdict]:
     """What the answers mean for the calls; a question without an answer is a no. A yes that is
-    meant for longer holds for the same call in this session: what was shown, and nothing else."""
+    meant for longer holds for the rest of the session: for a command, that one and no other."""
     verdicts: dict[str, Verdict] = {}
     for question in questions:
         answer = answers.get(question["request_id"]) or Answer(confirmed=False, answer="")
         verdict = _verdict(question, answer)
         is_lasting = question["kind"] == "approve" and answer.get("scope", "once") != "once"
-        if answer["confirmed"] and is_lasting and len(context.allowed) < ALLOWED_MAX:
+        if answer["confirmed"] and is_lasting:
             context.allowed.add(_name_of(question["tool_name"], question["tool_input"]))
         if verdict:
             verdicts[question["tool_call_id"]] = verdict
@@ -68,8 +69,10 @@ def verdicts_of(
 def _verdict(question: Question, answer: Answer) -> Verdict:
     said = answer["answer"]
     if not answer["confirmed"]:
-        if answer.get("reason") == "timeout":
+        reason = answer.get("reason", "")
+        if reason == "timeout":
             return Verdict(refused="nobody answered in time, so it was not done")
+        said = reason or said
         return Verdict(refused=f"the person said no: {said}" if said else "the person said no")
     if question["kind"] == "approve":
         return Verdict()
@@ -81,7 +84,9 @@ def _name(call: ToolCall) -> str:
 
 
 def _name_of(tool: str, arguments: Json) -> str:
-    """Of a call, whole: short, and no other call has it."""
+    """What a lasting yes is for: a tool, or one call of it."""
+    if tool not in _COMMANDS:
+        return tool
     whole = msgspec.json.encode([tool, arguments], order="deterministic")
     return hashlib.sha256(whole).hexdigest()
 

@@ -13,6 +13,7 @@ from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
 from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.skills.registry import SkillRegistry
@@ -96,6 +97,8 @@ class Context:
     """Hands tasks to this agent's own sub-agents, if it has any."""
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
+    allowed: Allowed = field(default_factory=Allowed)
+    """What no person is asked about any more, in this session."""
     turn: LiveTurn = field(default_factory=LiveTurn)
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
@@ -104,8 +107,6 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
-    allowed: set[str] = field(default_factory=set)
-    """Calls that a person has allowed for as long as the session's process lives."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
         """An event of the running turn."""

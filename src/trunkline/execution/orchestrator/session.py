@@ -17,6 +17,7 @@ from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
@@ -88,6 +89,7 @@ class OpenSession:
                 run_nested=run_nested,
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
+                allowed=Allowed(folder),
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message
@@ -117,7 +119,10 @@ class OpenSession:
                 _log.warning("message out of place", type=type(message).__name__)
 
     def _configure(self, patch: Json) -> None:
-        """Holds from the next model call on; what is no good changes nothing."""
+        """Holds from the next model call on; what is no good changes nothing. Who says anew which
+        tools ask first does not mean what was allowed before."""
+        if "confirm" in patch:
+            self._context.allowed.clear()
         self._context.settings, problems = self._context.settings.changed(patch)
         ignored = problems + [f"{name}: unknown" for name in unknown_names(patch)]
         if ignored:

@@ -124,7 +124,8 @@ class Catalog:
             "claude-code": self._program("claude-code", "Claude Code", said),
             "acp": self._acp(said),
         }
-        return {name: self._if_known(name, found) for name, found in made.items()}
+        added = {name: Found(is_usable=True) for name in self._known if name not in made}
+        return {name: self._if_known(name, found) for name, found in made.items()} | added
 
     def _if_known(self, name: str, found: Found) -> Found:
         if name in self._known:

@@ -15,12 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from trunkline import limits, names
 from trunkline.execution.errors import InstallFailed
+from trunkline.execution.process import family
 from trunkline.execution.runtimes import programs
 from trunkline.execution.runtimes.packages import PACKAGES, Package
 from trunkline.private_files import make_folder
@@ -195,6 +197,7 @@ def _npm(arguments: list[str], place: Path, env: Mapping[str, str], tell: Tell) 
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=partial(family.die_with, os.getpid()),
         )
         try:
             code = _waited(process, place, tell)

@@ -151,6 +151,16 @@ class History:
             self._after = rows[-count - 1]["id"]
             self.is_cut = True
 
+    @property
+    def ready(self) -> Json:
+        """What its machine has said of the session when that began or went on."""
+        return self._outward.ready
+
+    @property
+    def commands(self) -> bytes:
+        """The newest `slash_commands_update`; empty where there was none."""
+        return self._outward.commands
+
     def messages(self) -> list[Json]:
         """As `data` of `claude_output`, with the id of the last event in it, and the person."""
         found = []

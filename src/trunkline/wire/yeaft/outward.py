@@ -149,6 +149,7 @@ def _ready(state: Outward, event_id: int, event: SessionEvent, original: bytes) 
     agent, which does not name itself."""
     if isinstance(event.machine_id, str) and state.relays:
         state.agent_id = event.machine_id
+    state.ready = event.ready
     session_id = event.ready.get("session_id")
     if isinstance(session_id, str) and session_id:
         state.session_id = session_id[:_NAME_CHARS_MAX]
@@ -173,7 +174,8 @@ def _status(
     if isinstance(event.ready, dict):
         return _ready(state, event_id, event, b"")
     if isinstance(fields.get("commands"), list):
-        return [slash_commands(state.conversation_id, fields["commands"])]
+        state.commands = slash_commands(state.conversation_id, fields["commands"])
+        return [state.commands]
     if isinstance(event.machine_id, str):
         state.agent_id = event.machine_id
         state.group_id = state.group_id and event.machine_id

@@ -60,6 +60,10 @@ class Outward:
         """Whether it says again what its client has seen, such as a question that waits."""
         self.session_id = conversation_id
         """What its machine calls it."""
+        self.ready: dict[str, Any] = {}
+        """What was said of it when it began or went on."""
+        self.commands = b""
+        """The newest `slash_commands_update`."""
         self.own = Frame(conversation_id)
         self.text_head = self.own.text_head
         self.plain_turn, self.plain_tail = "", "\n\n"

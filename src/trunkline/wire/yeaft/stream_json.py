@@ -52,6 +52,11 @@ def user_text(said: str, client_message_id: str | None = None, attachments: Any 
     return data
 
 
+def said_by(role: str, said: str) -> Json:
+    """A message of the past: of a person (`user`), else of the assistant."""
+    return user_text(said) if role == "user" else text(said)
+
+
 def system(kind: str, /, **fields: Any) -> Json:
     """A system event; clients show its `message`, if it has one."""
     return {"type": "system", "subtype": kind, **fields}

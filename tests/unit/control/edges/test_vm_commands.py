@@ -112,6 +112,11 @@ def test_a_persons_answer_names_the_question(confirmed: bool, answer: Any) -> No
     }
 
 
+def test_an_answer_for_longer_or_with_a_reason_says_so() -> None:
+    told = _sent(Answer("s", "r-1", True, None, "session", "it is safe"))["data"]
+    assert (told["scope"], told["reason"]) == ("session", "it is safe")
+
+
 @pytest.mark.proves("notes-1-others-by-the-document", "notes-1-agent-id", "notes-1-mcp-entries")
 @pytest.mark.parametrize("dialect", [None, deployed.DEPLOYED])
 def test_what_the_deployed_kind_looks_for_is_kept_only_from_who_follows_the_document(

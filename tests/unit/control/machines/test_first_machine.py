@@ -1,5 +1,7 @@
 """The local VM that `trunkline up` keeps for the person who started it."""
 
+import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -92,3 +94,31 @@ async def test_one_of_an_earlier_version_is_known_by_its_name(bench: Bench) -> N
     await vms.keep_one_for(ADMIN)
     await bench.until_online(vm_id)
     assert bench.lines.connections == {vm_id: 1}
+
+
+async def test_the_operators_folders_and_logins_are_for_the_operators_machine_alone(
+    bench: Bench,
+) -> None:
+    """Programs of other makers keep their logins in HOME, or where their own variables say."""
+    program = bench.data.with_name("show.py")
+    theirs = "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"
+    bench.env |= dict.fromkeys(theirs, "logins")
+    names = ("USER_ID", "TRUNKLINE_NODE_ROOTS", "HOME", "TRUNKLINE_NODE_HOME", *theirs)
+    program.write_text(f"import os; print(*(os.environ.get(one) for one in {names}))")
+    seen = bench.data.with_name("seen")
+    command = f"sh -c '{sys.executable} {program} >> {seen}; exit 1'"
+    roots = str(bench.data.parent)
+    first = await bench.auth.load_first_user()
+    vms = await bench.vms(command=command, node_roots=roots)
+    await vms.keep_one_for(first)
+    [own] = await ids(bench)
+    await bench.until_failed(own)
+    other = await bench.local(vms)
+    await bench.until_failed(other)
+    told = {line.split()[0]: line.split()[1:] for line in seen.read_text().splitlines()}
+    operators = told.pop(first.user_id)
+    assert operators[:2] == [roots, os.environ["HOME"]]
+    assert set(operators[3:]) == {"logins"}
+    [[shown, home, folder, *logins]] = told.values()
+    assert {shown, *logins} == {"None"}
+    assert home == folder

@@ -1,6 +1,6 @@
 """Which runtimes a machine has, by its own words, and what is refused there."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from trunkline import names
 from trunkline.control.machines.runtimes import Runtime, Runtimes, problem, runtimes_of, stored
 from trunkline.control.machines.traits import KINDS
+from trunkline.control.records.fields import Preset, RuntimeType
 
 VM = KINDS["vm"]
 OPENCODE = {"acp": {"preset": "opencode"}}
@@ -20,6 +21,11 @@ def said(*usable: str, **details: Any) -> dict[str, object]:
 def refusal(runtime: str, has: Runtimes, config: dict[str, Any] | None = None) -> tuple[int, str]:
     found = problem(runtime, config or {}, has, VM, "m-1")
     return (0, "") if found is None else (found.status, found.message)
+
+
+def test_what_records_take_is_what_there_is() -> None:
+    assert get_args(RuntimeType) == names.RUNTIMES
+    assert get_args(Preset) == names.ACP_PRESETS
 
 
 def test_a_list_of_names_is_enough() -> None:

@@ -143,8 +143,8 @@ class Daemon:
         """How the turn ended."""
         return await self.end(self.say(message, **data))
 
-    def answer(self, request_id: str, confirmed: bool, answer: Any = None) -> None:
-        data = {"request_id": request_id, "confirmed": confirmed, "answer": answer}
+    def answer(self, request_id: str, confirmed: bool, answer: Any = None, **more: Any) -> None:
+        data = {"request_id": request_id, "confirmed": confirmed, "answer": answer, **more}
         self.send(ipc.ApprovalResponse(data=data))
 
     async def until(self, good: Callable[[], object]) -> None:

@@ -85,6 +85,73 @@ async def test_dangerous_asks_only_for_what_can_change_something(
     assert len(daemon.of_type("approval_request")) == 1
 
 
+@pytest.mark.parametrize("scope", ["session", "always"])
+async def test_a_tool_that_is_allowed_for_longer_does_not_ask_again(
+    daemon: Daemon, model: ModelServer, scope: str
+) -> None:
+    model.script(
+        Turn(tool_calls=[MAKE]), Turn(text="once"), Turn(tool_calls=[MAKE]), Turn(text="twice")
+    )
+    await daemon.start(agent_config=ALWAYS)
+    turn = daemon.say("make it")
+    asked = await daemon.event("approval_request")
+    daemon.answer(asked["request_id"], True, scope=scope)
+    await daemon.end(turn)
+    again = daemon.say("again")
+    assert (await daemon.end(again))["content"] == "twice"
+    assert len(daemon.of_type("approval_request")) == 1
+
+
+async def test_a_lasting_yes_is_for_one_command_and_for_a_whole_tool_of_another_kind(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    def write(text: str) -> ToolUse:
+        return ToolUse(name="write_file", arguments={"path": "a.txt", "content": text})
+
+    other = ToolUse(name="bash", arguments={"command": "touch other"})
+    model.script(Turn(tool_calls=[MAKE, write("a")]), Turn(tool_calls=[write("b"), MAKE]))
+    model.script(Turn(tool_calls=[other]), Turn(text="done"))
+    await daemon.start(agent_config=ALWAYS)
+    turn = daemon.say("go")
+    for number in range(2):
+        asked = await daemon.event("approval_request", number)
+        daemon.answer(asked["request_id"], True, scope="session")
+    asked = await daemon.event("approval_request", 2)
+    assert asked["tool_input"] == other.arguments
+    daemon.answer(asked["request_id"], False)
+    await daemon.end(turn)
+    assert (daemon.home.workspace / "a.txt").read_text() == "b"
+    assert not (daemon.home.workspace / "other").exists()
+
+
+async def test_what_was_allowed_outlives_the_process_and_not_a_change_of_the_rules(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    model.script(Turn(tool_calls=[MAKE]), Turn(text="once"))
+    await daemon.start(agent_config=ALWAYS)
+    turn = daemon.say("make it")
+    asked = await daemon.event("approval_request")
+    daemon.answer(asked["request_id"], True, scope="session")
+    await daemon.end(turn)
+    await daemon.stop()
+    await daemon.start(agent_config=ALWAYS)
+    model.script(Turn(tool_calls=[MAKE]), Turn(text="twice"))
+    await daemon.end(daemon.say("again"))
+    assert len(daemon.of_type("approval_request")) == 1
+    daemon.send(ipc.ConfigUpdate(data={"confirm": "always"}))
+    model.script(Turn(tool_calls=[MAKE]), Turn(text="thrice"))
+    turn = daemon.say("and again")
+    asked = await daemon.event("approval_request", 1)
+    daemon.answer(asked["request_id"], True, scope="forever")
+    await daemon.end(turn)
+    model.script(Turn(tool_calls=[MAKE]), Turn(text="no more"))
+    turn = daemon.say("and again")
+    asked = await daemon.event("approval_request", 2)
+    daemon.answer(asked["request_id"], False, scope="always", reason="it is late")
+    await daemon.end(turn)
+    assert "the person said no: it is late" in model.requests[-1].tool_results[-1]
+
+
 async def test_a_step_goes_on_when_all_its_questions_are_answered(
     daemon: Daemon, model: ModelServer
 ) -> None:

@@ -6,7 +6,10 @@ from pathlib import Path
 from tests.support.programs import put_package, put_program
 from trunkline import __version__, names
 from trunkline.execution.home import Home
+from trunkline.execution.runtimes.acp.presets import PRESETS
 from trunkline.execution.runtimes.catalog import Catalog, install_command
+from trunkline.execution.runtimes.packages import PACKAGES
+from trunkline.execution.runtimes.programs import NAMES
 from trunkline.execution.runtimes.versions import Said, quick
 
 
@@ -106,6 +109,16 @@ async def test_what_is_told_fits_a_heartbeat(tmp_path: Path) -> None:
         "install": None,
     }
     assert "presets" not in found["openclaw"].told()
+
+
+async def test_what_only_this_daemon_has_is_told_too(tmp_path: Path) -> None:
+    found = await catalog(tmp_path, Asked(), known=("semigraph", "scripted")).look()
+    assert found["scripted"].is_usable
+
+
+def test_every_program_can_be_started_and_installed() -> None:
+    assert set(PRESETS) == set(names.ACP_PRESETS) <= set(PACKAGES)
+    assert set(NAMES) == set(PACKAGES)
 
 
 def test_the_command_that_installs_is_one_that_a_shell_takes() -> None:

@@ -213,13 +213,13 @@ class ApprovalQuery(Paging, kw_only=True):
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
     """`answer`: what the person chose or wrote, where the question asks for it. `session_id`:
     whose question it is, where it is named by its machine's id, which another may use as well.
-    `scope`: for how long a yes is meant, which the session's runtime heeds or asks again;
-    `reason`: words for the model, mostly of a no."""
+    `scope`: for how long it is meant; what is allowed for the `session` or `always` is not asked
+    about again, as far as the session's runtime can do that. `reason`: in words, for the agent."""
 
     confirmed: bool
     answer: Any = None
     scope: Literal["once", "session", "always"] = "once"
-    reason: Label | None = None
+    reason: Annotated[str, Meta(max_length=limits.ANSWER_REASON_CHARS_MAX)] | None = None
     session_id: Id | None = None
 
 

@@ -194,7 +194,13 @@ class Commands:
             raise InvalidRequest("content is neither yes nor no, nor an answer")
         try:
             await self._core.sessions.answer(
-                self._who, approval.id, answer.confirmed, answer.answer, session.id
+                self._who,
+                approval.id,
+                answer.confirmed,
+                answer.answer,
+                session.id,
+                scope=answer.scope,
+                reason=answer.reason[: limits.ANSWER_REASON_CHARS_MAX],
             )
         except Conflict as error:
             if error.code != "ALREADY_ANSWERED":  # just now, by somebody faster

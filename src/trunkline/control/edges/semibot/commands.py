@@ -49,6 +49,7 @@ def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire
                 "confirmed": command.confirmed,
                 "answer": command.answer,
             }
+            # Additions of ours: left out where they say nothing that a daemon would not assume.
             if command.scope != "once":
                 data["scope"] = command.scope
             if command.reason:

@@ -1,6 +1,7 @@
 """A conversation's life on a Yeaft web client: create, resume, select, sync, delete."""
 
 import math
+from functools import partial
 from typing import Any
 
 from trunkline import limits
@@ -26,6 +27,9 @@ _HISTORY_EVENTS = 2_000  # the newest that a web client is shown when it comes b
 _NO_NOTES = 2**62  # behind every note: events alone
 
 Json = dict[str, Any]
+
+_OWN = ("session_id", "model_info", "capabilities")
+"""What only a session's runtime knows."""
 
 CHOSEN = ("provider", "workDir", "options", "providerOptions", "disallowedTools")
 """What the document lets a client choose, under the names of either dialect."""
@@ -106,7 +110,14 @@ async def _opened(visit: Visit, request: Request, session: Session) -> None:
         visit.catalog_changed()
 
 
-def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any) -> bytes:
+def _ready(
+    visit: Visit,
+    session: Session,
+    machine: Machine | None,
+    told: Json | None = None,
+    **more: Any,
+) -> bytes:
+    """`told`: what the session's runtime has said of it."""
     chosen = chosen_in(session)
     line = None if machine is None else machine.line
     ready: Json = {
@@ -116,6 +127,7 @@ def _ready(visit: Visit, session: Session, machine: Machine | None, **more: Any)
     }
     if session.agent_config.get("model"):
         ready["model_info"] = {"model": session.agent_config["model"]}
+    ready |= {name: told[name] for name in _OWN if told and told.get(name)}
     deployed = visit.reader.deployed
     return session_ready(session.id, session.machine_id, ready, deployed=deployed, **more)
 
@@ -129,10 +141,20 @@ async def resume(visit: Visit, request: Request) -> None:
         if named.kind == WIRE:
             await _adopt(visit, request, named)
             return
-        session = await foreign.adopt(visit, request, named)
-        pinned = {"conversationId": session.id, "agentId": session.machine_id}
-        client_id = request.get("conversationId")
-        visit.tell("conversation_pinned", request, **pinned, clientConversationId=client_id)
+        adopting = foreign.adopt(visit, request, named)
+        await visit.beside(request, adopting, partial(_taken_up, visit, request))
+        return
+    await _go_on(visit, request, session)
+
+
+async def _taken_up(visit: Visit, request: Request, session: Session) -> None:
+    pinned = {"conversationId": session.id, "agentId": session.machine_id}
+    client_id = request.get("conversationId")
+    visit.tell("conversation_pinned", request, **pinned, clientConversationId=client_id)
+    await _go_on(visit, request, session)
+
+
+async def _go_on(visit: Visit, request: Request, session: Session) -> None:
     visit.conversation_id = session.id
     visit.reader.leave(session.id)  # else what is shown now would be shown twice
     log = await visit.core.sessions.readable(visit.who, session.id)
@@ -149,7 +171,8 @@ async def resume(visit: Visit, request: Request) -> None:
         if visit.reader.deployed:
             more |= {"dbMessages": history.rows(), "hasMoreMessages": history.is_cut}
         more |= {"lastEventId": position, **request.correlation}
-        visit.send(_ready(visit, session, machine, **more))
+        visit.send(_ready(visit, session, machine, history.ready, **more))
+        _complete(visit, history)
         await _ask_again(visit, session, machine)
     await visit.follow(session, position)
 
@@ -209,6 +232,12 @@ async def _history(
     return history
 
 
+def _complete(visit: Visit, history: History) -> None:
+    """What a page completes behind a slash, which it was told when nobody looked."""
+    if history.commands:
+        visit.send(history.commands)
+
+
 async def _ask_again(visit: Visit, session: Session, machine: Machine | None) -> None:
     """What waits for a person is no history yet."""
     state = Outward(
@@ -261,6 +290,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
         afterMessageId=after,
     )
     if not before:
+        _complete(visit, history)
         await _ask_again(visit, session, machine)
 
 

@@ -13,8 +13,8 @@ from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.sessions.sessions import shown_of
+from trunkline.wire.answers import Answer, kind_of
 from trunkline.wire.answers import answer_of as meaning_of
-from trunkline.wire.answers import kind_of
 from trunkline.wire.yeaft.web import ATTACHMENT, Request
 
 Json = dict[str, Any]
@@ -102,8 +102,16 @@ async def answer(visit: Visit, request: Request) -> None:
     )
     if approval.state != "pending":
         raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
-    confirmed, given = answer_of(approval.request, request.fields)
-    await visit.core.sessions.answer(visit.who, approval.id, confirmed, given, approval.session_id)
+    meant = answer_of(approval.request, request.fields)
+    await visit.core.sessions.answer(
+        visit.who,
+        approval.id,
+        meant.confirmed,
+        meant.answer,
+        approval.session_id,
+        scope=meant.scope,
+        reason=meant.reason[: limits.ANSWER_REASON_CHARS_MAX],
+    )
 
 
 async def session_chat(visit: Visit, request: Request) -> None:
@@ -196,7 +204,7 @@ async def _newest(visit: Visit, group: Machine) -> Session:
     return await visit.core.sessions.create(visit.who, NewSession(machine_id=group.id))
 
 
-def answer_of(question: Json, fields: Json) -> tuple[bool, Any]:
+def answer_of(question: Json, fields: Json) -> Answer:
     """Whether it is a yes, and what was said; nothing said means no. `answer` holds it; deployed
     clients send `answers`, by the question's text (docs/protocols/yeaft.md#questions)."""
     given = fields.get("answer")
@@ -206,16 +214,16 @@ def answer_of(question: Json, fields: Json) -> tuple[bool, Any]:
             raise InvalidRequest("answers must be an object of question and answer")
     kind = kind_of(question.get("kind"), question.get("options"))
     if kind in _WITH_WORDS and _is_yeafts(question):
-        return given is not None, given
+        return Answer(given is not None, given)
     only = _only(given)
     if only is None or (kind not in _WITH_WORDS and only == ""):
-        return False, None
+        return Answer(False)
     if kind in _WITH_WORDS:
-        return True, only
+        return Answer(True, only)
     meaning = meaning_of(only, "approve", question.get("options"))
     if meaning is None:
         raise InvalidRequest("this question is answered with yes or no", code="YES_OR_NO")
-    return meaning.confirmed, only if isinstance(only, str) else meaning.answer
+    return meaning._replace(answer=only) if isinstance(only, str) else meaning
 
 
 def _is_yeafts(question: Json) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.approvals import SHOWN_BYTES_MAX
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp import content
 from trunkline.execution.texts import Excerpt, both_ends, clipped
@@ -18,6 +19,7 @@ _KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode"}
 )
 _ENDED = ("completed", "failed")
+_TITLE_CHARS_MAX = SHOWN_BYTES_MAX + 1  # more than can be shown: such a call is denied
 # Arguments that an agent adds before it knows the model's: there is more to come.
 _OWN_ARGUMENTS = frozenset({"cwd"})
 
@@ -29,6 +31,8 @@ class Call(msgspec.Struct, kw_only=True):
     name: str = ""
     kind: str = ""
     title: str = ""
+    """Its first line; for people who are asked, `whole_title`."""
+    whole_title: str = ""
     status: str = "pending"
     input: Json = {}
     shows: content.ToolContent = content.ToolContent()
@@ -59,6 +63,7 @@ class Call(msgspec.Struct, kw_only=True):
         self.name = content.title_of(fields.get("name")) or self.name
         self.kind = content.text(fields.get("kind"), limits.NAME_CHARS_MAX) or self.kind
         self.title = content.title_of(fields.get("title")) or self.title
+        self.whole_title = content.text(fields.get("title"), _TITLE_CHARS_MAX) or self.whole_title
         self.status = content.text(fields.get("status"), 40) or self.status
         if (given := fields.get("rawInput")) is not None:
             self.input = given if isinstance(given, dict) else {"input": given}

@@ -24,6 +24,8 @@ class ToolContent(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     diffs: list[Json] = []
     terminals: list[str] = []
+    is_cut: bool = False
+    """Not all of it is here: nobody can say yes to it."""
 
 
 def obj(value: Any) -> Json:
@@ -75,19 +77,23 @@ def tool_content(given: Any) -> ToolContent:
     texts: list[str] = []
     diffs: list[Json] = []
     terminals: list[str] = []
+    is_cut = False
     for one in items(given):
         fields = obj(one)
         match fields.get("type"):
             case "content":
                 texts.append(block_text(fields.get("content")))
             case "diff":
+                is_cut = is_cut or len(diffs) >= DIFFS_MAX or _is_long(fields)
                 if len(diffs) < DIFFS_MAX and isinstance(fields.get("path"), str):
                     diffs.append(_diff(fields))
             case "terminal" if isinstance(fields.get("terminalId"), str):
                 terminals.append(text(fields["terminalId"], limits.ID_CHARS_MAX))
             case _:
                 texts.append(block_text(one))
-    return ToolContent(text="\n".join(filter(None, texts)), diffs=diffs, terminals=terminals)
+    return ToolContent(
+        text="\n".join(filter(None, texts)), diffs=diffs, terminals=terminals, is_cut=is_cut
+    )
 
 
 def _diff(fields: Json) -> Json:
@@ -97,6 +103,11 @@ def _diff(fields: Json) -> Json:
         "old_text": both_ends(text(old), DIFF_CHARS_MAX) if isinstance(old, str) else None,
         "new_text": both_ends(text(fields.get("newText")), DIFF_CHARS_MAX),
     }
+
+
+def _is_long(diff: Json) -> bool:
+    bounds = {"path": _PLACE_CHARS_MAX, "oldText": DIFF_CHARS_MAX, "newText": DIFF_CHARS_MAX}
+    return any(len(str(diff.get(name) or "")) > most for name, most in bounds.items())
 
 
 def locations(given: Any) -> list[str]:

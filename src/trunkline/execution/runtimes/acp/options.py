@@ -61,13 +61,16 @@ class Options:
         return now if now != before else {}
 
     def status(self) -> Json:
-        """Current values and choices, by the names that people see."""
+        """Current values and choices, by the names that people see, as `ready` has them."""
         told: Json = {}
         for kind, setting in self._settings.items():
+            of_kind: Json = {}
             if setting.current:
-                told[kind] = self._name(setting, setting.current)
+                of_kind[kind] = self._name(setting, setting.current)
             if setting.choices:
-                told[f"{kind}s"] = [one.name for one in setting.choices[:_LISTED_MAX]]
+                of_kind[f"{kind}s"] = [one.name for one in setting.choices[:_LISTED_MAX]]
+            if of_kind:
+                told |= {"model_info": of_kind} if kind == MODEL else of_kind
         return told
 
     def has(self, kind: str) -> bool:

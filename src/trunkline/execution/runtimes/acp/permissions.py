@@ -66,16 +66,18 @@ def chosen(options: list[Option], permission: Permission) -> Json:
 
 
 def shown_input(call: Call) -> Json:
-    """All that will be done, for a person: the arguments, and the changes to files."""
-    shown = dict(call.arguments())
-    if call.title and "title" not in shown:
-        shown["title"] = call.title
-    if call.shows.diffs:
-        shown["diffs"] = call.shows.diffs
-    if call.shows.text:
-        shown["text"] = call.shows.text
-    if call.locations:
-        shown["locations"] = call.locations
+    """All that will be done, for a person: the arguments, and the changes to files. Some agents
+    say it in the title alone, in many lines. Nothing takes the place of an argument."""
+    shown = dict(call.input)
+    more = {
+        "title": call.whole_title,
+        "diffs": call.shows.diffs,
+        "text": call.shows.text,
+        "locations": call.locations,
+    }
+    for name, value in more.items():
+        if value and shown.get(name) != value:
+            shown[f"{name} (told)" if name in shown else name] = value
     return shown
 
 

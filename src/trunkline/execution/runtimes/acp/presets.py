@@ -59,16 +59,16 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     argv: tuple[str, ...]
     env: dict[str, str]
-    has_model: bool = False
-    """Whether the model is in the environment; else it is chosen when the program runs."""
+    model: str = ""
+    """What it is started with, if that is given; else a model is chosen when the program runs."""
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """Further arguments and variables, and whether they name the model."""
+    """Further arguments and variables, and the model that they name."""
 
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
-    has_model: bool = False
+    model: str = ""
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ def launch(config: AcpConfig, wanted: Wanted, home: Home, env: Mapping[str, str]
         name=config.preset,
         argv=(*found, *preset.args, *added.args),
         env={**env, **added.env, **config.env},
-        has_model=added.has_model,
+        model=added.model,
     )
 
 
@@ -188,38 +188,47 @@ def _opencode(wanted: Wanted) -> Added:
     model = f"{name}/{access.model}"
     content = {"provider": {name: provider}, "model": model, "small_model": model}
     env |= {_KEY: access.key, "OPENCODE_CONFIG_CONTENT": _json(content)}
-    return Added(env=env, has_model=True)
+    return Added(env=env, model=model)
 
 
 def _copilot(wanted: Wanted) -> Added:
+    # Its user may have allowed everything, for work in a terminal.
+    asks = {} if wanted.confirm == "never" else {"COPILOT_ALLOW_ALL": "false"}
     if (access := wanted.access) is None:
-        return Added()
+        return Added(env=asks)
     env = {
+        **asks,
         "COPILOT_OFFLINE": "true",
         "COPILOT_PROVIDER_TYPE": access.api,
         "COPILOT_PROVIDER_BASE_URL": access.base_url or _OFFICIAL[access.api],
         "COPILOT_PROVIDER_API_KEY": access.key,
         "COPILOT_MODEL": access.model,
     }
-    return Added(env=env, has_model=True)
+    return Added(env=env, model=access.model)
 
 
 def _gemini(wanted: Wanted) -> Added:
+    args = () if wanted.confirm == "never" else ("--approval-mode=default",)
     if (access := wanted.gemini) is None:
-        return Added()
+        return Added(args=args)
     env = {"GEMINI_API_KEY": access.key}
     if access.base_url:
         env["GOOGLE_GEMINI_BASE_URL"] = access.base_url
     if access.model:
         env["GEMINI_MODEL"] = access.model
-    return Added(env=env, has_model=bool(access.model))
+    return Added(args=args, env=env, model=access.model)
 
 
 def _codex(wanted: Wanted) -> Added:
     """A provider of its own in arguments: its login by key would write the key to the disk."""
+    told: Json = {}
+    if wanted.confirm != "never":
+        # Whatever its user has set; with `untrusted` it asks before all but what is known to read.
+        policy = "untrusted" if wanted.confirm == "always" else "on-request"
+        told = {"approval_policy": policy, "sandbox_mode": "read-only"}
     if (access := wanted.access) is None or access.api != "openai":
-        return Added()
-    told = {
+        return Added(args=_settings(told))
+    told |= {
         "model_provider": "trunkline",
         "model_providers.trunkline.name": access.provider,
         "model_providers.trunkline.base_url": access.base_url or _OFFICIAL["openai"],
@@ -227,19 +236,27 @@ def _codex(wanted: Wanted) -> Added:
         "model_providers.trunkline.wire_api": "responses",
         "model": access.model,
     }
-    args = tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
-    return Added(args=args, env={_KEY: access.key}, has_model=True)
+    # It would keep a copy of its environment on the disk, with the key.
+    told["features.shell_snapshot"] = False
+    return Added(args=_settings(told), env={_KEY: access.key}, model=access.model)
+
+
+def _settings(told: Json) -> tuple[str, ...]:
+    return tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
 
 
 def _goose(wanted: Wanted) -> Added:
+    """By itself it asks nobody."""
+    modes = {"dangerous": "smart_approve", "always": "approve"}
+    asks = {"GOOSE_MODE": modes[wanted.confirm]} if wanted.confirm in modes else {}
     if (access := wanted.access) is None:
-        return Added()
+        return Added(env=asks)
     prefix = access.api.upper()
-    env = {"GOOSE_PROVIDER": access.api, "GOOSE_MODEL": access.model}
+    env = {**asks, "GOOSE_PROVIDER": access.api, "GOOSE_MODEL": access.model}
     env[f"{prefix}_API_KEY"] = access.key
     if access.base_url:
         env[f"{prefix}_HOST"] = access.base_url.removesuffix("/v1")
-    return Added(env=env, has_model=True)
+    return Added(env=env, model=access.model)
 
 
 def _usual_names(wanted: Wanted) -> dict[str, str]:

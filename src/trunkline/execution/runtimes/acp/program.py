@@ -15,7 +15,7 @@ from trunkline.execution.runtimes.acp import presets, prompt
 from trunkline.execution.runtimes.acp.agent import Agent
 from trunkline.execution.runtimes.acp.client import Client
 from trunkline.execution.runtimes.acp.errors import AgentError, AgentGone, failed
-from trunkline.execution.runtimes.acp.options import MODE, MODEL
+from trunkline.execution.runtimes.acp.options import MODE, MODEL, Change, Options
 from trunkline.execution.runtimes.acp.translator import Translator
 from trunkline.execution.runtimes.acp.usage import Usage
 from trunkline.execution.runtimes.hosted.program import Opening, Program
@@ -42,6 +42,7 @@ class AcpProgram(Program):
         self._translator = Translator()
         self._client: Client | None = None
         self._agent: Agent | None = None
+        self._is_killed = False
 
     def configure(self, settings: Settings, patch: Json) -> None:
         """Settings come with each turn; these names are ours."""
@@ -70,6 +71,7 @@ class AcpProgram(Program):
     def abort(self) -> None:
         if self._agent is not None:
             self._agent.kill()
+            self._is_killed = True  # its end may be seen only in the middle of the next turn
 
     async def close(self) -> None:
         agent, self._agent = self._agent, None
@@ -80,10 +82,10 @@ class AcpProgram(Program):
         """The agent, in its session, set as the turn wants it; and whether that session is new.
         Raises TurnError."""
         launch = self._launch(turn.settings)
-        if self._agent is not None and not (
-            self._agent.is_running and self._agent.launch == launch
-        ):
+        is_good = self._agent is not None and self._agent.is_running and not self._is_killed
+        if self._agent is not None and not (is_good and self._agent.launch == launch):
             await self.close()
+            self._is_killed = False
         is_new = False
         if self._agent is None or self._client is None:
             is_new = await self._open(turn, launch)
@@ -116,6 +118,8 @@ class AcpProgram(Program):
             if session_id := self._earlier(launch):
                 opened = await agent.load(session_id, workspace, self._mcp_servers)
             is_new = opened is None
+            if opened is not None and launch.model:
+                await _keep_to(agent, launch.model, opened)
             if opened is None:
                 self._usage = Usage()
                 opened = await agent.new(workspace, self._mcp_servers)
@@ -125,13 +129,16 @@ class AcpProgram(Program):
         self._agent, self._client = agent, client
         translator.has_asides = agent.name in _HAS_ASIDES
         translator.options.learn(opened)
-        turn.emit(
-            "session_status",
-            machine="online",
-            agent={"name": agent.name, "version": agent.version},
-            resume=presets.resume(launch, agent.session_id, workspace),
+        ready = {
+            "again": True,
+            "session_id": agent.session_id,
+            "provider": launch.name,
+            "agent": {"name": agent.name, "version": agent.version},
+            "work_dir": str(workspace),
             **translator.options.status(),
-        )
+        }
+        resume = presets.resume(launch, agent.session_id, workspace)
+        turn.emit("session_status", machine="online", ready=ready, resume=resume)
         self._save(agent)
         return is_new
 
@@ -142,7 +149,7 @@ class AcpProgram(Program):
         wanted: list[tuple[str, str]] = []
         if isinstance(mode, str) and mode:
             wanted.append((MODE, mode))
-        if model and not (agent.launch.has_model and model == self._launch_model):
+        if model and not (agent.launch.model and model == self._launch_model):
             wanted.append((MODEL, model))
         for kind, value in wanted:
             try:
@@ -151,7 +158,7 @@ class AcpProgram(Program):
                     params = {"sessionId": agent.session_id, **change.params}
                     options.learn(await agent.request(change.method, params, _SETTING_S))
             except LookupError as error:
-                if kind == MODEL and agent.launch.has_model:
+                if kind == MODEL and agent.launch.model:
                     return False
                 if kind == MODEL and not options.has(MODEL):
                     continue  # it has one, and does not say which
@@ -257,6 +264,21 @@ class AcpProgram(Program):
                 "usage": self._usage.saved(),
             }
         )
+
+
+async def _keep_to(agent: Agent, model: str, opened: Json) -> None:
+    """A session that goes on remembers the model that it had: it is to take the new one. An agent
+    that offers no choice is told all the same."""
+    options = Options()
+    options.learn(opened)
+    try:
+        change = options.change(MODEL, model)
+    except LookupError:
+        change = Change("session/set_model", {"modelId": model})
+    if change is not None:
+        with suppress(AgentError):
+            params = {"sessionId": agent.session_id, **change.params}
+            await agent.request(change.method, params, _SETTING_S)
 
 
 def _mcp_servers(opening: Opening) -> list[Json]:

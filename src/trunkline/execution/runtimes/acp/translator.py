@@ -19,7 +19,8 @@ from trunkline.execution.runtimes.acp.options import Options
 
 CALLS_MAX = 1_000  # of one turn
 PLAN_ENTRIES_MAX = 200
-COMMANDS_MAX = 200
+COMMANDS_MAX = 500
+_COMMAND_CHARS_MAX = 1_000
 _TEXT = "agent_message_chunk"
 _ASIDES = ("Info: ", "Error: ", "Warning: ")
 _MARKS = {"completed": "x", "in_progress": "~"}
@@ -182,17 +183,16 @@ class Translator:
         for one in items(update.get("availableCommands"))[:COMMANDS_MAX]:
             fields = obj(one)
             if name := text(fields.get("name"), limits.NAME_CHARS_MAX):
-                about = text(fields.get("description"), limits.SKILL_DESCRIPTION_CHARS_MAX)
+                about = text(fields.get("description"), _COMMAND_CHARS_MAX)
                 commands.append({"name": name, "description": about})
         return [{"type": "session_status", "machine": "online", "commands": commands}]
 
     def _options(self, update: Json) -> Events:
-        changed = self.options.learn(update)
-        return [{"type": "session_status", "machine": "online", **changed}] if changed else []
+        return _ready(self.options.learn(update))
 
     def _info(self, update: Json) -> Events:
         title = content.title_of(update.get("title"))
-        return [{"type": "session_status", "machine": "online", "title": title}] if title else []
+        return _ready({"title": title} if title else {})
 
     def _usage(self, update: Json) -> Events:
         cost = obj(update.get("cost"))
@@ -208,6 +208,12 @@ class Translator:
     def _nothing(self, update: Json) -> Events:
         """Known, and nobody's news: what the person said is in the log already."""
         return []
+
+
+def _ready(news: Json) -> Events:
+    """What programs that follow the session may want to know of it."""
+    ready = {"again": True, **news}
+    return [{"type": "session_status", "machine": "online", "ready": ready}] if news else []
 
 
 def _tasks(entries: Any) -> list[Json]:

@@ -63,7 +63,8 @@ def launch(
     """`servers`: names of MCP servers that the driver offers it. `plugin`: a folder of skills."""
     argv = [*program, *_SPEAKS, "--max-turns", str(settings.max_turns)]
     if settings.system_prompt:
-        argv += ["--append-system-prompt", _bounded(settings.system_prompt)]
+        # In one word: what begins with a dash is no option then.
+        argv.append(f"--append-system-prompt={_bounded(settings.system_prompt)}")
     if servers:
         offered = {name: {"type": "sdk", "name": name} for name in servers}
         argv += ["--mcp-config", msgspec.json.encode({"mcpServers": offered}).decode()]

@@ -34,6 +34,7 @@ _KEY_BYTES_MAX = 4_096
 _PAUSE_S, _ROUNDS_MAX = 0.01, 100  # until what it left behind is gone
 _CLOSE_S = 1.5  # to end by itself, once its input is closed
 
+Take = Callable[[Line, bytes], Awaitable[None]]
 Answer = Callable[[Json], Awaitable[Json]]
 
 
@@ -57,7 +58,7 @@ class Connection:
     def __init__(
         self,
         process: asyncio.subprocess.Process,
-        take: Callable[[Line, bytes], None],
+        take: Take,
         answer: Answer,
     ) -> None:
         self._process = process
@@ -81,7 +82,7 @@ class Connection:
         cwd: Path,
         env: Mapping[str, str],
         key: str,
-        take: Callable[[Line, bytes], None],
+        take: Take,
         answer: Answer,
     ) -> "Connection":
         """Raises OSError when the program cannot be started."""
@@ -152,7 +153,7 @@ class Connection:
                 if line is None:
                     _log.info("a line that is none", text=shortened(repr(text[:200]), 200))
                 else:
-                    self._sort(line, text)
+                    await self._sort(line, text)
         except ValueError:
             self._errors += f"\na line of more than {LINE_BYTES_MAX} bytes"
         except Exception:
@@ -160,7 +161,7 @@ class Connection:
         finally:
             await self._end()
 
-    def _sort(self, line: Line, text: bytes) -> None:
+    async def _sort(self, line: Line, text: bytes) -> None:
         match line.type:
             case output.ANSWER:
                 self._settle(line)
@@ -170,7 +171,7 @@ class Connection:
                 if task := self._answering.get(text_of(line.request_id)):
                     task.cancel()
             case _:
-                self._take(line, text.rstrip(b"\r\n"))
+                await self._take(line, text.rstrip(b"\r\n"))
 
     def _settle(self, line: Line) -> None:
         response = line.response if isinstance(line.response, dict) else {}

@@ -5,6 +5,7 @@ What it says is `talk`, what it asks is `asking`, how it is started is `command`
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -37,9 +38,10 @@ from trunkline.execution.tools.base import ToolRun
 _log = structlog.get_logger(__name__)
 
 START_S = 60.0  # until it answers: servers of its user's may take long
-_INTERRUPT_S = limits.CANCEL_GRACE_S - 1.0
+_INTERRUPT_S = limits.CANCEL_GRACE_S - 2.0  # less than a session has to stop
 _RULES_BYTES_MAX = 60_000  # of what was granted, as an argument
 _EARLY_MAX = 1_000
+_SESSION_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 _UNKNOWN = "No conversation found"
 _MISSING = (
     "Claude Code is not installed on this machine. Install it there with: "
@@ -190,7 +192,8 @@ class ClaudeCode(Program):
         return True
 
     async def _started(self, launch: Launch, settings: Settings) -> tuple[Connection, bool]:
-        resumed = self._saved.session_id
+        # It comes from outside, and becomes an argument.
+        resumed = self._saved.session_id if _SESSION_ID.fullmatch(self._saved.session_id) else ""
         try:
             return await self._open(launch, settings, resumed), not resumed
         except Gone as gone:
@@ -207,9 +210,9 @@ class ClaudeCode(Program):
         """Raises Gone, and TurnError where there is nothing to start."""
         model, mode = command.model_of(settings), self._mode
         argv = [*launch.argv, "--permission-mode", mode or self._granted_mode()]
-        argv += ["--model", model] if model else []
+        argv += [f"--model={model}"] if model else []
         argv += ["--settings", self._granted_rules()] if self._saved.granted.rules else []
-        argv += ["--resume", resumed] if resumed else []
+        argv += [f"--resume={resumed}"] if resumed else []
         try:
             connection = await Connection.open(
                 argv,
@@ -252,9 +255,10 @@ class ClaudeCode(Program):
             self._commands = commands
             self._opening.emit("session_status", machine="online", commands=commands)
 
-    def _take(self, line: Line, text: bytes) -> None:
+    async def _take(self, line: Line, text: bytes) -> None:
         if self._early is None:
             self._talk.take(line, text)
+            await self._opening.flush()
         elif len(self._early) < _EARLY_MAX:
             self._early.append((line, text))
 

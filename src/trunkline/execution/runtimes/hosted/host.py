@@ -70,6 +70,7 @@ class HostedSession:
             control=link,
             state=SavedState(folder, start.runtime_type),
             emit=emit,
+            flush=link.flush,
             problems=problems,
         )
         program = make(opening)

@@ -5,7 +5,7 @@ when that has died. It must not know the daemon's socket.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -61,6 +61,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     state: SavedState
     emit: Emit
     """An event of the session that belongs to no turn."""
+    flush: Callable[[], Awaitable[None]]
+    """Waits while the daemon does not read: a program that floods us is read no faster."""
     problems: list[str]
     """What the session has to do without, for people: grows while it is made."""
 

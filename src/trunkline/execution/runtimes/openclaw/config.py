@@ -67,6 +67,11 @@ def agent_id(session_id: str) -> str:
     return "s-" + hashlib.sha256(session_id.encode()).hexdigest()[:16]
 
 
+def session_key(agent: str) -> str:
+    """Of the one conversation that an agent has."""
+    return f"agent:{agent}:main"
+
+
 def agent_of(wanted: Wanted, routes: Routes, keys: Mapping[str, str]) -> Agent:
     """Raises RequestFailed where no model can be had."""
     try:

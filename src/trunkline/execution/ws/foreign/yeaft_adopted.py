@@ -15,6 +15,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.foreign.answers import own_conversations
 from trunkline.execution.runtimes.foreign.conversation import Conversation, Entry
 from trunkline.execution.runtimes.foreign.library import Library
+from trunkline.wire.yeaft import stream_json
 
 ADOPTED_MAX = 10_000
 PROGRAMS = (
@@ -125,5 +126,4 @@ class ForeignConversations:
 
 
 def _shown(entry: Entry) -> Json:
-    message = {"role": entry.role, "content": [{"type": "text", "text": entry.text}]}
-    return {"type": entry.role, "message": message, "timestamp": entry.at}
+    return {**stream_json.said_by(entry.role, entry.text), "timestamp": entry.at}

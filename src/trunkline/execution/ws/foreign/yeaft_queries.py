@@ -25,10 +25,7 @@ WIRE_HISTORY_BYTES_MAX = 256 * 1024  # of a conversation that is taken up again,
 
 _CONVERSATION = "memory/conversation.md"
 _HEAD_BYTES = 8 * 1024
-_SHOWN: dict[str, Callable[[str], Json]] = {
-    "user": stream_json.user_text,
-    "assistant": stream_json.text,
-}
+_SHOWN = ("user", "assistant")
 
 _THERE = "this machine is set up where it runs, not from here"
 _NO_PERSONS: Json = {"type": "vp_snapshot", "vps": [], "emptyLibrary": True}
@@ -147,7 +144,7 @@ def messages_of(home: Home, session_id: str) -> list[Json]:
     text = local_memory.from_first_heading(tail.decode("utf-8", "replace"))
     return [
         {
-            **_SHOWN[one.role](one.content),
+            **stream_json.said_by(one.role, one.content),
             "timestamp": one.at,
         }
         for one in local_memory.parse(text)

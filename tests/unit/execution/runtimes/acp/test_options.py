@@ -65,7 +65,7 @@ def test_readers_are_told_names_and_only_of_changes() -> None:
     made = Options()
     told = made.learn(LISTS)
     assert told["mode"] == "Agent"
-    assert told["models"] == ["One", "b/two"]
+    assert told["model_info"] == {"model": "One", "models": ["One", "b/two"]}
     assert made.learn(LISTS) == {}
     assert made.learn({"currentModeId": "plan"})["mode"] == "plan"
 

@@ -56,7 +56,7 @@ def test_there_is_a_preset_for_every_program_that_is_told_of() -> None:
 def test_without_keys_a_program_runs_as_its_user_has_set_it_up(tmp_path: Path, preset: str) -> None:
     made = launched(tmp_path, preset, model="", keys={}, llm_config={})
     assert set(made.env) <= {"HOME", "OPENCODE_DISABLE_AUTOUPDATE"}
-    assert not made.has_model
+    assert made.model == ""
 
 
 @pytest.mark.parametrize("preset", ACP_PRESETS)
@@ -75,7 +75,7 @@ def test_opencode_gets_a_provider_of_its_own_and_the_key_by_reference(tmp_path: 
     assert provider["options"] == {"apiKey": "{env:ACP_MODEL_KEY}", "baseURL": URL}
     assert made.env["ACP_MODEL_KEY"] == "sk-o"
     assert "OPENCODE_PERMISSION" not in made.env
-    assert made.has_model
+    assert made.model == "trunkline-openai/gpt-x"
 
 
 def test_opencode_speaks_anthropics_format_where_that_is_served(tmp_path: Path) -> None:
@@ -101,6 +101,28 @@ def test_opencode_asks_where_the_agent_wants_to_be_asked(
 ) -> None:
     made = launched(tmp_path, "opencode", confirm=confirm)
     assert json.loads(made.env["OPENCODE_PERMISSION"]) == asks
+
+
+@pytest.mark.parametrize("keys", [KEYS, {}])
+@pytest.mark.parametrize(
+    ("preset", "confirm", "told"),
+    [
+        ("goose", "dangerous", "GOOSE_MODE=smart_approve"),
+        ("goose", "always", "GOOSE_MODE=approve"),
+        ("codex", "dangerous", 'approval_policy="on-request" sandbox_mode="read-only"'),
+        ("codex", "always", 'approval_policy="untrusted" sandbox_mode="read-only"'),
+        ("gemini", "dangerous", "--approval-mode=default"),
+        ("gemini", "always", "--approval-mode=default"),
+        ("copilot", "dangerous", "COPILOT_ALLOW_ALL=false"),
+        ("copilot", "always", "COPILOT_ALLOW_ALL=false"),
+    ],
+)
+def test_a_program_asks_whatever_its_user_has_allowed_it_in_the_terminal(
+    tmp_path: Path, preset: str, confirm: Confirm, told: str, keys: dict[str, str]
+) -> None:
+    made = launched(tmp_path, preset, keys=keys, llm_config={}, confirm=confirm)
+    said = [*made.argv, *(f"{name}={value}" for name, value in made.env.items())]
+    assert set(told.split()) <= set(said)
 
 
 def test_copilot_works_without_its_makers_service_where_a_model_is_given(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import os
+import signal
 
 import pytest
 
@@ -18,10 +20,12 @@ async def test_a_turn_streams_and_ends_with_the_answer(acp: Acp) -> None:
     end = await acp.play({"say": "Hello"}, {"say": " there"})
     assert (end["type"], end["content"]) == ("execution_complete", "Hello there")
     assert acp.text == "Hello there"
-    [status] = [one for one in acp.of("session_status") if "agent" in one]
-    assert status["agent"] == {"name": "Scripted", "version": "1.2"}
-    assert status["models"] == ["One", "Two"]
-    assert status["modes"] == ["Ask", "Plan"]
+    [status] = acp.of("session_status")
+    ready = status["ready"]
+    assert ready["agent"] == {"name": "Scripted", "version": "1.2"}
+    assert ready["model_info"] == {"model": "One", "models": ["One", "Two"]}
+    assert (ready["mode"], ready["modes"]) == ("Ask", ["Ask", "Plan"])
+    assert ready["session_id"] == status["resume"]["session_id"]
     assert status["resume"]["folder"] == str(acp.home.workspace)
 
 
@@ -103,11 +107,13 @@ async def test_a_cancelled_turn_ends_once_and_the_talk_goes_on_in_the_same_proce
 async def test_an_agent_that_takes_no_notice_of_a_cancel_is_killed_and_goes_on(acp: Acp) -> None:
     await acp.host("--deaf")
     turn = acp.begin({"spawn": ["sleep", "600"]}, {"wait": True})
-    await acp.event("text_chunk")
+    escaped = int((await acp.event("text_chunk"))["content"])
     acp.send(ipc.Cancel())
     assert (await acp.end(turn))["cancelled"] is True
     end = await acp.play({"heard": "session/load"})
     assert len(json.loads(end["content"])) == 1
+    # It holds the agent's pipes, and ends with a session's process; here the test is that one.
+    os.kill(escaped, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.execution.runtimes.acp.conftest import Acp
 from trunkline.execution.approvals import SHOWN_BYTES_MAX
 from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.acp.content import DIFF_CHARS_MAX, DIFFS_MAX
 from trunkline.execution.runtimes.acp.permissions import chosen, read_options
 from trunkline.execution.runtimes.hosted.turn import Permission
 from trunkline.execution.session import ipc
@@ -88,6 +89,43 @@ async def test_what_cannot_be_shown_whole_is_denied(acp: Acp) -> None:
     await acp.host(agent_config={"confirm": "dangerous"})
     huge = {**CALL, "rawInput": {"text": "x" * SHOWN_BYTES_MAX}}
     assert option_of(await acp.play(question(huge)))["optionId"] == "n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "diff", "path": "a", "oldText": None, "newText": "x" * (DIFF_CHARS_MAX + 1)}],
+        [{"type": "diff", "path": "a", "oldText": "x" * (DIFF_CHARS_MAX + 1), "newText": ""}],
+        [{"type": "diff", "path": f"{n}", "newText": "x"} for n in range(DIFFS_MAX + 1)],
+    ],
+)
+async def test_changes_that_would_be_shown_in_part_are_denied(acp: Acp, content: Any) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    end = await acp.play(question({**CALL, "content": content}))
+    assert option_of(end)["optionId"] == "n"
+    assert acp.of("approval_request") == []
+
+
+async def test_a_command_of_many_lines_in_the_title_is_shown_whole(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    command = "echo hello\n" + "x" * 500 + "\nrm -r ."
+    turn = acp.begin(question({"toolCallId": "c", "kind": "execute", "title": command}))
+    asked = await acp.event("approval_request")
+    assert asked["tool_input"] == {"title": command}
+    acp.answer(asked["request_id"], False)
+    await acp.end(turn)
+
+
+async def test_what_is_told_beside_the_arguments_hides_none_of_them(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    given = {"text": "rm -r .", "title": "bad", "diffs": 1, "locations": 2}
+    told = [{"type": "content", "content": {"type": "text", "text": "nothing bad"}}]
+    turn = acp.begin(question({**CALL, "rawInput": given, "content": told}))
+    asked = await acp.event("approval_request")
+    assert {name: asked["tool_input"][name] for name in given} == given
+    assert asked["tool_input"]["text (told)"] == "nothing bad"
+    acp.answer(asked["request_id"], False)
+    await acp.end(turn)
 
 
 async def test_a_cancel_takes_the_question_back(acp: Acp) -> None:

@@ -113,7 +113,7 @@ async def test_a_program_that_ends_says_why_and_is_started_again(talk: Talk, sta
     assert "it broke" in end["error"]
     stage.plays([answer("again")])
     assert (await talk.ask("hello"))["content"] == "again"
-    assert stage.starts()[1][-2:] == ["--resume", "c-1"]
+    assert stage.starts()[1][-1] == "--resume=c-1"
 
 
 async def test_a_program_that_does_not_listen_is_killed_on_a_cancel(
@@ -226,6 +226,45 @@ async def test_arguments_hold_no_key_and_no_variables(talk: Talk, stage: Stage) 
     assert "sk-ant-test" not in told
     assert "secret-of-the-server" not in told
     assert "ANTHROPIC_API_KEY" not in stage.told()[0]["env"]
+
+
+async def test_a_login_of_the_environment_is_used_only_where_no_key_is_given(
+    talk: Talk, stage: Stage
+) -> None:
+    stage.plays([answer("done")])
+    talk.env["CLAUDE_CODE_OAUTH_TOKEN"] = "token-of-the-user"
+    await talk.host()
+    await talk.ask("hello")
+    await talk.stop()
+    await talk.host(api_keys={})
+    await talk.ask("hello")
+    with_key, without = [one["env"] for one in stage.told() if "env" in one]
+    assert "CLAUDE_CODE_OAUTH_TOKEN" not in with_key
+    assert "CLAUDE_CODE_OAUTH_TOKEN" in without
+
+
+@pytest.mark.parametrize(
+    "name", ["--dangerously-skip-permissions", "-c", "", "a b", "a\0", "../x", "x" * 101]
+)
+async def test_a_conversations_name_that_is_none_becomes_no_argument(
+    talk: Talk, stage: Stage, name: str
+) -> None:
+    folder = talk.home.session("s1")
+    folder.mkdir(parents=True)
+    saved = {"runtime_type": "claude-code", "state": {"session_id": name}}
+    (folder / "runtime.json").write_text(json.dumps(saved))
+    stage.plays([answer("done")])
+    await talk.host(
+        agent_config={"system_prompt": "--help", "model": "--version", "tools": ["--x", "Bash"]},
+        session_config={"disallowedTools": ["--dangerously-skip-permissions", "Read", 7]},
+    )
+    assert (await talk.ask("hello"))["content"] == "done"
+    [argv] = stage.starts()
+    assert "--append-system-prompt=--help" in argv
+    assert "--model=--version" in argv
+    assert argv[argv.index("--tools") + 1] == "Bash"
+    assert argv[argv.index("--disallowedTools") + 1] == "Read"
+    assert not [one for one in argv if one.startswith(("--resume", "--dangerously"))]
 
 
 async def test_a_state_that_is_not_understood_is_none(talk: Talk, stage: Stage) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
+from tests.unit.execution.mcp import odd_server
 from tests.unit.execution.runtimes.claude_code.conftest import Talk, bash, real_program
 
 pytestmark = pytest.mark.programs
@@ -48,17 +49,18 @@ async def test_a_local_server_is_started_here_and_its_variables_stay_here(
     talk: Talk, model: ModelServer
 ) -> None:
     server = {
-        "name": "time",
+        "name": "odd",
         "command": sys.executable,
-        "args": ["-m", "tests.unit.execution.mcp.server"],
+        "args": [odd_server.__file__],
         "env": {"ONLY_ITS_OWN": "secret-of-the-server"},
     }
-    model.script(bash("env"), Turn(text="Seen"))
+    echo = ToolUse(name="mcp__odd__echo", arguments={"text": "said by the server"})
+    model.script(Turn(tool_calls=[echo]), bash("env"), Turn(text="Seen"))
     await talk.host(mcp_servers=[server])
     await talk.ask("look")
-    assert "secret-of-the-server" not in json.dumps(talk.events)
-    init = next(line for line in talk.lines() if line.get("subtype") == "init")
-    assert "time" in [one["name"] for one in init["mcp_servers"]]
+    echoed, environment = talk.of_type("tool_call_complete")
+    assert echoed["result"] == "said by the server"
+    assert "secret-of-the-server" not in environment["result"]
 
 
 async def test_a_skill_comes_from_the_shared_cache_fetched_when_missing(
@@ -120,6 +122,28 @@ async def test_a_file_that_it_makes_is_told(talk: Talk, model: ModelServer) -> N
     await talk.ask("write")
     [made] = talk.of_type("file_created")
     assert (made["path"], made["size"]) == (str(path), 3)
+
+
+async def test_the_users_own_login_is_used_and_left_as_it_is(
+    talk: Talk, model: ModelServer
+) -> None:
+    own = Path(talk.env["HOME"]) / ".claude"
+    own.mkdir()
+    login = {
+        "accessToken": "token-of-the-user",
+        "refreshToken": "never-used",
+        "expiresAt": 4_102_444_800_000,
+        "scopes": ["user:inference"],
+    }
+    saved = json.dumps({"claudeAiOauth": login})
+    (own / ".credentials.json").write_text(saved)
+    model.script(Turn(text="Welcome"))
+    await talk.host(api_keys={})
+    assert (await talk.ask("Hi"))["content"] == "Welcome"
+    assert model.requests[0].headers["authorization"] == "Bearer token-of-the-user"
+    assert (own / ".credentials.json").read_text() == saved
+    held = [path for path in talk.home.root.rglob("*") if path.is_file()]
+    assert not [path for path in held if b"token-of-the-user" in path.read_bytes()]
 
 
 async def test_what_is_the_users_own_is_used_and_left_alone(

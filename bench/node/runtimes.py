@@ -1,0 +1,167 @@
+"""The scenario `runtimes`: the first word of each runtime through the whole system, beside its
+program run by hand, against the same scripted model; and the memory of its own."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import psutil
+
+from bench import budgets
+from bench.node.by_hand import AcpByHand, ByHand, ClaudeByHand
+from bench.node.first_word import System
+from bench.processes import StartError
+from bench.results import Metric, Results
+from trunkline.execution.home import Home
+from trunkline.execution.runtimes import programs
+from trunkline.execution.runtimes.acp import presets
+
+CACHE = Home(Path(__file__).parents[2] / ".programs")
+"""Where `make programs` puts them."""
+BY_HAND = " by hand"
+KEY = "none"
+
+
+class Runtime(NamedTuple):
+    name: str
+    """Of the program."""
+    fields: dict[str, Any]
+    """Of its sessions."""
+    argument: str
+    """What shows that a process is the program."""
+
+
+RUNTIMES = (
+    Runtime(
+        "claude-code",
+        {"runtime_type": "claude-code", "agent_config": {"model": "claude-sonnet-4-5"}},
+        "--input-format",
+    ),
+    *(
+        Runtime(
+            preset,
+            {
+                "runtime_type": "acp",
+                "agent_config": {"model": "gpt-bench", "acp": {"preset": preset}},
+            },
+            argument,
+        )
+        for preset, argument in (("opencode", "acp"), ("copilot", "--acp"))
+    ),
+)
+
+
+def runtimes(number: int, results: Results) -> list[str]:
+    """Gives what failed; what is not installed is left out, and said once."""
+    failed = []
+    for runtime in RUNTIMES:
+        if not programs.locate(runtime.name, CACHE, os.environ):
+            if not number:
+                results.notes.append(f"{runtime.name} is not installed here, and left out.")
+            continue
+        try:
+            with _model() as urls, tempfile.TemporaryDirectory(prefix="bench-") as folder:
+                _round(runtime, urls, Path(folder), results)
+        except (StartError, OSError, TimeoutError) as error:
+            failed.append(f"runtimes, {runtime.name}: {error}")
+    return failed
+
+
+def _round(runtime: Runtime, urls: dict[str, str], folder: Path, results: Results) -> None:
+    user = folder / "user"
+    user.mkdir()
+    by_hand = _by_hand(runtime, urls, user)
+    try:
+        by_hand.turn_ms()
+        times_ms = [by_hand.turn_ms() for _ in range(budgets.RUNTIME_TURNS)]
+    finally:
+        by_hand.stop()
+    results.add(Metric.RUNTIME_FIRST_WORD, runtime.name + BY_HAND, median(times_ms))
+    whole = folder / "whole"
+    whole.mkdir()
+    paths = [*_bins(), os.environ["PATH"]]
+    more = {"HOME": str(user), "PATH": ":".join(paths)}
+    more |= {"ANTHROPIC_BASE_URL": urls["anthropic_url"], "ANTHROPIC_API_KEY": KEY}
+    system = System(whole, urls["openai_url"], more)
+    try:
+        session = system.session(runtime.fields)
+        events = system.stream(session)
+        _turn_ms(system, session, events)
+        times_ms = [_turn_ms(system, session, events) for _ in range(budgets.RUNTIME_TURNS)]
+        results.add(Metric.RUNTIME_MEMORY, runtime.name, _memory_mib(runtime.argument))
+    finally:
+        system.stop()
+    results.add(Metric.RUNTIME_FIRST_WORD, runtime.name, median(times_ms))
+
+
+def _turn_ms(system: System, session: str, events: Any) -> float:
+    began = time.monotonic()
+    system.call("POST", f"/sessions/{session}/messages", {"message": "hello"})
+    took_ms = 0.0
+    while line := events.readline():
+        if not line.startswith(b"data: {"):
+            continue
+        event = json.loads(line[6:])
+        if event["type"] == "text_chunk" and not took_ms:
+            took_ms = (time.monotonic() - began) * 1000
+        elif event["type"] == "execution_error":
+            raise StartError(str(event))
+        elif event["type"] == "execution_complete":
+            return took_ms
+    raise StartError("the stream ended")
+
+
+def _memory_mib(argument: str) -> float:
+    """Of the program and what it has started, shared pages left out."""
+    for one in psutil.Process().children(recursive=True):
+        if argument in one.cmdline():
+            family = [one, *one.children(recursive=True)]
+            return sum(member.memory_full_info().uss for member in family) / 2**20
+    raise StartError("the program is not running")
+
+
+def _by_hand(runtime: Runtime, urls: dict[str, str], user: Path) -> ByHand:
+    env = {"PATH": ":".join([*_bins(), os.environ["PATH"]]), "HOME": str(user)}
+    if runtime.name == "claude-code":
+        env |= {"ANTHROPIC_BASE_URL": urls["anthropic_url"], "ANTHROPIC_API_KEY": KEY}
+        env |= {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+        argv = [*programs.locate("claude-code", CACHE, env), "-p", "--verbose"]
+        argv += ["--input-format", "stream-json", "--output-format", "stream-json"]
+        argv += ["--include-partial-messages", "--model", "claude-sonnet-4-5"]
+        return ClaudeByHand(argv, user, env)
+    llm = {"providers": {"openai": {"base_url": urls["openai_url"]}}}
+    wanted = presets.wanted_of("gpt-bench", "never", {"openai": KEY}, llm, {})
+    config = presets.AcpConfig(preset=runtime.name)
+    launch = presets.launch(config, wanted, CACHE, env)
+    return AcpByHand(list(launch.argv), user, launch.env).open(user)
+
+
+def _bins() -> list[str]:
+    return [str(CACHE.programs / one.name / "node_modules" / ".bin") for one in RUNTIMES]
+
+
+@contextlib.contextmanager
+def _model() -> Iterator[dict[str, str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.model_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(json.dumps([{"text": "Hello to you too"}]) + "\n")
+        process.stdin.flush()
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.stdin.close()
+        process.wait()

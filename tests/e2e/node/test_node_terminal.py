@@ -1,0 +1,186 @@
+"""The real programs: what was begun in a terminal goes on here, what was begun here goes on there.
+
+The model's requests are the proof: a program that goes on with a conversation sends all of it.
+"""
+
+import asyncio
+import os
+import shlex
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import running
+from tests.support.eventually import eventually
+from tests.support.model_server import ModelRequest, ModelServer, Turn
+from tests.support.node import Talk, World
+from tests.support.program import plain_environment
+from tests.support.runtimes.installed import CACHE, lend, need
+from trunkline.execution.runtimes import programs
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow, pytest.mark.programs]
+
+Json = dict[str, Any]
+
+ENDS_S = 120.0
+CLAUDE_MODEL = "claude-sonnet-4-5"
+OPENCODE_MODEL = "gpt-scripted"
+
+
+class Desk(NamedTuple):
+    """A person's own folders, and the machine that runs there."""
+
+    world: World
+    own: Path
+    project: Path
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+    folder = tmp_path_factory.mktemp("terminal")
+    own, project = folder / "own", folder / "projects" / "site"
+    for one in (own, project):
+        one.mkdir(parents=True)
+    env = {"HOME": str(own), "TRUNKLINE_NODE_ROOTS": str(folder / "projects")}
+    async with (
+        running(folder / "data", rate_limit_per_minute=0) as control,
+        ModelServer() as model,
+    ):
+        model.otherwise(lambda one: Turn(text=f"You said: {one.prompt.strip()[-40:]}"))
+        lend(folder / "home")
+        world = World(control, model, folder / "home", env)
+        async with world:
+            yield Desk(world, own, project)
+
+
+async def in_terminal(desk: Desk, program: str, *arguments: str) -> str:
+    """Runs a program as a person would, in the project; what it printed."""
+    argv = [*programs.locate(program, CACHE, os.environ), *arguments]
+    env = plain_environment() | {
+        "HOME": str(desk.own),
+        "PWD": str(desk.project),  # as a shell says it, and some programs believe it
+        "ANTHROPIC_BASE_URL": desk.world.model.anthropic_url,
+        "ANTHROPIC_API_KEY": "own-key",
+        "OPENCODE_CONFIG_CONTENT": opencode_config(desk),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=desk.project,
+        env=env,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    async with asyncio.timeout(ENDS_S):
+        output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()[-2000:]
+    return output.decode()
+
+
+def opencode_config(desk: Desk) -> str:
+    options = f'"baseURL":"{desk.world.model.openai_url}","apiKey":"own-key"'
+    return (
+        '{"autoupdate":false,"share":"disabled","model":"scripted/m","small_model":"scripted/m",'
+        '"provider":{"scripted":{"npm":"@ai-sdk/openai-compatible","name":"Scripted","options":{'
+        f"{options}" + '},"models":{"m":{"name":"M"}}}}}'
+    )
+
+
+async def listed(desk: Desk, program: str) -> list[Json]:
+    path = f"/machines/{desk.world.node.machine_id}/foreign-sessions?runtime={program}"
+    items: list[Json] = (await desk.world.user.ok("GET", path))["items"]
+    return items
+
+
+async def adopt(desk: Desk, one: Json, model: str) -> Json:
+    named = {"runtime": one["runtime"], "id": one["id"], "preset": one["preset"] or None}
+    body = {
+        "machine_id": desk.world.node.machine_id,
+        "adopt": named,
+        "agent_config": {"model": model, "confirm": "never"},
+    }
+    session: Json = await desk.world.user.ok("POST", "/sessions", body)
+    return session
+
+
+def asked(desk: Desk, prompt: str) -> ModelRequest:
+    """The request with which the conversation went on."""
+    found = [one for one in desk.world.model.requests if prompt in one.prompt and one.tool_names]
+    assert found, [one.prompt[-80:] for one in desk.world.model.requests]
+    return found[-1]
+
+
+def said_in(request: ModelRequest) -> str:
+    return str(request.messages)
+
+
+async def test_claude_code_goes_on_here_and_there(desk: Desk) -> None:
+    need("claude-code")
+    claude = ("--model", CLAUDE_MODEL)
+    await in_terminal(desk, "claude-code", "-p", "The word is heron.", *claude)
+    [one] = await listed(desk, "claude-code")
+    assert (one["title"], one["folder"]) == ("The word is heron.", str(desk.project.resolve()))
+    session = await adopt(desk, one, CLAUDE_MODEL)
+    async with Talk(desk.world.user, session["id"]) as talk:
+        end = await talk.ask("Which word was it, here?")
+        assert end["type"] == "execution_complete", end
+        assert "The word is heron." in said_in(asked(desk, "Which word was it, here?"))
+    shown = await desk.world.user.ok("GET", f"/sessions/{session['id']}")
+    program, *arguments = shlex.split(shown["resume"]["command"])
+    assert program == "claude"
+    assert shown["resume"]["folder"] == str(desk.project.resolve())
+    await in_terminal(desk, "claude-code", *arguments, "-p", "And there?", *claude)
+    request = said_in(asked(desk, "And there?"))
+    assert "The word is heron." in request
+    assert "Which word was it, here?" in request
+
+
+async def test_what_was_begun_here_with_claude_code_goes_on_there(desk: Desk) -> None:
+    need("claude-code")
+    config = {"model": CLAUDE_MODEL, "workspace": str(desk.project), "confirm": "never"}
+    session_id = await desk.world.user.session(
+        machine_id=desk.world.node.machine_id, runtime_type="claude-code", agent_config=config
+    )
+    async with Talk(desk.world.user, session_id) as talk:
+        end = await talk.ask("The number is eleven.")
+        assert end["type"] == "execution_complete", end
+
+    async def resume() -> Json | None:
+        shown = await desk.world.user.ok("GET", f"/sessions/{session_id}")
+        found: Json | None = shown["resume"]
+        return found
+
+    found = await eventually(resume)
+    assert found is not None
+    arguments = shlex.split(found["command"])[1:]
+    prompt = ("-p", "Which number?", "--model", CLAUDE_MODEL)
+    await in_terminal(desk, "claude-code", *arguments, *prompt)
+    assert "The number is eleven." in said_in(asked(desk, "Which number?"))
+    [one] = [one for one in await listed(desk, "claude-code") if one["id"] == found["id"]]
+    assert one["session_id"] == session_id
+
+
+async def test_opencode_goes_on_here_and_there(desk: Desk) -> None:
+    need("opencode")
+    await in_terminal(desk, "opencode", "run", "The colour is teal.")
+    [one] = await listed(desk, "opencode")
+    session = await adopt(desk, one, OPENCODE_MODEL)
+    async with Talk(desk.world.user, session["id"]) as talk:
+        first = await talk.until("user_message")
+        assert first["content"].strip('"') == "The colour is teal."
+        end = await talk.ask("Which colour, here?")
+        assert end["type"] == "execution_complete", end
+        assert "The colour is teal." in said_in(asked(desk, "Which colour, here?"))
+    shown = await desk.world.user.ok("GET", f"/sessions/{session['id']}")
+    program, *arguments = shlex.split(shown["resume"]["command"])
+    assert program == "opencode"
+    # Here it was asked with a key of the control plane's, which the terminal has not.
+    own = ("--model", "scripted/m")
+    await in_terminal(desk, "opencode", "run", *arguments, *own, "And there, which?")
+    request = said_in(asked(desk, "And there, which?"))
+    assert "The colour is teal." in request
+    assert "Which colour, here?" in request
