@@ -28,7 +28,7 @@ from trunkline.execution.runtimes.openclaw.gateway_process import (
     environment,
     free_port,
 )
-from trunkline.execution.runtimes.openclaw.keys import KeysFile
+from trunkline.execution.runtimes.openclaw.keys import KeysFile, remove_left
 from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused
 from trunkline.private_files import make_folder, write_private
 
@@ -63,6 +63,7 @@ class Gateway:
     ) -> None:
         """`program` says how OpenClaw is started, by nothing where it is not installed. `env` is
         what it inherits; `routes_env` may name base URLs."""
+        remove_left(home.root)
         self._home = home
         self._folder = home.internal / "openclaw"
         self._program = program
@@ -221,7 +222,7 @@ class Gateway:
         await asyncio.to_thread(self._sweep)
         roster = dict(self._agents)
         self._token = secrets.token_urlsafe(24)
-        self._keys_file = KeysFile()
+        self._keys_file = KeysFile(self._home.root)
         self._generation += 1
         port = free_port()
         wanted = self._config(port, roster)
