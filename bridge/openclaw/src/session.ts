@@ -47,6 +47,8 @@ export class Session {
   private skills: Skill[] = [];
   private isNew = true;
   private isStopping = false;
+  /** Done when nobody makes the gateway ready for a turn. */
+  private placing: Promise<unknown> = Promise.resolve();
   private running: { id: string; stop: AbortController; done: Promise<void> } | undefined;
   private run: Run | undefined;
 
@@ -133,7 +135,7 @@ export class Session {
   private async turn({ id, data }: Queued, stop: AbortController): Promise<void> {
     const clock = this.limit(stop);
     try {
-      const place = await until(this.place(id), stop.signal);
+      const place = await until(this.placed(id, stop.signal), stop.signal);
       this.run = new Run(place, (event) => this.emit(id, asText(event["type"]) ?? "", event));
       const files = filesOf(asObject(data["metadata"])["attachments"]);
       const before = await this.earlier(data["history"]);
@@ -179,15 +181,22 @@ export class Session {
     this.emit(id, "execution_error", { error: failure.message, code: failure.code });
   }
 
+  /** One after the other: a turn that was cancelled meanwhile leaves its own under way. */
+  private placed(turnId: string, signal: AbortSignal): Promise<Place> {
+    const mine = this.placing.then(() => this.place(turnId, signal));
+    this.placing = mine.catch(() => undefined);
+    return mine;
+  }
+
   /** The gateway and our session in it, made ready for the settings of now. */
-  private async place(turnId: string): Promise<Place> {
+  private async place(turnId: string, signal: AbortSignal): Promise<Place> {
+    signal.throwIfAborted();
     const { daemon, settings } = this;
-    const names = await this.loadSkills(turnId);
+    const names = await this.loadSkills();
     const answer = asObject(
-      await daemon.request("local.openclaw_gateway", this.wanted(names), (content) =>
-        this.emit(turnId, "thinking", { content, stage: "openclaw" }),
-      ),
+      await daemon.request("local.openclaw_gateway", this.wanted(names), (content) => this.tell(content)),
     );
+    signal.throwIfAborted();
     const agentId = asText(answer["agent_id"]) ?? "";
     const sessionKey = `agent:${agentId}:main`;
     const gateway = await this.connected(answer);
@@ -260,11 +269,12 @@ export class Session {
       audit: (name, details) =>
         this.daemon.fireAndForget("audit_log", { event: name, details: { ...details, turn_id: turnId } }),
       timeoutSeconds: settings.approvalTimeoutSeconds,
+      inputOf: (toolCallId) => this.run?.inputOf(toolCallId),
     });
   }
 
   /** The names of the skills that this session may use; what is missing is fetched. */
-  private async loadSkills(turnId: string): Promise<string[]> {
+  private async loadSkills(): Promise<string[]> {
     const index = Array.isArray(this.start["skill_index"]) ? this.start["skill_index"] : [];
     const loaded: Skill[] = [];
     for (const entry of index.filter(isObject).slice(0, SKILLS_MAX)) {
@@ -273,7 +283,7 @@ export class Session {
         loaded.push(await loadSkill(entry, this.around.skillsCache, ask));
       } catch (error) {
         const content = `The skill ${asText(entry["name"]) ?? "?"} cannot be used: ${wordsOf(error)}`;
-        this.emit(turnId, "thinking", { content, stage: "openclaw" });
+        this.tell(content);
       }
     }
     this.skills = loaded;
@@ -318,6 +328,13 @@ export class Session {
         clearTimeout(timer);
       },
     };
+  }
+
+  /** How far it is, to whoever waits now: the turn that asked may be over. */
+  private tell(content: string): void {
+    if (this.running !== undefined) {
+      this.emit(this.running.id, "thinking", { content, stage: "openclaw" });
+    }
   }
 
   private emit(turnId: string, type: string, fields: Json): void {
