@@ -1,9 +1,10 @@
 /**
- * OpenClaw's questions as ours: a command that it may not run without a person, a question of its
- * own. Asked by `approval_request`, answered by `approval_response`, once; what a person allowed
- * for longer is remembered here, by the exact command, folder and variables.
+ * OpenClaw's questions as ours: a command that it may not run without a person, a tool of ours, a
+ * question of its own. Asked by `approval_request`, answered by `approval_response`, once; what a person allowed
+ * for longer is remembered here, by the exact call.
  */
 
+import { randomUUID } from "node:crypto";
 import type { Gateway } from "./gateway.ts";
 import { asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.ts";
 
@@ -80,6 +81,21 @@ export class Approvals {
       question.asking.emit("approval_resolved", { request_id: id, confirmed: false, reason });
       this.settle(id, { confirmed: false, answer: "", reason });
     }
+  }
+
+  /** Whether a tool of ours may be called with this. */
+  async allows(tool: string, input: Json, asking: Asking): Promise<boolean> {
+    const key = JSON.stringify({ tool, input });
+    if (this.allowed.has(key)) return true;
+    if (Buffer.byteLength(key) > SHOWN_BYTES_MAX) return false;
+    const answer = await this.put(randomUUID(), asking, key, {
+      kind: "approve",
+      tool_name: tool,
+      tool_input: input,
+      tool_call_id: "",
+      message: `May I use ${tool}?`,
+    });
+    return answer.confirmed;
   }
 
   private async permit(payload: Json, gateway: Gateway, asking: Asking): Promise<void> {

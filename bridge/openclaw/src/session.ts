@@ -5,7 +5,7 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Approvals } from "./approvals.ts";
+import { Approvals, type Asking } from "./approvals.ts";
 import type { Daemon } from "./bridge.ts";
 import type { Connect, Gateway } from "./gateway.ts";
 import { earlier, filesOf } from "./history.ts";
@@ -39,6 +39,8 @@ export class Session {
   private readonly queue: Queued[] = [];
   private start: Json = {};
   private settings: Settings = readSettings({}, []);
+  /** Those of the running turn. */
+  private turnSettings: Settings = this.settings;
   private tools: ToolServer | undefined;
   private toolsUrl = "";
   private gateway: Gateway | undefined;
@@ -60,12 +62,13 @@ export class Session {
   /** `start`: what it has to do without, in words. */
   async open(start: Json): Promise<string[]> {
     const problems: string[] = [];
-    this.start = start;
+    this.start = { ...start, api_keys: {} }; // the gateway gets them from the daemon
     this.settings = readSettings(start, problems);
     this.tools = new ToolServer(
       start["mcp_servers"],
       (method, params) => this.daemon.request(method, params),
       (method, params) => this.daemon.fireAndForget(method, params),
+      (tool, input, isDangerous) => this.permit(tool, input, isDangerous),
     );
     this.toolsUrl = await this.tools.open();
     const left = asText(start["turn_id"]);
@@ -192,6 +195,7 @@ export class Session {
   private async place(turnId: string, signal: AbortSignal): Promise<Place> {
     signal.throwIfAborted();
     const { daemon, settings } = this;
+    this.turnSettings = settings;
     const names = await this.loadSkills();
     const answer = asObject(
       await daemon.request("local.openclaw_gateway", this.wanted(names), (content) => this.tell(content)),
@@ -212,7 +216,7 @@ export class Session {
     const skills = this.skills;
     const prefix = `${agentId}__`;
     const generation = this.generation;
-    gateway.onEvent = (event, payload) => this.take(event, payload, turnId, agentId, settings);
+    gateway.onEvent = (event, payload) => this.take(event, payload, turnId, agentId);
     return {
       gateway,
       agentId,
@@ -256,7 +260,7 @@ export class Session {
     return this.gateway;
   }
 
-  private take(event: string, payload: Json, turnId: string, agentId: string, settings: Settings): void {
+  private take(event: string, payload: Json, turnId: string, agentId: string): void {
     if (event === "agent") {
       this.run?.take(payload);
       return;
@@ -264,13 +268,26 @@ export class Session {
     const asked = isObject(payload["request"]) ? payload["request"] : asObject(payload["question"] ?? payload);
     const isOurs = asked["agentId"] === agentId || (asText(asked["sessionKey"]) ?? "").startsWith(`agent:${agentId}:`);
     if (!isOurs || this.gateway === undefined || this.running?.id !== turnId) return;
-    this.approvals.take(event, payload, this.gateway, {
+    this.approvals.take(event, payload, this.gateway, this.asking(turnId));
+  }
+
+  /** Whether a tool of ours may be called: OpenClaw itself asks for its own commands alone. */
+  private async permit(tool: string, input: Json, isDangerous: boolean): Promise<boolean> {
+    const { confirm } = this.turnSettings;
+    if (confirm === "never" || (confirm === "dangerous" && !isDangerous)) return true;
+    return this.run !== undefined && this.running !== undefined
+      ? this.approvals.allows(tool, input, this.asking(this.running.id))
+      : false; // nobody is there who could be asked
+  }
+
+  private asking(turnId: string): Asking {
+    return {
       emit: (type, fields) => this.emit(turnId, type, fields),
       audit: (name, details) =>
         this.daemon.fireAndForget("audit_log", { event: name, details: { ...details, turn_id: turnId } }),
-      timeoutSeconds: settings.approvalTimeoutSeconds,
+      timeoutSeconds: this.turnSettings.approvalTimeoutSeconds,
       inputOf: (toolCallId) => this.run?.inputOf(toolCallId),
-    });
+    };
   }
 
   /** The names of the skills that this session may use; what is missing is fetched. */

@@ -145,6 +145,19 @@ test("OpenClaw's own question has its options, and gets the words of the answer"
   ]);
 });
 
+test("a tool of ours is asked about like a command, and for longer only with the same input", async () => {
+  const first = approvals.allows("mcp__shop__buy", { n: 1 }, asking());
+  assert.deepEqual([shown[0]?.["tool_name"], shown[0]?.["tool_input"]], ["mcp__shop__buy", { n: 1 }]);
+  approvals.answer({ request_id: shown[0]?.["request_id"], confirmed: true, scope: "session" });
+  assert.equal(await first, true);
+  assert.equal(await approvals.allows("mcp__shop__buy", { n: 1 }, asking()), true);
+  assert.equal(shown.length, 1);
+  const other = approvals.allows("mcp__shop__buy", { n: 2 }, asking());
+  approvals.withdraw("cancelled");
+  assert.equal(await other, false);
+  assert.equal(await approvals.allows("x", { long: "x".repeat(300_000) }, asking()), false);
+});
+
 test("other events are no questions", () => {
   assert.equal(approvals.take("tick", {}, gateway, asking()), false);
 });

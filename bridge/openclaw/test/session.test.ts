@@ -175,6 +175,33 @@ test("events of another run of the session are not shown", async () => {
   assert.deepEqual(daemon.of("text_chunk"), []);
 });
 
+test("with confirm, a person is asked before a tool of ours, and nobody where there is no turn", async () => {
+  daemon.answers["mcp_tools"] = () => ({ tools: [{ name: "buy" }] });
+  daemon.answers["mcp_call"] = () => ({ result: "bought" });
+  await opened({ agent_config: { confirm: "dangerous" }, mcp_servers: [{ name: "shop" }] });
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  const { tools_url: url, tools_token: token } = daemon.asked[0]?.params ?? {};
+  const buy = async (): Promise<string> => {
+    const params = { name: "mcp__shop__buy", arguments: {} };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(String(url), { method: "POST", headers, body })).text();
+  };
+  for (const confirmed of [true, false]) {
+    const bought = buy();
+    const asked = await daemon.until("approval_request", confirmed ? 1 : 2);
+    assert.deepEqual([asked["tool_name"], asked["turn_id"]], ["mcp__shop__buy", "t"]);
+    session.answer({ request_id: asked["request_id"], confirmed });
+    assert.equal((await bought).includes("bought"), confirmed);
+  }
+  gateway.answer("Done");
+  await daemon.end("t");
+  await new Promise(setImmediate);
+  assert.ok((await buy()).includes("did not allow"));
+  assert.equal(daemon.of("approval_request").length, 2);
+});
+
 test("a gateway that dies ends the turn with the reason, and the next one works", async () => {
   daemon.answers["local.openclaw_end"] = () => ({ reason: "it was ended by SIGKILL" });
   await opened();

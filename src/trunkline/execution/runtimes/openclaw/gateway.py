@@ -28,7 +28,7 @@ from trunkline.execution.runtimes.openclaw.gateway_process import (
     environment,
     free_port,
 )
-from trunkline.execution.runtimes.openclaw.keys import KeysFile
+from trunkline.execution.runtimes.openclaw.keys import KeysFile, remove_left
 from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused
 from trunkline.private_files import make_folder, write_private
 
@@ -316,6 +316,7 @@ class Gateway:
         """What the gateway kept of sessions that are gone for good goes too, and what it was told
         in its last run: it would put that in the place of what it is told now."""
         for folder in self._folder.glob("config-*"):
+            remove_left(folder / "openclaw.json")
             shutil.rmtree(folder, ignore_errors=True)
         sessions = [one.name for one in self._home.sessions.iterdir() if one.is_dir()]
         kept = {config.agent_id(one) for one in sessions}

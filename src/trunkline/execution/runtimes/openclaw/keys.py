@@ -13,9 +13,10 @@ from pathlib import Path
 import msgspec
 
 from trunkline.execution.errors import RequestFailed
-from trunkline.execution.runtimes.openclaw.config import provider_name
+from trunkline.execution.runtimes.openclaw.config import KEYS, provider_name
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - in memory, and private below
+_PREFIX = "trunkline-"
 _NO_KEY = "none"  # a server at a base URL of one's own may want none, but the gateway wants a text
 
 
@@ -27,7 +28,7 @@ class KeysFile:
         if not memory.is_dir():
             why = f"OpenClaw needs {memory} on this machine: keys are never written to a disk"
             raise RequestFailed("RUNTIME_UNAVAILABLE", why)
-        self._folder = Path(tempfile.mkdtemp(prefix="trunkline-", dir=memory))
+        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=memory))
         self.path = self._folder / "keys.json"
 
     @contextmanager
@@ -44,3 +45,15 @@ class KeysFile:
 
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def remove_left(settings: Path, memory: Path = MEMORY) -> None:
+    """What a daemon that was killed has left: those settings of the gateway say where."""
+    try:
+        told = msgspec.json.decode(settings.read_bytes())
+        folder = Path(told["secrets"]["providers"][KEYS]["path"]).parent
+    except (OSError, msgspec.DecodeError, LookupError, TypeError):
+        return
+    # Commands of agents can write there too: nothing else is ever removed.
+    if folder.parent == memory and folder.name.startswith(_PREFIX):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -19,6 +19,7 @@ from tests.unit.execution.runtimes.openclaw.conftest import KEYS, Machine, envir
 from trunkline.execution.home import Home
 from trunkline.execution.runtimes.openclaw.config import agent_id
 from trunkline.execution.runtimes.openclaw.gateway import NOT_INSTALLED
+from trunkline.execution.runtimes.openclaw.keys import KeysFile
 
 pytestmark = pytest.mark.slow
 
@@ -125,6 +126,24 @@ async def test_a_new_run_finds_nothing_of_what_the_last_one_was_told(
     await machine.say("say Up.", "t-2")
     [after] = (home.internal / "openclaw").glob("config-*/*")
     assert before != after
+
+
+async def test_keys_that_a_killed_daemon_left_in_memory_are_removed(
+    machine: Machine, home: Home, tmp_path: Path
+) -> None:
+    left = KeysFile()
+    left.path.write_text(KEYS["openai"])
+    other = tmp_path / "trunkline-other"
+    other.mkdir()
+    for number, path in enumerate((left.path, other / "keys.json", 7)):
+        folder = home.internal / "openclaw" / f"config-{number}"
+        folder.mkdir(parents=True)
+        told = {"secrets": {"providers": {"keys": {"path": path if path == 7 else str(path)}}}}
+        (folder / "openclaw.json").write_text(json.dumps(told))
+    await machine.start()
+    await machine.say("say Hello.")
+    assert not left.path.parent.exists()
+    assert other.exists()
 
 
 async def test_a_machine_without_openclaw_says_how_to_install_it(machine: Machine) -> None:
