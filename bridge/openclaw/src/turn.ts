@@ -10,6 +10,10 @@ import { GatewayError, GatewayLost, type Gateway } from "./gateway.ts";
 import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
 
 const CANCEL_GRACE_MS = 5_000;
+/** The gateway changed its record of the session meanwhile, and says to try again. */
+const NOT_BEGUN = "SESSION_WORK_START_CHANGED";
+const TRIES_MAX = 5;
+const TRY_AGAIN_MS = 500;
 
 /** A turn that cannot go on, for its readers. */
 export class TurnFailed extends Error {
@@ -64,6 +68,19 @@ export class Run {
 
   /** To its end; the final answer. Throws TurnFailed, or the signal's reason when aborted. */
   async to(said: Said, signal: AbortSignal): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.once(said, signal);
+      } catch (error) {
+        const hasBegun = !(error instanceof TurnFailed && error.message.includes(NOT_BEGUN));
+        if (hasBegun || tries === TRIES_MAX) throw error;
+        await until(new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS)), signal);
+        this.runId = randomUUID();
+      }
+    }
+  }
+
+  private async once(said: Said, signal: AbortSignal): Promise<string> {
     const { gateway, agentId, sessionKey } = this.place;
     const accepted = (payload: Json): void => {
       this.runId = asText(payload["runId"]) ?? this.runId;

@@ -202,6 +202,17 @@ test("with confirm, a person is asked before a tool of ours, and nobody where th
   assert.equal(daemon.of("approval_request").length, 2);
 });
 
+test("a turn that the gateway did not begin is told to it again, under another id", async () => {
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  gateway.refuse("changed while starting work. Retry. | SESSION_WORK_START_CHANGED");
+  await gateway.running();
+  gateway.answer("Hello");
+  assert.equal((await daemon.end("t"))["content"], "Hello");
+  assert.equal(new Set(gateway.of("agent").map((told) => told["idempotencyKey"])).size, 2);
+});
+
 test("a gateway that dies ends the turn with the reason, and the next one works", async () => {
   daemon.answers["local.openclaw_end"] = () => ({ reason: "it was ended by SIGKILL" });
   await opened();
