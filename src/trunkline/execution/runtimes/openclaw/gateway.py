@@ -30,6 +30,7 @@ from trunkline.execution.runtimes.openclaw.gateway_process import (
 )
 from trunkline.execution.runtimes.openclaw.keys import KeysFile, remove_left
 from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused
+from trunkline.execution.runtimes.openclaw.state import tidy
 from trunkline.private_files import make_folder, write_private
 
 _log = structlog.get_logger(__name__)
@@ -314,15 +315,12 @@ class Gateway:
         )
 
     def _sweep(self) -> None:
-        """What the gateway kept of sessions that are gone for good goes too, and what it was told
-        in its last run: it would put that in the place of what it is told now."""
+        """Removes what the gateway was told in its last run (it would put that in the place of what
+        it is told now), and what it kept of sessions and turns that are over."""
         for folder in self._folder.glob("config-*"):
             shutil.rmtree(folder, ignore_errors=True)
         sessions = [one.name for one in self._home.sessions.iterdir() if one.is_dir()]
-        kept = {config.agent_id(one) for one in sessions}
-        for folder in (self._folder / "state" / "agents").glob("s-*"):
-            if folder.name not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
+        tidy(self._folder / "state", sessions)
 
     async def _clear(self) -> None:
         await self._link.close()
