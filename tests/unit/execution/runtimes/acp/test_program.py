@@ -234,6 +234,16 @@ async def test_an_agent_that_wants_a_login_gets_what_the_environment_has(acp: Ac
     assert json.loads(end["content"]) == [{"methodId": "k"}]
 
 
+async def test_an_agent_that_wants_a_login_goes_on_with_its_session_too(acp: Acp) -> None:
+    acp_config = {"command": [*AGENT, "--login", "SOME_KEY"], "env": {"SOME_KEY": "k"}}
+    await acp.host(agent_config={"acp": acp_config})
+    await acp.play({"say": "first"})
+    assert await acp.stop() == 0
+    await acp.host(agent_config={"acp": acp_config})
+    end = await acp.play({"heard": "session/new"})
+    assert json.loads(end["content"]) == []
+
+
 async def test_where_nobody_is_logged_in_the_agent_says_what_to_do(acp: Acp) -> None:
     await acp.host("--login", "SOME_KEY")
     end = await acp.play({"say": "no"})
