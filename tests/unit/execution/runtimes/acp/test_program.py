@@ -60,6 +60,7 @@ async def test_a_configuration_that_names_no_program_says_what_is_wrong(
     assert "acp" in end["error"].lower() or "ACP" in end["error"]
 
 
+@pytest.mark.proves("notes-3-acp-names")
 async def test_agents_of_the_older_generation_are_understood(acp: Acp) -> None:
     await acp.host("--older")
     end = await acp.play(
