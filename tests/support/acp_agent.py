@@ -61,9 +61,9 @@ class Agent:
             case "authenticate":
                 self._is_logged_in = True
                 return {}
+            case "session/new" | "session/load" if not self._is_logged_in:
+                raise Refused(-32000, "Authentication required")
             case "session/new":
-                if not self._is_logged_in:
-                    raise Refused(-32000, "Authentication required")
                 session_id = f"s-{os.getpid()}"
                 with KNOWN.open("a") as file:
                     file.write(session_id + "\n")

@@ -32,7 +32,8 @@ class Roots:
             raise StartFailed("workspace is not a path", code="WORKSPACE_REFUSED")
         try:
             folder = (self.workspace / Path(wanted).expanduser()).resolve()
-        except (OSError, RuntimeError) as error:  # links in a circle, a user that there is not
+        # Links in a circle, a user that there is not, half of a character.
+        except (OSError, RuntimeError, ValueError) as error:
             raise StartFailed(f"workspace: {error}", code="WORKSPACE_REFUSED") from error
         if not self.contains(folder):
             raise StartFailed(
@@ -40,7 +41,15 @@ class Roots:
                 " (`trunkline node --root`)",
                 code="WORKSPACE_REFUSED",
             )
-        if not folder.is_dir():
+        if not _is_folder(folder):
             why = f"the folder {str(folder)[:200]!r} does not exist"
             raise StartFailed(why, code="WORKSPACE_REFUSED")
         return folder
+
+
+def _is_folder(path: Path) -> bool:
+    """False also for what cannot be looked at: a name too long, a folder that is closed to us."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False

@@ -116,6 +116,5 @@ REQUIREMENTS = (
         "notes-3-acp-names",
         "ACP agents are understood under the names of the document and of `session/update`.",
         "yeaft.md#providers",
-        reason="the ACP runtime is not part of this version yet",
     ),
 )

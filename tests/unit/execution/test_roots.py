@@ -42,6 +42,8 @@ def test_folders_below_a_root_are_taken_as_full_paths_or_from_the_workspace(
         "missing",
         "a\0b",
         "~nobody-here/x",
+        "x" * 300,
+        "\ud800",
         7,
         {},
     ],

@@ -2,7 +2,7 @@
 
 import asyncio
 import importlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,12 +42,18 @@ class Agent:
         self.session_id = ""
 
     @classmethod
-    async def start(cls, launch: Launch, workspace: Path, client: Client) -> "Agent":
-        """Raises TurnError."""
+    async def start(
+        cls,
+        launch: Launch,
+        workspace: Path,
+        client: Client,
+        flush: Callable[[], Awaitable[None]],
+    ) -> "Agent":
+        """`flush` waits while what the agent said is not taken. Raises TurnError."""
         process = await Launched.start(launch.name, launch.argv, launch.env, workspace)
         try:
             rpc = await asyncio.to_thread(importlib.import_module, _RPC)
-            peer = rpc.Peer(process, client.answer, client.take)
+            peer = rpc.Peer(process, client.answer, client.take, flush)
         except BaseException as error:
             process.kill()
             if isinstance(error, ImportError):
@@ -95,7 +101,7 @@ class Agent:
         except AgentError as error:
             if error.code != AUTH_REQUIRED:
                 raise failed(self.name, error.message) from error
-            opened = await self._log_in_and_open(params, error)
+            opened = await self._log_in_and("session/new", params, error)
         self.session_id = text(opened.get("sessionId"), limits.URL_CHARS_MAX)
         if not self.session_id:
             raise TurnError("RUNTIME_FAILED", f"{self.name} opened no session")
@@ -114,7 +120,12 @@ class Agent:
             return None
         params = {"sessionId": session_id, "cwd": str(workspace), "mcpServers": mcp_servers}
         try:
-            opened = await self.request(method, params, OPENING_S)
+            try:
+                opened = await self.request(method, params, OPENING_S)
+            except AgentError as error:
+                if error.code != AUTH_REQUIRED:
+                    raise
+                opened = await self._log_in_and(method, params, error)
         except AgentError as error:
             _log.warning("an agent does not know its session", problem=error.message)
             return None
@@ -173,18 +184,21 @@ class Agent:
             why = f"{self.name} speaks version {shortened(str(spoken), 20)} of ACP, not {version}"
             raise TurnError("RUNTIME_FAILED", why)
 
-    async def _log_in_and_open(self, params: Json, refusal: AgentError) -> Json:
-        """With a way to log in that needs nobody; else its own words say what a person can do."""
+    async def _log_in_and(self, method: str, params: Json, refusal: AgentError) -> Json:
+        """Asks again behind a login that needs nobody; without one, its own words say what a
+        person can do. Raises TurnError, and AgentError for what went wrong after a login."""
         offered = [obj(one) for one in items(self._greeting.get("authMethods"))]
         words = refusal.message
-        for method in offered:
-            if not _is_in_environment(method, self.launch.env):
+        for way in offered:
+            if not _is_in_environment(way, self.launch.env):
                 continue
             try:
-                method_id = text(method.get("id"), limits.ID_CHARS_MAX)
-                await self.request("authenticate", {"methodId": method_id}, OPENING_S)
-                return await self.request("session/new", params, OPENING_S)
+                way_id = text(way.get("id"), limits.ID_CHARS_MAX)
+                await self.request("authenticate", {"methodId": way_id}, OPENING_S)
+                return await self.request(method, params, OPENING_S)
             except AgentError as error:
+                if method != "session/new" and error.code != AUTH_REQUIRED:
+                    raise
                 words = error.message
         ways = "; ".join(filter(None, map(_way, offered)))
         told = f"{words}. It offers: {ways}" if ways else words

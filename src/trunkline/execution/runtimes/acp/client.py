@@ -15,6 +15,7 @@ from trunkline.execution.runtimes.acp.terminals import Terminals
 from trunkline.execution.runtimes.acp.translator import Events, Translator
 from trunkline.execution.runtimes.hosted.turn import Permission, Turn
 
+QUESTIONS_MAX = 64  # of one agent, at once
 CAPABILITIES: Json = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 
 
@@ -27,12 +28,15 @@ class Client:
         self._terminals = Terminals(self._files, env, self._printed)
         self._turn: Turn | None = None
         self._questions: set[asyncio.Task[Permission]] = set()
+        self._is_withdrawn = False
         self.stopped = asyncio.Event()
         """The agent said that the turn is over, as agents of the older generation do."""
 
     def begin(self, turn: Turn) -> None:
         self._turn = turn
+        self._is_withdrawn = False
         self.stopped.clear()
+        self._terminals.begin()
         self._translator.begin()
 
     def end(self, why: str) -> None:
@@ -42,9 +46,19 @@ class Client:
         self._turn = None
 
     def withdraw(self) -> None:
-        """Nobody answers open questions any more: the agent is told so."""
+        """Nobody answers questions of this turn any more: the agent is told so."""
+        self._is_withdrawn = True
         for question in self._questions:
             question.cancel()
+
+    def kill(self) -> None:
+        """What runs for the agent ends, and nobody waits for it."""
+        self.withdraw()
+        self._terminals.kill_all()
+
+    def end_commands(self) -> None:
+        """Those of a turn that was cancelled, where the agent has not ended them."""
+        self._terminals.kill_all(of_turn=True)
 
     async def close(self) -> None:
         self.withdraw()
@@ -82,7 +96,7 @@ class Client:
 
     async def _permit(self, params: Json) -> Json:
         turn = self._turn
-        if turn is None:
+        if turn is None or self._is_withdrawn or len(self._questions) >= QUESTIONS_MAX:
             return permissions.CANCELLED
         told, call = self._translator.asked(params)
         self._tell(told)

@@ -6,11 +6,14 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+import structlog
+
 from trunkline.execution.errors import TurnError
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.mcp.servers import LocalServer, parse_servers
 from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.runtimes.acp import presets, prompt
 from trunkline.execution.runtimes.acp.agent import Agent
 from trunkline.execution.runtimes.acp.client import Client
@@ -20,6 +23,8 @@ from trunkline.execution.runtimes.acp.translator import Translator
 from trunkline.execution.runtimes.acp.usage import Usage
 from trunkline.execution.runtimes.hosted.program import Opening, Program
 from trunkline.execution.runtimes.hosted.turn import Turn
+
+_log = structlog.get_logger(__name__)
 
 STOP_S = 3.0  # for an agent to end its turn after a cancel; below limits.CANCEL_GRACE_S
 _SETTING_S = 10.0
@@ -70,8 +75,14 @@ class AcpProgram(Program):
 
     def abort(self) -> None:
         if self._agent is not None:
-            self._agent.kill()
+            self._kill(self._agent)
             self._is_killed = True  # its end may be seen only in the middle of the next turn
+
+    def _kill(self, agent: Agent) -> None:
+        """With the commands that run for it, which are ours."""
+        agent.kill()
+        if self._client is not None:
+            self._client.kill()
 
     async def close(self) -> None:
         agent, self._agent = self._agent, None
@@ -111,8 +122,9 @@ class AcpProgram(Program):
         turn.emit("thinking", stage="acp", content=f"{launch.name} is being started.\n")
         workspace = self._opening.workspace
         translator = self._translator = Translator()
-        client = Client(workspace, self._opening.env, translator)
-        agent = await Agent.start(launch, workspace, client)
+        secrets = self._opening.start.api_keys.values()
+        client = Client(workspace, scrubbed(self._opening.env, secrets=secrets), translator)
+        agent = await Agent.start(launch, workspace, client, self._opening.flush)
         try:
             opened = None
             if session_id := self._earlier(launch):
@@ -209,11 +221,15 @@ class AcpProgram(Program):
         client.withdraw()
         with suppress(AgentGone):
             await agent.cancel()
-        await asyncio.wait({said, stopped}, timeout=STOP_S, return_when=asyncio.FIRST_COMPLETED)
-        if said.done() and not said.cancelled() and said.exception() is None:
-            self._count(agent, turn, said.result())
-        elif not said.done() and not stopped.done():
-            agent.kill()
+        try:
+            async with asyncio.timeout(STOP_S):
+                result = await _end_of(said, stopped)
+            self._count(agent, turn, {**result, **(self._translator.stopped or {})})
+        except TimeoutError:
+            self._kill(agent)
+        except (AgentError, AgentGone) as error:
+            _log.info("an agent ended its cancelled turn with an error", problem=str(error))
+        client.end_commands()
 
     def _answer(self, agent: Agent, turn: Turn, result: Json) -> str:
         """The end of a turn, by its reason. Raises TurnError."""
@@ -264,6 +280,15 @@ class AcpProgram(Program):
                 "usage": self._usage.saved(),
             }
         )
+
+
+async def _end_of(said: asyncio.Task[Json], stopped: asyncio.Task[bool]) -> Json:
+    """The answer to a prompt. In the older generation it says that the turn has begun, and another
+    message that it is over: one that came late would end the next turn."""
+    await asyncio.wait({said, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not stopped.done() and "stopReason" not in said.result():
+        await asyncio.wait({stopped})
+    return said.result() if said.done() else {}
 
 
 async def _keep_to(agent: Agent, model: str, opened: Json) -> None:

@@ -26,7 +26,7 @@ Answer = Callable[[str, Json], Awaitable[Json]]
 """A request of the agent's: method and params. Raises ToolError."""
 Tell = Callable[[str, Any], None]
 """A notification of the agent's. Never waits, so that their order stays."""
-_NOT_DONE = -32000
+_NOT_DONE = -32603  # not -32000: agents take that for a login that is missing
 _NO_SUCH_METHOD = -32601
 VERSION: int = PROTOCOL_VERSION
 
@@ -34,8 +34,9 @@ VERSION: int = PROTOCOL_VERSION
 class Frames:
     """A line each way is a message; bounded, as the library's own is not."""
 
-    def __init__(self, process: Launched) -> None:
+    def __init__(self, process: Launched, flush: Callable[[], Awaitable[None]]) -> None:
         self._process = process
+        self._flush = flush
 
     async def send(self, message: Json) -> None:
         await self._process.send(msgspec.json.encode(message) + b"\n")
@@ -43,6 +44,7 @@ class Frames:
     async def receive(self) -> Json | None:
         """None at the end, or when nothing that follows can be trusted."""
         while True:
+            await self._flush()  # an agent that floods us is read no faster than we are
             try:
                 line = await self._process.reader.readline()
             except (ValueError, ConnectionError) as error:
@@ -64,10 +66,16 @@ class Frames:
 class Peer:
     """The agent's end, as its driver sees it."""
 
-    def __init__(self, process: Launched, answer: Answer, tell: Tell) -> None:
+    def __init__(
+        self,
+        process: Launched,
+        answer: Answer,
+        tell: Tell,
+        flush: Callable[[], Awaitable[None]],
+    ) -> None:
         self._answer = answer
         self._tell = tell
-        self._connection = Connection(self._handle, Frames(process))
+        self._connection = Connection(self._handle, Frames(process, flush))
 
     async def request(self, method: str, params: Json) -> Json:
         """Raises AgentError (its own words), AgentGone."""

@@ -11,7 +11,6 @@ from typing import Any
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
-from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.programs import Finished, run_process
 from trunkline.execution.runtimes.acp.content import items, obj
 from trunkline.execution.runtimes.acp.files import Files
@@ -43,7 +42,10 @@ class Terminal:
 
     @property
     def output(self) -> str:
-        """Cut at the start, at a whole character."""
+        """Cut at the start, at a whole character; why it could not be run, where it could not."""
+        is_over = self.running.done() and not self.running.cancelled()
+        if is_over and (error := self.running.exception()) is not None:
+            return str(error)
         return self._output.decode("utf-8", "ignore")
 
     def status(self) -> Json | None:
@@ -52,21 +54,23 @@ class Terminal:
             return None
         if self.running.cancelled():
             return {"exitCode": None, "signal": "SIGKILL"}
-        if (error := self.running.exception()) is not None:
-            self.add(str(error))
+        if self.running.exception() is not None:
             return {"exitCode": 127, "signal": None}
         code = self.running.result().exit_code
         return {"exitCode": code if code >= 0 else None, "signal": str(-code) if code < 0 else None}
 
 
 class Terminals:
-    """Those of one agent. Each method answers the request of its name; raises ToolError."""
+    """Those of one agent. Each method answers the request of its name; raises ToolError.
+
+    `env`: without keys, which are the agent's and not for what it runs; what it names itself is."""
 
     def __init__(self, files: Files, env: Mapping[str, str], show: Show) -> None:
         self._files = files
         self._env = env
         self._show = show
         self._terminals: dict[str, Terminal] = {}
+        self._earlier: frozenset[str] = frozenset()
         self._numbers = itertools.count(1)
 
     async def create(self, params: Json) -> Json:
@@ -86,8 +90,7 @@ class Terminals:
             terminal.add(piece)
             self._show(terminal_id, piece)
 
-        # The agent's keys are not for what it runs; what it names itself is.
-        env = {**scrubbed(self._env), **_env(params.get("env"))}
+        env = {**self._env, **_env(params.get("env"))}
         running = run_process(argv, cwd=cwd, env=env, timeout_s=TIMEOUT_S, take=take)
         terminal.running = asyncio.create_task(running, name=terminal_id)
         self._terminals[terminal_id] = terminal
@@ -116,12 +119,21 @@ class Terminals:
         self._terminals.pop(str(params["terminalId"]), None)
         return {}
 
+    def begin(self) -> None:
+        """A turn begins; what runs already was started in an earlier one."""
+        self._earlier = frozenset(self._terminals)
+
+    def kill_all(self, *, of_turn: bool = False) -> None:
+        """`of_turn`: only those that were started in this one."""
+        for name, one in self._terminals.items():
+            if not of_turn or name not in self._earlier:
+                one.running.cancel()
+
     async def close(self) -> None:
         """Everything that runs ends."""
+        self.kill_all()
         running = {one.running for one in self._terminals.values()}
         self._terminals.clear()
-        for task in running:
-            task.cancel()
         if running:
             await asyncio.wait(running)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 from trunkline.execution.json_object import Json
+from trunkline.execution.orchestrator.settings import Confirm
 from trunkline.execution.runtimes.claude_code import permissions, servers
 from trunkline.execution.runtimes.claude_code.output import text_of
 from trunkline.execution.runtimes.claude_code.permissions import Granted
@@ -25,11 +26,14 @@ class Asking:
         granted: Granted,
         turn: Callable[[], Turn | None],
         keep: Callable[[], None],
+        confirm: Confirm,
     ) -> None:
         self._servers = offered
         self._granted = granted
         self._turn = turn
         self._keep = keep
+        self.confirm = confirm
+        """For what the program does by itself, in no turn."""
 
     async def answer(self, request: Json) -> Json:
         match request.get("subtype"):
@@ -48,7 +52,8 @@ class Asking:
         called = given if isinstance(given, dict) else {}
         tool, arguments = text_of(called.get("tool_name")), called.get("tool_input")
         is_known = isinstance(arguments, dict) and self._granted.covers(tool, arguments)
-        if turn is None or turn.settings.confirm != "always" or is_known:
+        confirm = self.confirm if turn is None else turn.settings.confirm
+        if confirm != "always" or is_known:
             return {}
         decision = {"permissionDecision": "ask", "permissionDecisionReason": _EVERY}
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}

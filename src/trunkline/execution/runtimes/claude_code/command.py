@@ -70,8 +70,9 @@ def launch(
         argv += ["--mcp-config", msgspec.json.encode({"mcpServers": offered}).decode()]
     if plugin:
         argv += ["--plugin-dir", plugin]
-    if tools := [one for one in settings.tools if _TOOL.fullmatch(one)]:
-        argv += ["--tools", ",".join(tools)]
+    if settings.tools:
+        # Of names that it does not know none is left, and not all of them.
+        argv.append(f"--tools={','.join(one for one in settings.tools if _TOOL.fullmatch(one))}")
     if refused := _tools(start.session_config.get("disallowedTools")):
         argv += ["--disallowedTools", ",".join(refused)]
     own = {

@@ -68,6 +68,7 @@ class Connection:
         self._pending: dict[str, asyncio.Future[Json]] = {}
         self._answering: dict[str, asyncio.Task[None]] = {}
         self._errors = ""
+        self._is_killed = False
         self._tasks = [
             asyncio.create_task(self._read(), name="claude-lines"),
             asyncio.create_task(self._read_errors(), name="claude-errors"),
@@ -111,7 +112,7 @@ class Connection:
 
     @property
     def is_alive(self) -> bool:
-        return not self.ended.done()
+        return not self._is_killed and not self.ended.done()
 
     def send(self, message: Json) -> None:
         """One line down; to a program that is gone, nothing."""
@@ -135,6 +136,7 @@ class Connection:
 
     def kill(self) -> None:
         """At once, with everything that it started."""
+        self._is_killed = True
         family.kill_group(self._process.pid)
 
     async def close(self) -> None:

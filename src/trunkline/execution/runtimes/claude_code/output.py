@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from trunkline.execution.json_object import Json
+from trunkline.execution.texts import clipped
 
 RESULT, CONTROL, WITHDRAWN, ANSWER = (
     *("result", "control_request"),
@@ -86,6 +87,17 @@ def read(text: bytes) -> Line | None:
         return msgspec.convert(json.loads(text), Line)
     except (ValueError, RecursionError):
         return None
+
+
+def passable(text: bytes) -> bytes:
+    """The line as every reader of JSON takes it: itself, unless it holds half of a character, or a
+    number that is none."""
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        whole = clipped(json.loads(text), len(text))
+        return msgspec.json.encode(whole)
+    return text
 
 
 def text_of(value: Any) -> str:

@@ -18,6 +18,7 @@ ASKING = "AskUserQuestion"
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _ACCEPT_EDITS: Json = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 _RULE_CHARS_MAX = 2_000
+_RULES_SHOWN_MAX = 50
 _QUESTIONS_MAX = 10
 _OPTIONS_MAX = 20
 
@@ -48,14 +49,20 @@ def digest(tool: str, given: Json) -> str:
 
 def suggested(request: Json) -> list[Json]:
     """What the program would allow from now on, for the session only: its rules; for a change of a
-    file all such changes, if it says so. Never a folder or a mode besides."""
+    file all such changes, if it says so. Never a folder or a mode besides, nor more rules than a
+    person is shown."""
     given = request.get("permission_suggestions")
     found: list[Json] = []
+    room = _RULES_SHOWN_MAX
     for one in given if isinstance(given, list) else []:
         if not isinstance(one, dict):
             continue
-        if one.get("type") == "addRules" and one.get("behavior") == "allow" and _rules(one):
-            found.append({**one, "destination": "session"})
+        if one.get("type") == "addRules" and one.get("behavior") == "allow":
+            rules = [rule for rule in _listed(one) if _rule(rule)][:room]
+            room -= len(rules)
+            if rules:
+                kept = {"type": "addRules", "behavior": "allow", "rules": rules}
+                found.append({**kept, "destination": "session"})
         elif one.get("mode") == "acceptEdits" and request.get("tool_name") in _EDITS:
             found.append(_ACCEPT_EDITS)
     return found
@@ -72,7 +79,7 @@ def message(request: Json) -> str:
     if _ACCEPT_EDITS in more:
         rules.append("all changes of files in the working folder")
     if rules:
-        lines.append(shortened(f"A yes for the session also covers: {', '.join(rules)}", 2_000))
+        lines.append(f"A yes for the session also covers: {', '.join(rules)}")
     return "\n".join(lines)
 
 
@@ -109,12 +116,17 @@ def _question(given: Json) -> Question:
 
 
 def _rules(suggestion: Json) -> list[str]:
+    return [text for text in map(_rule, _listed(suggestion)) if text]
+
+
+def _listed(suggestion: Json) -> list[Any]:
     given: Any = suggestion.get("rules")
-    found: list[str] = []
-    for rule in given if isinstance(given, list) else []:
-        tool = text_of(rule.get("toolName")) if isinstance(rule, dict) else ""
-        content = text_of(rule.get("ruleContent")) if tool else ""
-        text = f"{tool}({content})" if content else tool
-        if text and len(text) <= _RULE_CHARS_MAX:
-            found.append(text)
-    return found
+    return given if isinstance(given, list) else []
+
+
+def _rule(given: Any) -> str:
+    """As people read it; empty for one that is none, or too long to be read."""
+    tool = text_of(given.get("toolName")) if isinstance(given, dict) else ""
+    content = text_of(given.get("ruleContent")) if tool else ""
+    text = f"{tool}({content})" if content else tool
+    return text if len(text) <= _RULE_CHARS_MAX else ""

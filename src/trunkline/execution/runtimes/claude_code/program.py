@@ -19,6 +19,7 @@ from trunkline.execution.errors import TurnError
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.runtimes.catalog import install_command
 from trunkline.execution.runtimes.claude_code import command, prompt, servers, skills
 from trunkline.execution.runtimes.claude_code.asking import HOOK, Asking
 from trunkline.execution.runtimes.claude_code.command import Launch
@@ -43,10 +44,7 @@ _RULES_BYTES_MAX = 60_000  # of what was granted, as an argument
 _EARLY_MAX = 1_000
 _SESSION_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 _UNKNOWN = "No conversation found"
-_MISSING = (
-    "Claude Code is not installed on this machine. Install it there with: "
-    "trunkline doctor --install claude-code"
-)
+_NAME = "claude-code"
 
 
 class Saved(msgspec.Struct, kw_only=True):
@@ -86,8 +84,10 @@ class ClaudeCode(Program):
         self._talk = Talk(
             start.session_id, opening.emit, control, Spending(self._saved.total_usd), self._save
         )
+        self._is_cancelled = False
+        confirm = opening.settings.confirm
         self._asking = Asking(
-            self._servers, self._saved.granted, lambda: self._talk.turn, self._save
+            self._servers, self._saved.granted, self._open_turn, self._save, confirm
         )
         self._mode = command.mode_of(start.agent_config | start.session_config)
         self._connection: Connection | None = None
@@ -101,6 +101,7 @@ class ClaudeCode(Program):
 
     def configure(self, settings: Settings, patch: Json) -> None:
         self._mode = command.mode_of(patch) or self._mode
+        self._asking.confirm = settings.confirm
 
     def abort(self) -> None:
         self._launched = None
@@ -117,6 +118,7 @@ class ClaudeCode(Program):
         history = turn.history if is_new else []
         said = prompt.content_of(self._opening.workspace, turn.message, turn.attachments, history)
         over = self._talk.begin(turn)
+        self._is_cancelled = False
         try:
             connection.send(prompt.user_line(said))
             await _first(over, connection.ended)
@@ -124,11 +126,16 @@ class ClaudeCode(Program):
                 raise _crashed(connection.ended.result())
             return self._answer(over.result())
         except asyncio.CancelledError:
+            self._is_cancelled = True
             await self._interrupt(connection, over)
             raise
         finally:
             self._talk.end()
             self._save()
+
+    def _open_turn(self) -> Turn | None:
+        """In which something may be done: none once it is cancelled, while its end still comes."""
+        return None if self._is_cancelled else self._talk.turn
 
     def _answer(self, result: Line) -> str:
         error = failure(result, self._talk.translator.error)
@@ -158,7 +165,9 @@ class ClaudeCode(Program):
                 turn.emit("thinking", stage="model", content=problem)
         program = self._locate()
         if not program:
-            raise TurnError("RUNTIME_UNAVAILABLE", _MISSING)
+            fix = install_command(_NAME, Path(self._opening.start.home))
+            why = f"Claude Code is not installed on this machine. Install it there with: {fix}"
+            raise TurnError("RUNTIME_UNAVAILABLE", why)
         launch = command.launch(
             program,
             self._opening.start,
@@ -269,7 +278,7 @@ class ClaudeCode(Program):
         rules: list[str] = []
         room = _RULES_BYTES_MAX
         for rule in reversed(self._saved.granted.rules):
-            room -= len(rule.encode(errors="replace")) + 10
+            room -= len(msgspec.json.encode(rule)) + 1
             if room < 0:
                 break
             rules.append(rule)

@@ -84,7 +84,7 @@ class Talk:
     def _tell(self, events: list[tuple[str, Json]], text: bytes) -> None:
         """Each line travels once, unchanged, with the first event that is made of it."""
         emit = self._emit if self.turn is None else self.turn.emit
-        data: Any = msgspec.Raw(text)
+        data: Any = msgspec.Raw(output.passable(text))
         message = {"type": _OUTPUT, "conversationId": self._session_id, "data": data}
         raw: Json | None = {"protocol": "yeaft", "message": message}
         if len(text) > _RAW_BYTES_MAX:

@@ -62,6 +62,7 @@ async def test_a_configuration_that_names_no_program_says_what_is_wrong(
     assert "acp" in end["error"].lower() or "ACP" in end["error"]
 
 
+@pytest.mark.proves("notes-3-acp-names")
 async def test_agents_of_the_older_generation_are_understood(acp: Acp) -> None:
     await acp.host("--older")
     end = await acp.play(
@@ -236,6 +237,16 @@ async def test_an_agent_that_wants_a_login_gets_what_the_environment_has(acp: Ac
     await acp.host(agent_config={"acp": acp_config})
     end = await acp.play({"heard": "authenticate"})
     assert json.loads(end["content"]) == [{"methodId": "k"}]
+
+
+async def test_an_agent_that_wants_a_login_goes_on_with_its_session_too(acp: Acp) -> None:
+    acp_config = {"command": [*AGENT, "--login", "SOME_KEY"], "env": {"SOME_KEY": "k"}}
+    await acp.host(agent_config={"acp": acp_config})
+    await acp.play({"say": "first"})
+    assert await acp.stop() == 0
+    await acp.host(agent_config={"acp": acp_config})
+    end = await acp.play({"heard": "session/new"})
+    assert json.loads(end["content"]) == []
 
 
 async def test_where_nobody_is_logged_in_the_agent_says_what_to_do(acp: Acp) -> None:

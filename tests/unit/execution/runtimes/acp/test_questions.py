@@ -140,6 +140,17 @@ async def test_a_cancel_takes_the_question_back(acp: Acp) -> None:
     assert end["content"] == "on"
 
 
+@pytest.mark.parametrize("confirm", ["never", "dangerous"])
+async def test_after_a_cancel_nothing_is_asked_and_nothing_allowed(acp: Acp, confirm: str) -> None:
+    await acp.host(agent_config={"confirm": confirm})
+    turn = acp.begin({"say": "Hi"}, {"wait": True}, question())
+    await acp.event("text_chunk")
+    acp.send(ipc.Cancel())
+    assert (await acp.end(turn))["cancelled"] is True
+    assert acp.of("approval_request") == []
+    assert '"cancelled"' in acp.text
+
+
 async def test_agents_of_the_older_generation_ask_too(acp: Acp) -> None:
     await acp.host("--older", agent_config={"confirm": "dangerous"})
     older = {"id": "t", "name": "bash", "input": {"command": "rm x"}}

@@ -3,12 +3,13 @@
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.node import is_alive
 from tests.unit.execution.runtimes.acp.conftest import AGENT, Acp
 from trunkline.execution.runtimes.acp.terminals import TERMINALS_MAX
@@ -16,6 +17,7 @@ from trunkline.execution.session import ipc
 from trunkline.execution.tools.text_files import FILE_BYTES_MAX
 
 Json = dict[str, Any]
+NOT_DONE = -32603
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
@@ -34,6 +36,12 @@ def answers(end: Json) -> list[Any]:
 async def ask(acp: Acp, *steps: Json) -> list[Any]:
     parted = [one for step in steps for one in (step, {"say": "|"})]
     return answers(await acp.play(*parted))
+
+
+async def process_in(file: Path) -> psutil.Process:
+    """The process whose number a command has written."""
+    await until(lambda: file.exists() and file.read_text())
+    return psutil.Process(int(file.read_text()))
 
 
 async def test_files_of_the_workspace_are_read_and_written(acp: Acp) -> None:
@@ -68,7 +76,7 @@ async def test_nothing_outside_of_the_workspace_is_read_or_written(acp: Acp) -> 
     steps = [{"ask": [READ, {"path": path}]} for path in paths]
     steps += [{"ask": [WRITE, {"path": path, "content": "mine"}]} for path in paths]
     found = await ask(acp, *steps)
-    assert [one.get("code") for one in found] == [-32000] * len(steps)
+    assert [one.get("code") for one in found] == [NOT_DONE] * len(steps)
     assert outside.read_text() == "secret"
     assert not (acp.home.root / "new.txt").exists()
 
@@ -90,10 +98,10 @@ async def test_what_is_no_text_file_is_refused_in_words(acp: Acp, params: Json) 
     (workspace / "huge").write_bytes(b"x" * (FILE_BYTES_MAX + 1))
     os.mkfifo(workspace / "pipe")
     [found] = await ask(acp, {"ask": [READ, params]})
-    assert found["code"] == -32000
+    assert found["code"] == NOT_DONE
     assert found["message"]
     [found] = await ask(acp, {"ask": [WRITE, {"content": 7, **params}]})
-    assert found["code"] == -32000
+    assert found["code"] == NOT_DONE
 
 
 async def test_a_method_that_we_do_not_have_is_said_to_be_none(acp: Acp) -> None:
@@ -146,23 +154,30 @@ async def test_a_command_may_be_a_line_for_the_shell(acp: Acp) -> None:
 async def test_a_command_that_is_killed_takes_its_children_with_it(acp: Acp) -> None:
     await acp.host()
     pid_file = acp.home.workspace / "pid"
-    turn = acp.begin(terminal("bash", "-c", "sleep 600 & echo $! > pid; wait"), {"wait": True})
-
-    async def written() -> str:
-        return pid_file.read_text() if pid_file.exists() else ""
-
-    child = psutil.Process(int(await eventually(written)))
-    acp.send(ipc.Cancel())
-    await acp.end(turn)
+    await acp.play(terminal("bash", "-c", "sleep 600 & echo $! > pid; wait"))
+    child = await process_in(pid_file)
     running, killed, output = await ask(acp, about("output"), about("kill"), about("output"))
     assert "exitStatus" not in running
     assert killed == {}
     assert output["exitStatus"]["signal"] == "SIGKILL"
+    await until(lambda: not is_alive(child))
 
-    async def gone() -> bool:
-        return not is_alive(child)
 
-    await eventually(gone)
+@pytest.mark.parametrize("flags", [(), ("--deaf",)])
+async def test_a_cancel_ends_the_commands_of_its_turn_and_no_others(
+    acp: Acp, flags: tuple[str, ...]
+) -> None:
+    await acp.host(*flags)
+    await acp.play(terminal("bash", "-c", "echo $$ > earlier; exec sleep 600"))
+    earlier = await process_in(acp.home.workspace / "earlier")
+    turn = acp.begin(terminal("bash", "-c", "echo $$ > pid; exec sleep 600"), {"wait": True})
+    child = await process_in(acp.home.workspace / "pid")
+    acp.send(ipc.Cancel())
+    assert (await acp.end(turn))["cancelled"]
+    await until(lambda: not is_alive(child))
+    # An agent that does not listen is killed, with all that runs for it.
+    if not flags:
+        assert is_alive(earlier)
 
 
 async def test_only_the_end_of_a_long_output_is_kept_at_a_whole_character(acp: Acp) -> None:
@@ -192,7 +207,7 @@ async def test_only_the_end_of_a_long_output_is_kept_at_a_whole_character(acp: A
 async def test_a_command_that_is_none_is_refused_in_words(acp: Acp, params: Json) -> None:
     await acp.host()
     [found] = await ask(acp, {"ask": ["terminal/create", params]})
-    assert found["code"] == -32000
+    assert found["code"] == NOT_DONE
 
 
 async def test_a_program_that_is_not_there_ends_with_the_reason(acp: Acp) -> None:
@@ -208,7 +223,7 @@ async def test_terminals_are_bounded_and_unknown_ones_are_refused(acp: Acp) -> N
     await acp.host()
     steps = [terminal("sleep", "600") for _ in range(TERMINALS_MAX + 1)]
     found = await ask(acp, *steps, about("output", "term-99"), {"ask": ["terminal/kill", {}]})
-    assert [one.get("code") for one in found[-3:]] == [-32000] * 3
+    assert [one.get("code") for one in found[-3:]] == [NOT_DONE] * 3
     assert await acp.stop() == 0
 
     async def left() -> list[psutil.Process]:

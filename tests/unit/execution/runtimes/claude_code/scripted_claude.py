@@ -1,7 +1,7 @@
 """A program that speaks stream-json as Claude Code does, and otherwise does what a test says.
 
 `PLAY` names a file: for each message of the person a list of steps. `TOLD` is where it writes what
-it was told: its arguments, then each line of its input.
+it was told: its arguments, then each line of its input. With `SLOW` its first start never answers.
 """
 
 import json
@@ -25,6 +25,7 @@ class Scripted:
         self.told = Path(os.environ["TOLD"])
         self.number = 0
         self.is_deaf = False
+        self.interrupt: Json = {}
         self.tell({"argv": sys.argv[1:], "env": sorted(os.environ)})
 
     def tell(self, line: Json) -> None:
@@ -40,6 +41,8 @@ class Scripted:
         return line
 
     def run(self) -> None:
+        if "SLOW" in os.environ and len(self.told.read_text().splitlines()) == 1:
+            time.sleep(600)  # the first start never comes to its end
         while True:
             line = self.hear()
             if line["type"] == "control_request" and not self.is_deaf:
@@ -73,6 +76,12 @@ class Scripted:
                 say({"type": "control_request", "request_id": name, "request": value})
                 while self.hear()["type"] != "control_response":
                     pass
+            case "until interrupted":
+                while (line := self.hear()).get("request", {}).get("subtype") != "interrupt":
+                    pass
+                self.interrupt = line
+            case "interrupted":
+                self.answer(self.interrupt)
             case "deaf":
                 self.is_deaf = True
             case "exit":

@@ -45,6 +45,10 @@ class Stage:
     def starts(self) -> list[list[str]]:
         return [one["argv"] for one in self.told() if "argv" in one]
 
+    @property
+    def is_running(self) -> bool:
+        return self._told.exists() and bool(self.starts())
+
     def answers(self) -> list[Json]:
         sent = [one["response"] for one in self.told() if one.get("type") == "control_response"]
         return [one.get("response", one) for one in sent]
@@ -217,6 +221,72 @@ async def test_only_what_was_shown_is_granted_for_the_session(talk: Talk, stage:
     assert (granted["rules"], granted["destination"]) == ([rule], "session")
 
 
+async def test_no_rule_is_granted_that_was_not_shown(talk: Talk, stage: Stage) -> None:
+    short = [{"toolName": "Bash", "ruleContent": f"{'a' * 100} {n} *"} for n in range(100)]
+    long = [{"toolName": "Bash", "ruleContent": "x" * 3_000}, {"ruleContent": "*"}, "Bash"]
+    rules = {"type": "addRules", "behavior": "allow", "rules": [*long, *short]}
+    asked = {
+        "subtype": "can_use_tool",
+        "tool_name": "Bash",
+        "input": {"command": "npm test a"},
+        "permission_suggestions": [rules, rules],
+    }
+    stage.plays([["ask", asked], answer("done")])
+    await talk.host(agent_config={"confirm": "dangerous"})
+    turn = talk.say("hello")
+    question = await talk.question()
+    talk.reply(question, scope="session")
+    await talk.end(turn)
+    [said] = stage.answers()
+    granted = [rule for one in said["updatedPermissions"] for rule in one["rules"]]
+    assert granted
+    shown = [f"{rule['toolName']}({rule['ruleContent']})" for rule in granted]
+    assert all(rule in question["message"] for rule in shown)
+
+
+async def test_the_next_message_after_a_cancelled_start_is_answered(
+    talk: Talk, stage: Stage
+) -> None:
+    stage.plays([answer("fine")])
+    talk.env["SLOW"] = "yes"
+    await talk.host()
+    first = talk.say("hello")
+    await until(lambda: stage.is_running)
+    talk.send(ipc.Cancel())
+    second = talk.say("once more")
+    assert (await talk.end(first))["cancelled"]
+    assert (await talk.end(second))["content"] == "fine"
+
+
+async def test_a_turn_that_is_cancelled_allows_nothing_any_more(talk: Talk, stage: Stage) -> None:
+    asked = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "rm x"}}
+    stage.plays([text("Hi"), ["until interrupted"], ["ask", asked], ["interrupted"]])
+    await talk.host(agent_config={"confirm": "never"})
+    turn = talk.say("hello")
+    await talk.event("text_chunk")
+    talk.send(ipc.Cancel())
+    assert (await talk.end(turn))["cancelled"]
+    assert stage.answers()[0]["behavior"] == "deny"
+
+
+async def test_where_every_tool_is_asked_for_that_holds_after_the_turn_too(
+    talk: Talk, stage: Stage
+) -> None:
+    called = {"tool_name": "Read", "tool_input": {"file_path": "x"}}
+    stage.plays([answer("done"), ["ask", {"subtype": "hook_callback", "input": called}]])
+    await talk.host(agent_config={"confirm": "always"})
+    await talk.ask("hello")
+    await until(stage.answers)
+    assert stage.answers()[0]["hookSpecificOutput"]["permissionDecision"] == "ask"
+
+
+async def test_tools_that_it_does_not_know_are_not_all_tools(talk: Talk, stage: Stage) -> None:
+    stage.plays([answer("done")])
+    await talk.host(agent_config={"tools": ["file_read"]})
+    await talk.ask("hello")
+    assert "--tools=" in stage.starts()[0]
+
+
 async def test_arguments_hold_no_key_and_no_variables(talk: Talk, stage: Stage) -> None:
     stage.plays([answer("done")])
     server = {"name": "local", "command": "x", "env": {"TOKEN": "secret-of-the-server"}}
@@ -262,7 +332,7 @@ async def test_a_conversations_name_that_is_none_becomes_no_argument(
     [argv] = stage.starts()
     assert "--append-system-prompt=--help" in argv
     assert "--model=--version" in argv
-    assert argv[argv.index("--tools") + 1] == "Bash"
+    assert "--tools=Bash" in argv
     assert argv[argv.index("--disallowedTools") + 1] == "Read"
     assert not [one for one in argv if one.startswith(("--resume", "--dangerously"))]
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.unit.execution.runtimes.claude_code.golden import FOLDER, events_of
@@ -161,3 +162,17 @@ def test_a_line_with_half_of_a_character_is_read() -> None:
     assert line is not None
     [(_, fields)] = Translator().events(line)
     fields["content"].encode()
+
+
+@pytest.mark.parametrize(
+    "odd", [b'"\\ud83d"', b"NaN", b'["\\udc00 x", Infinity]', b'"\xed\xa0\x80"']
+)
+def test_what_travels_of_such_a_line_can_be_read_by_everybody(odd: bytes) -> None:
+    line = b'{"type":"assistant","odd":%s}' % odd
+    assert output.read(line) is not None
+    assert msgspec.json.decode(output.passable(line))["type"] == "assistant"
+
+
+def test_a_line_that_everybody_can_read_travels_unchanged() -> None:
+    line = b'{ "type":"x", "text": "\\ud83d\\ude00",  "n": 1.50 }'
+    assert output.passable(line) == line
