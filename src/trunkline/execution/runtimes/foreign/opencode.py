@@ -122,6 +122,8 @@ def _opened(folder: Path, within_s: float) -> Iterator[sqlite3.Connection]:
     if not stat.S_ISREG(path.lstat().st_mode):
         raise OSError("not a file")
     address = f"file:{quote(str(path))}?mode=ro"
+    if not any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal")):
+        address += "&immutable=1"  # nobody writes: else SQLite would leave files of its own here
     database = sqlite3.connect(address, uri=True, timeout=1.0, isolation_level=None)
     try:
         ends_at = time.monotonic() + within_s

@@ -1,6 +1,8 @@
 """What people said in the terminal is listed and read as the programs themselves have it."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +199,25 @@ def test_the_programs_own_variables_say_where_their_files_are(tmp_path: Path, wo
     nowhere = tmp_path / "nowhere"
     assert len(Library(nowhere, env, Roots(work)).page().conversations) == 3
     assert Library(nowhere, {}, Roots(work)).page().conversations == []
+
+
+@pytest.mark.parametrize("is_in_use", [False, True])
+def test_opencodes_database_is_read_without_a_trace(
+    tmp_path: Path, work: Path, library: Library, is_in_use: bool
+) -> None:
+    """It is of the kind that keeps what is new in a second file while the program runs."""
+    path = foreign_files.opencode(tmp_path, work)
+    with closing(sqlite3.connect(path)) as program:
+        program.execute("PRAGMA journal_mode = WAL")
+        if is_in_use:
+            program.execute("UPDATE session SET title = 'Just now'")
+            program.commit()
+        else:
+            program.close()
+        before = sorted(path.parent.iterdir())
+        [one] = library.page().conversations
+        assert (one.title == "Just now") is is_in_use
+        assert sorted(path.parent.iterdir()) == before
 
 
 def test_what_was_taken_back_is_no_part_of_the_history(
