@@ -203,3 +203,11 @@ def test_an_option_of_a_request_for_permission_is_an_answer(
     content: Any, answer: Answer | None
 ) -> None:
     assert answer_of(content, "approve", ["Allow once", "No, never"]) == answer
+
+
+@pytest.mark.parametrize(("by", "told"), [(None, "Nobody answered in time."), ("u-1", "Declined.")])
+def test_a_persons_own_reason_is_not_taken_for_the_machines(by: str | None, told: str) -> None:
+    settled = {"type": "approval_resolved", "request_id": "r 1", "confirmed": False}
+    message = shown(SAID, ASK, {**settled, "reason": "timeout", "answered_by": by})[-1]
+    assert message["metadata"]["reason"] == "timeout"
+    assert told in str(message["content"])

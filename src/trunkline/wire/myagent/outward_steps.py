@@ -121,7 +121,8 @@ def _settled(state: Outward, event_id: int, event: SessionEvent) -> Made:
         return []
     confirmed = bool(event.confirmed)
     why = {"timeout": "Nobody answered in time.", "cancelled": "The question was withdrawn."}
-    text = why.get(text_of(event.reason), "Confirmed." if confirmed else "Declined.")
+    ended = "" if event.answered_by else text_of(event.reason)  # else it is that person's words
+    text = why.get(ended, "Confirmed." if confirmed else "Declined.")
     metadata = {
         "thinking_type": "analysis",
         "confirmation": "confirmed" if confirmed else "denied",
