@@ -10,6 +10,7 @@ import { asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.
 
 const SHOWN_BYTES_MAX = 200_000; // nobody says yes to the half of a command
 const VARIABLES_MAX = 1_000;
+const UNKNOWN = "(not told)"; // the value of a variable
 const ANSWER_CHARS_MAX = 10_000;
 
 export type Emit = (type: string, fields: Json) => void;
@@ -108,8 +109,7 @@ export class Approvals {
     const input = { command, cwd, ...env };
     const key = JSON.stringify(input);
     let confirmed = this.allowed.has(key);
-    const canBeShown = env !== undefined && Buffer.byteLength(key) <= SHOWN_BYTES_MAX;
-    if (!confirmed && canBeShown && command !== "") {
+    if (!confirmed && Buffer.byteLength(key) <= SHOWN_BYTES_MAX && command !== "") {
       const warning = asText(request["warningText"]);
       const answer = await this.put(id, asking, key, {
         kind: "approve",
@@ -184,13 +184,13 @@ export class Approvals {
   }
 }
 
-/** The variables that a command is given; the question has only their names. Undefined: not known. */
-function envOf(names: unknown, call: Json | undefined): { env?: Json } | undefined {
-  const wanted = asTexts(names, VARIABLES_MAX + 1);
-  if (wanted.length === 0) return {};
+/** The variables that a command is given: those of the call, and those that OpenClaw adds, of which
+ * the question has only the names. */
+function envOf(names: unknown, call: Json | undefined): { env?: Json } {
   const given = asObject(call?.["env"]);
-  const isWhole = wanted.length <= VARIABLES_MAX && wanted.every((name) => name in given);
-  return isWhole ? { env: given } : undefined;
+  const added = asTexts(names, VARIABLES_MAX).filter((name) => !Object.hasOwn(given, name));
+  const env = { ...given, ...Object.fromEntries(added.map((name) => [name, UNKNOWN])) };
+  return Object.keys(env).length > 0 ? { env } : {};
 }
 
 /** A run that ended meanwhile has no question any more: nobody is harmed by that. */
