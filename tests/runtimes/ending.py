@@ -54,7 +54,7 @@ class Ending:
             turn = await talk.begin(Fail("the disk of the model is full"))
             end = await turn.end()
             assert end["type"] == "execution_error"
-            assert "the disk of the model is full" in end["error"]
+            assert stage.runtime.told("the disk of the model is full") in end["error"]
             assert end["code"]
             again = await talk.play(Say("Better now."))
             assert await again.answer() == "Better now."
@@ -83,6 +83,24 @@ class Ending:
             assert len(talk.ends(turn.turn_id)) == 1
             assert talk.reader.ids == list(range(1, len(talk.reader.ids) + 1))
             gate.open()
+
+    @promises(Promise.CRASH)
+    async def test_a_program_killed_in_a_tool_takes_along_what_the_tool_started(
+        self, stage: Stage, victim: str
+    ) -> None:
+        file = stage.node.workspace / f"{victim.replace(' ', '-')}.pid"
+        async with stage.session() as talk:
+            turn = await talk.begin(
+                Run(f"tail -f /dev/null & echo $! > {file.name}; wait", ""), Say("Up.")
+            )
+            await turn.until("tool_call_start")
+            [sleeper] = await pids.pids_in(file, 1)
+            stage.runtime.victim(victim, stage.node).kill()
+            assert (await turn.end())["type"] == "execution_error"
+            await pids.until_gone(sleeper)
+            again = await talk.play(Say("Here again."))
+            assert await again.answer() == "Here again."
+            assert len(talk.ends(turn.turn_id)) == 1
 
     @promises(Promise.STOP)
     async def test_a_session_closed_in_a_turn_ends_it_once_and_leaves_no_process(

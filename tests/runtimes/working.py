@@ -11,7 +11,7 @@ CAREFUL = {"confirm": "dangerous"}
 
 
 def writing(name: str) -> Run:
-    return Run(f"echo done > {name}", "")
+    return Run(f"echo done | tee {name}", "")
 
 
 class Working:
@@ -35,7 +35,7 @@ class Working:
             turn = await talk.begin(writing("yes.txt"), Say("Written."))
             asked = await turn.until("approval_request")
             assert asked["tool_name"] == stage.runtime.tool_name
-            assert "echo done > yes.txt" in json.dumps(asked["tool_input"])
+            assert "echo done | tee yes.txt" in json.dumps(asked["tool_input"])
             assert not proof.exists()
             await talk.answer(asked["request_id"], True)
             assert await turn.answer() == "Written."

@@ -159,6 +159,8 @@ class ModelRequest:
         if self.provider == "openai":
             results: list[str] = []
             for one in reversed(self.messages):
+                if _text_of(one["content"]).startswith(_NOT_SAID):
+                    continue
                 if one["role"] != "tool":
                     break
                 results.insert(0, _text_of(one["content"]))

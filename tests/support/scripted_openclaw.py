@@ -24,6 +24,8 @@ class Gateway:
         self.config: Json = json.loads(self.file.read_text())
         self.keys: Json = {}
         self.changes = 0
+        if is_nonsense(self.config):
+            sys.exit("the settings are not valid")
         self.read_keys()
         self.decided: dict[str, asyncio.Future[str]] = {}
         self.running: dict[str, asyncio.Task[None]] = {}
@@ -66,6 +68,9 @@ class Gateway:
                 await caller.ok({"hash": f"h{self.changes}"})
             case "config.apply":
                 wanted = json.loads(params["raw"])
+                if is_nonsense(wanted):
+                    await caller.error("INVALID_REQUEST", "the settings are not valid")
+                    return
                 if (
                     not self.config["agents"]["entries"].keys()
                     <= wanted["agents"]["entries"].keys()
@@ -96,6 +101,10 @@ class Gateway:
                 await caller.ok({})
 
 
+def is_nonsense(config: Json) -> bool:
+    return any(one["model"].endswith("/nonsense") for one in config["agents"]["entries"].values())
+
+
 class Caller:
     def __init__(self, socket: web.WebSocketResponse, number: str) -> None:
         self.socket, self.number = socket, number
@@ -122,6 +131,7 @@ class Run:
         try:
             await self._do(*self.params["message"].partition(" ")[::2])
         except asyncio.CancelledError:
+            (Path(self.entry["cwd"]) / "aborted").touch()
             await self._tell("lifecycle", phase="end", aborted=True)
             await self.caller.ok({"status": "timeout", "summary": "aborted"})
 

@@ -1,13 +1,15 @@
 /**
- * OpenClaw's questions as ours: a command that it may not run without a person, a question of its
- * own. Asked by `approval_request`, answered by `approval_response`, once; what a person allowed
- * for longer is remembered here, by the exact command and folder.
+ * OpenClaw's questions as ours: a command that it may not run without a person, a tool of ours, a
+ * question of its own. Asked by `approval_request`, answered by `approval_response`, once; what a person allowed
+ * for longer is remembered here, by the exact call.
  */
 
+import { randomUUID } from "node:crypto";
 import type { Gateway } from "./gateway.ts";
-import { asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
+import { asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.ts";
 
 const SHOWN_BYTES_MAX = 200_000; // nobody says yes to the half of a command
+const VARIABLES_MAX = 1_000;
 const ANSWER_CHARS_MAX = 10_000;
 
 export type Emit = (type: string, fields: Json) => void;
@@ -16,6 +18,8 @@ export interface Asking {
   emit: Emit;
   audit: (event: string, details: Json) => void;
   timeoutSeconds: number;
+  /** What a tool that runs was called with, if that is known. */
+  inputOf: (toolCallId: string) => Json | undefined;
 }
 
 interface Question {
@@ -79,20 +83,39 @@ export class Approvals {
     }
   }
 
+  /** Whether a tool of ours may be called with this. */
+  async allows(tool: string, input: Json, asking: Asking): Promise<boolean> {
+    const key = JSON.stringify({ tool, input });
+    if (this.allowed.has(key)) return true;
+    if (Buffer.byteLength(key) > SHOWN_BYTES_MAX) return false;
+    const answer = await this.put(randomUUID(), asking, key, {
+      kind: "approve",
+      tool_name: tool,
+      tool_input: input,
+      tool_call_id: "",
+      message: `May I use ${tool}?`,
+    });
+    return answer.confirmed;
+  }
+
   private async permit(payload: Json, gateway: Gateway, asking: Asking): Promise<void> {
     const id = asText(payload["id"]) ?? "";
     const request = asObject(payload["request"]);
     const command = asText(request["command"]) ?? "";
     const cwd = asText(request["cwd"]) ?? "";
-    const key = `${cwd}\0${command}`;
+    const toolCallId = asText(request["toolCallId"]) ?? "";
+    const env = envOf(request["envKeys"], asking.inputOf(toolCallId));
+    const input = { command, cwd, ...env };
+    const key = JSON.stringify(input);
     let confirmed = this.allowed.has(key);
-    if (!confirmed && Buffer.byteLength(command) <= SHOWN_BYTES_MAX && command !== "") {
+    const canBeShown = env !== undefined && Buffer.byteLength(key) <= SHOWN_BYTES_MAX;
+    if (!confirmed && canBeShown && command !== "") {
       const warning = asText(request["warningText"]);
       const answer = await this.put(id, asking, key, {
         kind: "approve",
         tool_name: "exec",
-        tool_input: { command, cwd },
-        tool_call_id: asText(request["toolCallId"]) ?? "",
+        tool_input: input,
+        tool_call_id: toolCallId,
         message: warning ? `May I run this command? ${warning}` : "May I run this command?",
       });
       confirmed = answer.confirmed;
@@ -159,6 +182,15 @@ export class Approvals {
     });
     question.resolve(answer);
   }
+}
+
+/** The variables that a command is given; the question has only their names. Undefined: not known. */
+function envOf(names: unknown, call: Json | undefined): { env?: Json } | undefined {
+  const wanted = asTexts(names, VARIABLES_MAX + 1);
+  if (wanted.length === 0) return {};
+  const given = asObject(call?.["env"]);
+  const isWhole = wanted.length <= VARIABLES_MAX && wanted.every((name) => name in given);
+  return isWhole ? { env: given } : undefined;
 }
 
 /** A run that ended meanwhile has no question any more: nobody is harmed by that. */

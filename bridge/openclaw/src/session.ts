@@ -5,10 +5,11 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Approvals } from "./approvals.ts";
+import { Approvals, type Asking } from "./approvals.ts";
+import { takeFiles } from "./attachments.ts";
 import type { Daemon } from "./bridge.ts";
 import type { Connect, Gateway } from "./gateway.ts";
-import { earlier, filesOf } from "./history.ts";
+import { earlier } from "./history.ts";
 import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { loadSkill, skillAt, type Skill } from "./skill-loader.ts";
@@ -39,6 +40,8 @@ export class Session {
   private readonly queue: Queued[] = [];
   private start: Json = {};
   private settings: Settings = readSettings({}, []);
+  /** Those of the running turn. */
+  private turnSettings: Settings = this.settings;
   private tools: ToolServer | undefined;
   private toolsUrl = "";
   private gateway: Gateway | undefined;
@@ -47,6 +50,8 @@ export class Session {
   private skills: Skill[] = [];
   private isNew = true;
   private isStopping = false;
+  /** Done when nobody makes the gateway ready for a turn. */
+  private placing: Promise<unknown> = Promise.resolve();
   private running: { id: string; stop: AbortController; done: Promise<void> } | undefined;
   private run: Run | undefined;
 
@@ -58,12 +63,13 @@ export class Session {
   /** `start`: what it has to do without, in words. */
   async open(start: Json): Promise<string[]> {
     const problems: string[] = [];
-    this.start = start;
+    this.start = { ...start, api_keys: {} }; // the gateway gets them from the daemon
     this.settings = readSettings(start, problems);
     this.tools = new ToolServer(
       start["mcp_servers"],
       (method, params) => this.daemon.request(method, params),
       (method, params) => this.daemon.fireAndForget(method, params),
+      (tool, input, isDangerous) => this.permit(tool, input, isDangerous),
     );
     this.toolsUrl = await this.tools.open();
     const left = asText(start["turn_id"]);
@@ -133,15 +139,16 @@ export class Session {
   private async turn({ id, data }: Queued, stop: AbortController): Promise<void> {
     const clock = this.limit(stop);
     try {
-      const place = await until(this.place(id), stop.signal);
+      const place = await until(this.placed(id, stop.signal), stop.signal);
       this.run = new Run(place, (event) => this.emit(id, asText(event["type"]) ?? "", event));
-      const files = filesOf(asObject(data["metadata"])["attachments"]);
+      const workspace = asText(this.start["workspace"]) ?? "";
+      const files = await takeFiles(asObject(data["metadata"])["attachments"], workspace);
       const before = await this.earlier(data["history"]);
       const content = await this.run.to(
         {
           id,
           message: `${asText(data["message"]) ?? ""}${files.notes}` || "(nothing was said)",
-          attachments: files.attachments,
+          attachments: files.images,
           systemPrompt: [this.settings.systemPrompt, before].filter(Boolean).join("\n\n"),
           thinking: this.settings.thinking,
         },
@@ -179,15 +186,23 @@ export class Session {
     this.emit(id, "execution_error", { error: failure.message, code: failure.code });
   }
 
+  /** One after the other: a turn that was cancelled meanwhile leaves its own under way. */
+  private placed(turnId: string, signal: AbortSignal): Promise<Place> {
+    const mine = this.placing.then(() => this.place(turnId, signal));
+    this.placing = mine.catch(() => undefined);
+    return mine;
+  }
+
   /** The gateway and our session in it, made ready for the settings of now. */
-  private async place(turnId: string): Promise<Place> {
+  private async place(turnId: string, signal: AbortSignal): Promise<Place> {
+    signal.throwIfAborted();
     const { daemon, settings } = this;
-    const names = await this.loadSkills(turnId);
+    this.turnSettings = settings;
+    const names = await this.loadSkills();
     const answer = asObject(
-      await daemon.request("local.openclaw_gateway", this.wanted(names), (content) =>
-        this.emit(turnId, "thinking", { content, stage: "openclaw" }),
-      ),
+      await daemon.request("local.openclaw_gateway", this.wanted(names), (content) => this.tell(content)),
     );
+    signal.throwIfAborted();
     const agentId = asText(answer["agent_id"]) ?? "";
     const sessionKey = `agent:${agentId}:main`;
     const gateway = await this.connected(answer);
@@ -203,7 +218,7 @@ export class Session {
     const skills = this.skills;
     const prefix = `${agentId}__`;
     const generation = this.generation;
-    gateway.onEvent = (event, payload) => this.take(event, payload, turnId, agentId, settings);
+    gateway.onEvent = (event, payload) => this.take(event, payload, turnId, agentId);
     return {
       gateway,
       agentId,
@@ -247,7 +262,7 @@ export class Session {
     return this.gateway;
   }
 
-  private take(event: string, payload: Json, turnId: string, agentId: string, settings: Settings): void {
+  private take(event: string, payload: Json, turnId: string, agentId: string): void {
     if (event === "agent") {
       this.run?.take(payload);
       return;
@@ -255,16 +270,30 @@ export class Session {
     const asked = isObject(payload["request"]) ? payload["request"] : asObject(payload["question"] ?? payload);
     const isOurs = asked["agentId"] === agentId || (asText(asked["sessionKey"]) ?? "").startsWith(`agent:${agentId}:`);
     if (!isOurs || this.gateway === undefined || this.running?.id !== turnId) return;
-    this.approvals.take(event, payload, this.gateway, {
+    this.approvals.take(event, payload, this.gateway, this.asking(turnId));
+  }
+
+  /** Whether a tool of ours may be called: OpenClaw itself asks for its own commands alone. */
+  private async permit(tool: string, input: Json, isDangerous: boolean): Promise<boolean> {
+    const { confirm } = this.turnSettings;
+    if (confirm === "never" || (confirm === "dangerous" && !isDangerous)) return true;
+    return this.run !== undefined && this.running !== undefined
+      ? this.approvals.allows(tool, input, this.asking(this.running.id))
+      : false; // nobody is there who could be asked
+  }
+
+  private asking(turnId: string): Asking {
+    return {
       emit: (type, fields) => this.emit(turnId, type, fields),
       audit: (name, details) =>
         this.daemon.fireAndForget("audit_log", { event: name, details: { ...details, turn_id: turnId } }),
-      timeoutSeconds: settings.approvalTimeoutSeconds,
-    });
+      timeoutSeconds: this.turnSettings.approvalTimeoutSeconds,
+      inputOf: (toolCallId) => this.run?.inputOf(toolCallId),
+    };
   }
 
   /** The names of the skills that this session may use; what is missing is fetched. */
-  private async loadSkills(turnId: string): Promise<string[]> {
+  private async loadSkills(): Promise<string[]> {
     const index = Array.isArray(this.start["skill_index"]) ? this.start["skill_index"] : [];
     const loaded: Skill[] = [];
     for (const entry of index.filter(isObject).slice(0, SKILLS_MAX)) {
@@ -273,7 +302,7 @@ export class Session {
         loaded.push(await loadSkill(entry, this.around.skillsCache, ask));
       } catch (error) {
         const content = `The skill ${asText(entry["name"]) ?? "?"} cannot be used: ${wordsOf(error)}`;
-        this.emit(turnId, "thinking", { content, stage: "openclaw" });
+        this.tell(content);
       }
     }
     this.skills = loaded;
@@ -318,6 +347,13 @@ export class Session {
         clearTimeout(timer);
       },
     };
+  }
+
+  /** How far it is, to whoever waits now: the turn that asked may be over. */
+  private tell(content: string): void {
+    if (this.running !== undefined) {
+      this.emit(this.running.id, "thinking", { content, stage: "openclaw" });
+    }
   }
 
   private emit(turnId: string, type: string, fields: Json): void {

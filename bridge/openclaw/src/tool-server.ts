@@ -15,8 +15,12 @@ const PROTOCOL = "2025-06-18";
 
 export type Ask = (method: string, params: Json) => Promise<unknown>;
 
+/** Whether a tool may be called with this; a dangerous one can change something. */
+export type Permit = (tool: string, input: Json, isDangerous: boolean) => Promise<boolean>;
+
 interface Tool {
   definition: Json;
+  isDangerous: boolean;
   call: (input: Json) => Promise<Json>;
 }
 
@@ -25,13 +29,20 @@ export class ToolServer {
   private readonly ask: Ask;
   private readonly servers: string[];
   private readonly tell: (method: string, params: Json) => void;
+  private readonly permit: Permit;
   private readonly server: Server;
   private tools: Promise<Map<string, Tool>> | undefined;
 
   /** `tell` reports what nobody waits for. */
-  constructor(mcpServers: unknown, ask: Ask, tell: (method: string, params: Json) => void) {
+  constructor(
+    mcpServers: unknown,
+    ask: Ask,
+    tell: (method: string, params: Json) => void,
+    permit: Permit,
+  ) {
     this.ask = ask;
     this.tell = tell;
+    this.permit = permit;
     this.servers = remoteNames(mcpServers);
     this.server = createServer((request, response) => void this.serve(request, response));
   }
@@ -97,9 +108,14 @@ export class ToolServer {
         return { result: { tools: [...tools.values()].map((tool) => tool.definition) } };
       }
       case "tools/call": {
-        const tool = (await this.all()).get(asText(params["name"]) ?? "");
+        const name = asText(params["name"]) ?? "";
+        const tool = (await this.all()).get(name);
         if (tool === undefined) return { error: { code: -32602, message: "there is no such tool" } };
-        return { result: await called(tool, asObject(params["arguments"])) };
+        const input = asObject(params["arguments"]);
+        if (!(await this.permit(name, input, tool.isDangerous))) {
+          return { result: { ...text("A person did not allow this call."), isError: true } };
+        }
+        return { result: await called(tool, input) };
       }
       default:
         return { error: { code: -32601, message: "there is no such method" } };
@@ -136,6 +152,7 @@ export class ToolServer {
           description: asText(one["description"]) ?? String(one["name"]),
           inputSchema: isObject(one["inputSchema"]) ? one["inputSchema"] : { type: "object" },
         },
+        isDangerous: asObject(one["annotations"])["readOnlyHint"] !== true,
         call: (input) => this.callRemote(server, String(one["name"]), input),
       }));
   }
@@ -151,6 +168,7 @@ export class ToolServer {
           required: ["tool"],
         },
       },
+      isDangerous: true,
       call: (input) =>
         this.callRemote(server, asText(input["tool"]) ?? "", asObject(input["arguments"])),
     };
@@ -173,6 +191,7 @@ export class ToolServer {
           required: ["query"],
         },
       },
+      isDangerous: false,
       call: async (input) => {
         const query = (asText(input["query"]) ?? "").slice(0, 4_000);
         const top_k = asNumber(input["top_k"]) ?? 5;
@@ -197,6 +216,7 @@ export class ToolServer {
           required: ["content"],
         },
       },
+      isDangerous: false,
       call: async (input) => {
         const content = (asText(input["content"]) ?? "").slice(0, 10_000);
         if (content === "") throw new Error("there is nothing to remember");

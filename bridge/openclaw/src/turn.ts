@@ -10,6 +10,10 @@ import { GatewayError, GatewayLost, type Gateway } from "./gateway.ts";
 import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
 
 const CANCEL_GRACE_MS = 5_000;
+/** The gateway changed its record of the session meanwhile, and says to try again. */
+const NOT_BEGUN = "SESSION_WORK_START_CHANGED";
+const TRIES_MAX = 5;
+const TRY_AGAIN_MS = 500;
 
 /** A turn that cannot go on, for its readers. */
 export class TurnFailed extends Error {
@@ -53,7 +57,8 @@ export class Run {
   private readonly place: Place;
   private readonly translator: Translator;
   private readonly emit: (event: Json) => void;
-  private runId = "";
+  /** Chosen by us, so that it can be aborted before the gateway has said anything of it. */
+  private runId: string = randomUUID();
 
   constructor(place: Place, emit: (event: Json) => void) {
     this.place = place;
@@ -63,15 +68,28 @@ export class Run {
 
   /** To its end; the final answer. Throws TurnFailed, or the signal's reason when aborted. */
   async to(said: Said, signal: AbortSignal): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.once(said, signal);
+      } catch (error) {
+        const hasBegun = !(error instanceof TurnFailed && error.message.includes(NOT_BEGUN));
+        if (hasBegun || tries === TRIES_MAX) throw error;
+        await until(new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS)), signal);
+        this.runId = randomUUID();
+      }
+    }
+  }
+
+  private async once(said: Said, signal: AbortSignal): Promise<string> {
     const { gateway, agentId, sessionKey } = this.place;
     const accepted = (payload: Json): void => {
-      this.runId = asText(payload["runId"]) ?? "";
+      this.runId = asText(payload["runId"]) ?? this.runId;
     };
     const params: Json = {
       message: said.message,
       agentId,
       sessionKey,
-      idempotencyKey: randomUUID(),
+      idempotencyKey: this.runId,
       deliver: false,
       ...(said.systemPrompt ? { extraSystemPrompt: said.systemPrompt } : {}),
       ...(said.attachments.length > 0 ? { attachments: said.attachments } : {}),
@@ -90,19 +108,26 @@ export class Run {
     }
   }
 
+  /** What a tool that runs was called with. */
+  inputOf(toolCallId: string): Json | undefined {
+    return this.translator.inputOf(toolCallId);
+  }
+
   /** An `agent` event; of other runs, or after the end, nothing is shown. */
   take(payload: Json): void {
-    if (this.runId !== "" && payload["runId"] !== this.runId) return;
-    if (payload["sessionKey"] !== this.place.sessionKey) return;
+    if (payload["runId"] !== this.runId || payload["sessionKey"] !== this.place.sessionKey) return;
     for (const event of this.translator.translate(payload)) this.emit(event);
   }
 
   private async abort(working: Promise<Json>): Promise<void> {
     const { gateway, sessionKey } = this.place;
-    const aborted = gateway.request("chat.abort", { sessionKey }).catch(() => undefined);
+    // One that has hardly begun is known by its id alone; what it began besides, by the session.
+    const aborts = [{ sessionKey, runId: this.runId }, { sessionKey }].map((what) =>
+      gateway.request("chat.abort", what).catch(() => undefined),
+    );
     const late = new Promise((resolve) => setTimeout(resolve, CANCEL_GRACE_MS).unref());
     // The next turn must not run into this one.
-    await Promise.race([Promise.all([aborted, working.catch(() => undefined)]), late]);
+    await Promise.race([Promise.all([...aborts, working.catch(() => undefined)]), late]);
   }
 
   private answerOf(payload: Json): string {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { Approvals, type Asking } from "../src/approvals.ts";
 import type { Json } from "../src/json.ts";
 import { FakeGateway } from "./fakes.ts";
@@ -8,24 +8,29 @@ let approvals: Approvals;
 let gateway: FakeGateway;
 let shown: Json[];
 let audited: Json[];
+let calls: Record<string, Json>;
 
 beforeEach(() => {
   approvals = new Approvals();
   gateway = new FakeGateway();
   shown = [];
   audited = [];
+  calls = {};
 });
+
+afterEach(() => approvals.withdraw("over"));
 
 function asking(timeoutSeconds = 60): Asking {
   return {
     emit: (type, fields) => void shown.push({ type, ...fields }),
     audit: (event, details) => void audited.push({ event, ...details }),
     timeoutSeconds,
+    inputOf: (id) => calls[id],
   };
 }
 
-function asks(id: string, command: string, timeoutSeconds?: number): void {
-  const request = { command, cwd: "/work", toolCallId: "c", agentId: "s-1" };
+function asks(id: string, command: string, timeoutSeconds?: number, envKeys?: string[]): void {
+  const request = { command, cwd: "/work", toolCallId: "c", agentId: "s-1", envKeys };
   approvals.take("exec.approval.requested", { id, request }, gateway, asking(timeoutSeconds));
 }
 
@@ -52,6 +57,24 @@ test("a command is shown whole to a person, whose yes allows it once", async () 
   assert.deepEqual(await decided(), [{ id: "q", decision: "allow-once" }]);
   asks("r", "rm -rf build");
   assert.equal(shown.length, 2);
+});
+
+test("the variables of a command are shown with it, and a yes holds for no others", async () => {
+  calls = { c: { command: "make", env: { CC: "evil" } } };
+  asks("q", "make", 60, ["CC"]);
+  assert.deepEqual(shown[0]?.["tool_input"], { command: "make", cwd: "/work", env: { CC: "evil" } });
+  approvals.answer({ request_id: "q", confirmed: true, scope: "always" });
+  await decided();
+  calls = { c: { command: "make", env: { CC: "other" } } };
+  asks("r", "make", 60, ["CC"]);
+  assert.equal(shown.length, 2);
+  approvals.withdraw("cancelled");
+});
+
+test("a command with variables that are not known is denied", async () => {
+  asks("q", "make", 60, ["CC"]);
+  assert.deepEqual(await decided(), [{ id: "q", decision: "deny" }]);
+  assert.deepEqual(shown, []);
 });
 
 test("a no denies it, and the audit log learns of it", async () => {
@@ -122,6 +145,19 @@ test("OpenClaw's own question has its options, and gets the words of the answer"
   assert.deepEqual(gateway.of("question.resolve"), [
     { id: "q", answers: { answers: { colour: ["blue"] } } },
   ]);
+});
+
+test("a tool of ours is asked about like a command, and for longer only with the same input", async () => {
+  const first = approvals.allows("mcp__shop__buy", { n: 1 }, asking());
+  assert.deepEqual([shown[0]?.["tool_name"], shown[0]?.["tool_input"]], ["mcp__shop__buy", { n: 1 }]);
+  approvals.answer({ request_id: shown[0]?.["request_id"], confirmed: true, scope: "session" });
+  assert.equal(await first, true);
+  assert.equal(await approvals.allows("mcp__shop__buy", { n: 1 }, asking()), true);
+  assert.equal(shown.length, 1);
+  const other = approvals.allows("mcp__shop__buy", { n: 2 }, asking());
+  approvals.withdraw("cancelled");
+  assert.equal(await other, false);
+  assert.equal(await approvals.allows("x", { long: "x".repeat(300_000) }, asking()), false);
 });
 
 test("other events are no questions", () => {

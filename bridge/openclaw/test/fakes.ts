@@ -83,7 +83,7 @@ export class FakeGateway implements Gateway {
     }
     if (method === "chat.history") return { messages: this.past };
     if (method !== "agent") return {};
-    accepted?.({ runId: "run-1", status: "accepted" });
+    accepted?.({ runId: params["idempotencyKey"], status: "accepted" });
     return new Promise((resolve, reject) => {
       this.runs.push({ resolve, reject });
       for (const tell of this.waiting.splice(0)) tell();
@@ -101,8 +101,8 @@ export class FakeGateway implements Gateway {
   }
 
   agent(stream: string, data: Json): void {
-    const { sessionKey } = asObject(this.of("agent").at(-1));
-    this.onEvent("agent", { runId: "run-1", sessionKey, stream, data });
+    const { sessionKey, idempotencyKey: runId } = asObject(this.of("agent").at(-1));
+    this.onEvent("agent", { runId, sessionKey, stream, data });
   }
 
   finish(payload: Json): void {

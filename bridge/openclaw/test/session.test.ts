@@ -11,18 +11,23 @@ import { FakeDaemon, FakeGateway } from "./fakes.ts";
 let daemon: FakeDaemon;
 let gateway: FakeGateway;
 let session: Session;
+let connections: number;
 const place = { url: "ws://x", token: "t", agent_id: "s-1", generation: 1 };
 
 beforeEach(async () => {
   daemon = new FakeDaemon();
   gateway = new FakeGateway();
+  connections = 0;
   daemon.answers["local.openclaw_gateway"] = () => place;
   const folder = await mkdtemp(join(tmpdir(), "session-"));
   session = new Session(daemon, {
     sessionId: "one",
     skillsCache: folder,
     memoryDir: folder,
-    connect: async () => gateway,
+    connect: async () => {
+      connections += 1;
+      return gateway;
+    },
     now: Date.now,
   });
 });
@@ -118,7 +123,9 @@ test("a cancel aborts the run and ends the turn once", async () => {
   session.cancel();
   const end = await daemon.end("t");
   assert.equal(end["cancelled"], true);
-  assert.deepEqual(gateway.of("chat.abort"), [{ sessionKey: "agent:s-1:main" }]);
+  const sessionKey = "agent:s-1:main";
+  const runId = gateway.of("agent")[0]?.["idempotencyKey"];
+  assert.deepEqual(gateway.of("chat.abort"), [{ sessionKey, runId }, { sessionKey }]);
   session.say({ message: "Again", turn_id: "u" });
   await gateway.running();
   gateway.answer("Here");
@@ -132,6 +139,78 @@ test("a cancel while the gateway starts ends the turn at once", async () => {
   session.say({ message: "Hi", turn_id: "t" });
   session.cancel();
   assert.equal((await daemon.end("t"))["cancelled"], true);
+});
+
+test("a turn behind one that was cancelled while the gateway starts is heard once", async () => {
+  const waiting: { tell: (message: string) => void; go: (answer: Json) => void }[] = [];
+  daemon.answers["local.openclaw_gateway"] = (_, tell) =>
+    new Promise<Json>((go) => waiting.push({ tell, go }));
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  while (waiting.length === 0) await new Promise(setImmediate);
+  session.cancel();
+  await daemon.end("t");
+  session.say({ message: "Again", turn_id: "u" });
+  await new Promise(setImmediate);
+  waiting[0]?.tell("Still starting …");
+  assert.deepEqual(daemon.of("thinking").map((event) => event["turn_id"]), ["u"]);
+  waiting[0]?.go(place);
+  while (waiting.length === 1) await new Promise(setImmediate);
+  waiting[1]?.go(place);
+  await gateway.running();
+  assert.equal(connections, 1);
+  assert.deepEqual(gateway.of("agent").map((told) => told["message"]), ["Again"]);
+  gateway.answer("Here");
+  assert.equal((await daemon.end("u"))["content"], "Here");
+});
+
+test("events of another run of the session are not shown", async () => {
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  const { sessionKey } = await gateway.running();
+  const data = { itemId: "a", text: "of before" };
+  gateway.onEvent("agent", { runId: "another", sessionKey, stream: "assistant", data });
+  gateway.answer("Hello");
+  await daemon.end("t");
+  assert.deepEqual(daemon.of("text_chunk"), []);
+});
+
+test("with confirm, a person is asked before a tool of ours, and nobody where there is no turn", async () => {
+  daemon.answers["mcp_tools"] = () => ({ tools: [{ name: "buy" }] });
+  daemon.answers["mcp_call"] = () => ({ result: "bought" });
+  await opened({ agent_config: { confirm: "dangerous" }, mcp_servers: [{ name: "shop" }] });
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  const { tools_url: url, tools_token: token } = daemon.asked[0]?.params ?? {};
+  const buy = async (): Promise<string> => {
+    const params = { name: "mcp__shop__buy", arguments: {} };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(String(url), { method: "POST", headers, body })).text();
+  };
+  for (const confirmed of [true, false]) {
+    const bought = buy();
+    const asked = await daemon.until("approval_request", confirmed ? 1 : 2);
+    assert.deepEqual([asked["tool_name"], asked["turn_id"]], ["mcp__shop__buy", "t"]);
+    session.answer({ request_id: asked["request_id"], confirmed });
+    assert.equal((await bought).includes("bought"), confirmed);
+  }
+  gateway.answer("Done");
+  await daemon.end("t");
+  await new Promise(setImmediate);
+  assert.ok((await buy()).includes("did not allow"));
+  assert.equal(daemon.of("approval_request").length, 2);
+});
+
+test("a turn that the gateway did not begin is told to it again, under another id", async () => {
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  gateway.refuse("changed while starting work. Retry. | SESSION_WORK_START_CHANGED");
+  await gateway.running();
+  gateway.answer("Hello");
+  assert.equal((await daemon.end("t"))["content"], "Hello");
+  assert.equal(new Set(gateway.of("agent").map((told) => told["idempotencyKey"])).size, 2);
 });
 
 test("a gateway that dies ends the turn with the reason, and the next one works", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { earlier, filesOf } from "../src/history.ts";
+import { earlier } from "../src/history.ts";
 import { readSettings } from "../src/settings.ts";
 
 test("the session's own settings win over OpenClaw's, and those over the agent's", () => {
@@ -41,26 +41,6 @@ test("nothing at all is a session with the defaults", () => {
   const problems: string[] = [];
   assert.equal(readSettings({ agent_config: null, session_config: [] }, problems).toolProfile, "coding");
   assert.deepEqual(problems, []);
-});
-
-test("images and files go along, what is none is named", () => {
-  const { attachments, notes } = filesOf([
-    { name: "a.png", mime: "image/png", base64: "data:image/png;base64,aGk=" },
-    { name: "b.txt", mime: "odd mime!", base64: "aGk=" },
-    { name: "c", base64: "%%%" },
-    "d",
-  ]);
-  assert.deepEqual(attachments, [
-    { type: "image", mimeType: "image/png", fileName: "a.png", content: "aGk=" },
-    { type: "file", mimeType: "application/octet-stream", fileName: "b.txt", content: "aGk=" },
-  ]);
-  assert.match(notes, /c, file/);
-  assert.deepEqual(filesOf(undefined), { attachments: [], notes: "" });
-});
-
-test("more files than a message may have are not kept", () => {
-  const many = Array.from({ length: 30 }, () => ({ name: "x", base64: "aGk=" }));
-  assert.equal(filesOf(many).attachments.length, 20);
 });
 
 test("the newest of what was said before fits in a note", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { asObject, type Json } from "../src/json.ts";
-import { ToolServer } from "../src/tool-server.ts";
+import { ToolServer, type Permit } from "../src/tool-server.ts";
 
 let server: ToolServer | undefined;
 afterEach(() => server?.close());
@@ -10,6 +10,7 @@ async function open(
   servers: unknown,
   answers: Record<string, (params: Json) => unknown>,
   told: Json[] = [],
+  permit: Permit = async () => true,
 ): Promise<(method: string, params?: Json) => Promise<Json>> {
   server = new ToolServer(
     servers,
@@ -19,6 +20,7 @@ async function open(
       return answer(params);
     },
     (method, params) => void told.push({ method, ...params }),
+    permit,
   );
   const url = await server.open();
   const headers = { authorization: `Bearer ${server.token}` };
@@ -84,6 +86,28 @@ test("a server that cannot say what it has is one tool", async () => {
   assert.deepEqual(asked, [{ server: "shop", tool: "buy", arguments: { n: 1 } }]);
 });
 
+test("a tool that nobody allows is not called, and the model reads why", async () => {
+  const asked: unknown[] = [];
+  const call = await open(
+    [{ name: "shop" }],
+    { mcp_tools: () => ({ tools: [{ name: "buy" }, { name: "look", annotations: { readOnlyHint: true } }] }) },
+    [],
+    async (...what) => {
+      asked.push(what);
+      return false;
+    },
+  );
+  for (const name of ["mcp__shop__buy", "mcp__shop__look", "remember"]) {
+    const answer = asObject((await call("tools/call", { name, arguments: { n: 1 } }))["result"]);
+    assert.equal(answer["isError"], true);
+  }
+  assert.deepEqual(asked, [
+    ["mcp__shop__buy", { n: 1 }, true],
+    ["mcp__shop__look", { n: 1 }, false],
+    ["remember", { n: 1 }, false],
+  ]);
+});
+
 test("a call that fails is told to the model", async () => {
   const call = await open([], {});
   const answer = await call("tools/call", { name: "recall", arguments: { query: "x" } });
@@ -93,7 +117,7 @@ test("a call that fails is told to the model", async () => {
 });
 
 test("nobody without the token is heard, and nothing but a message is taken", async () => {
-  server = new ToolServer([], async () => ({}), () => undefined);
+  server = new ToolServer([], async () => ({}), () => undefined, async () => true);
   const url = await server.open();
   const headers = { authorization: `Bearer ${server.token}` };
   assert.equal((await fetch(url, { method: "POST", body: "{}" })).status, 401);

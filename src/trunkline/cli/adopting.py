@@ -1,12 +1,14 @@
 """`trunkline session adopt`: conversations begun in a terminal, listed and gone on with."""
 
 import shlex
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed, Json, Record, Rows
+from trunkline.cli.people import user_of
 from trunkline.cli.remote import Limit, collect, given, remote
 from trunkline.log_form import one_line
 
@@ -44,7 +46,10 @@ async def adopt(
         wanted = given(runtime=runtime, folder=folder)
         parts = "machines", machine_id, "foreign-sessions"
         most = 0 if conversation_id else limit
-        for one in await collect(client.each(*parts, **wanted), most):
+        listed = await _unless_it_fails(
+            collect(client.each(*parts, **wanted), most), machine_id, is_one=len(machines) == 1
+        )
+        for one in listed:
             shown = {**one, "program": one.get("preset") or one["runtime"]}
             found.append({**shown, "machine_id": machine_id})
     if conversation_id is None:
@@ -64,15 +69,33 @@ def _body(one: Json, title: str | None) -> Json:
     return {"machine_id": one["machine_id"], "adopt": names, **given(title=title)}
 
 
+async def _unless_it_fails(
+    asking: Awaitable[list[Json]], machine_id: str, *, is_one: bool
+) -> list[Json]:
+    """Of several machines, one that cannot say is told of, and the others are shown."""
+    from trunkline.client import ApiError
+
+    try:
+        return await asking
+    except ApiError as error:
+        if is_one:
+            raise
+        typer.echo(f"machine {machine_id}: {one_line(error.message)}", err=True)
+        return []
+
+
 async def _machines(client: "Client", named: str | None) -> list[str]:
-    """The one that is named, else all that are online and can be asked."""
+    """The one that is named, else all of one's own that are online and can be asked: what others
+    began is looked at only by whoever means to."""
     if named:
         found = await id_of_machine(client, named)
         return [found] if found else []
-    machines = await collect(client.each("machines"), 0)
+    own = await user_of(client, None)
+    machines = [one async for one in client.each("machines") if one["user_id"] == own]
     asked = [one for one in machines if one["online"] and "query" in one["capabilities"]]
     if not asked:
-        raise CommandFailed("no machine is online that can be asked; name one with --machine")
+        why = "no machine of yours is online that can be asked; name one with --machine"
+        raise CommandFailed(why)
     return [one["id"] for one in asked]
 
 

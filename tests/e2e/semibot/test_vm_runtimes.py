@@ -241,6 +241,31 @@ async def test_nobody_runs_a_command_on_somebody_elses_machine(
         assert (await control.call("POST", "/sessions", mine))[0] == 201
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"acp": {"command": ["x"]}},
+        {"acp": {"preset": "opencode", "env": {"PATH": "elsewhere"}}},
+        {"session_config": {"acp": {"command": ["x"]}}},
+    ],
+)
+async def test_nobody_says_a_command_for_somebody_elses_agent(
+    control: Control, user: TestUser, said: Json
+) -> None:
+    """It would run on that person's machines, unasked."""
+    new = {"name": "theirs", "runtime_type": "acp"}
+    status, answer = await control.call("POST", "/agents", {**new, **said, "user_id": user.id})
+    assert (status, answer["error"]["code"]) == (403, "FORBIDDEN")
+    own = await user.ok("POST", "/agents", {**new, **said})
+    assert (await control.call("PATCH", f"/agents/{own['id']}", said))[0] == 200  # nothing new
+    agent = await user.ok("POST", "/agents", new)
+    path = f"/agents/{agent['id']}"
+    status, answer = await control.call("PATCH", path, said)
+    assert (status, answer["error"]["code"]) == (403, "FORBIDDEN")
+    preset = {"acp": {"preset": "opencode"}, "session_config": {"max_turns": 3}}
+    assert (await control.call("PATCH", path, preset))[0] == 200
+
+
 async def test_a_myagent_client_is_refused_with_the_same_code(user: TestUser) -> None:
     machine_id, vm = await machine(user, HAS)
     async with vm, client_of(user) as client:

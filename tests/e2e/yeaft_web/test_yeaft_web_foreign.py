@@ -69,6 +69,48 @@ async def test_one_is_taken_up_with_its_history(user: TestUser) -> None:
         assert again["conversationId"] == session
 
 
+@pytest.mark.parametrize(
+    ("kind", "told", "answer"),
+    [
+        ("list_history_sessions", "history_sessions_list", {"sessions": [FOREIGN]}),
+        ("list_folders", "folders_list", {"sessions": [FOREIGN]}),
+        ("resume_conversation", "session_ready", READ),
+    ],
+)
+async def test_a_machine_that_takes_its_time_keeps_nothing_else_waiting(
+    user: TestUser, kind: str, told: str, answer: Json
+) -> None:
+    """Cancels and answers to questions come by the same way."""
+    vm = await AskedVm.of(user)
+    async with vm.vm, web_of(user) as web:
+        named = {"agentId": vm.id, "sessionId": FOREIGN["id"], "provider": "claude-code"}
+        asking = asyncio.create_task(web.ask(kind, told, **named))
+        query = await vm.asked()
+        await web.ask("ping", "pong")
+        assert not asking.done()
+        said = {"type": "query_result", "id": query["id"], "result": answer, "error": None}
+        await vm.vm.send(said)
+        await asking
+
+
+async def test_a_page_asks_machines_only_so_much_at_once(user: TestUser) -> None:
+    vm = await AskedVm.of(user)
+    async with vm.vm, web_of(user) as web:
+        for _ in range(20):
+            await web.send("list_history_sessions", agentId=vm.id)
+        queries = [await vm.asked() for _ in range(5)]  # four, and the one that is waited for
+        await user.ok("GET", "/machines")
+        assert len([one for one in vm.vm.received if one["type"] == "query"]) == 5
+        for query in queries:
+            said = {"type": "query_result", "id": query["id"], "result": {"sessions": []}}
+            await vm.vm.send(said)
+        for _ in range(15):
+            await vm.answer({"sessions": []})
+        await web.until(
+            lambda told: sum(one["type"] == "history_sessions_list" for one in told) == 20
+        )
+
+
 async def test_one_that_is_nowhere_is_not_found(user: TestUser) -> None:
     vm = await AskedVm.of(user)
     async with vm.vm, web_of(user) as web:

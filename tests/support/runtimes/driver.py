@@ -53,6 +53,10 @@ class RuntimeDriver(ABC):
         """The model's call of its tool that asks the person."""
         raise NotImplementedError(f"{self.name} has no tool that asks")
 
+    def told(self, problem: str) -> str:
+        """The words for a failure of the model that its readers see."""
+        return problem
+
     def is_turn(self, request: ModelRequest) -> bool:
         """False for what a program asks its model beside the conversation: titles, summaries."""
         return True

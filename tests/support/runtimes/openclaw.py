@@ -30,6 +30,10 @@ class OpenClaw(RuntimeDriver):
         asked = {"id": "choice", "header": "Choice", "question": ask.question, "options": options}
         return ToolUse(name="ask_user", arguments={"questions": [asked]})
 
+    def told(self, problem: str) -> str:
+        """It says it in words of its own, and keeps the provider's for its log."""
+        return "LLM request failed: provider rejected the request"
+
     def is_turn(self, request: ModelRequest) -> bool:
         return bool(request.tool_names)
 

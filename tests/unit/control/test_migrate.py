@@ -4,11 +4,13 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select, text, update
+from sqlalchemy.exc import IntegrityError
 
 from tests.unit.control.services.conftest import add_org, add_session, add_user
 from trunkline.control.log.segments import Head, Logged, NoteRow, Segment, SqliteSegments
@@ -69,6 +71,11 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
             "DROP TABLE user_secrets",
             "DROP INDEX machines_instance",
             "DROP INDEX snapshots_bytes",
+            "DROP INDEX sessions_adopted",
+            "ALTER TABLE sessions DROP COLUMN adopted",
+            "ALTER TABLE agents DROP COLUMN workspace",
+            "ALTER TABLE agents DROP COLUMN acp",
+            "ALTER TABLE machines DROP COLUMN runtimes",
             "ALTER TABLE machines DROP COLUMN instance",
             "ALTER TABLE machines DROP COLUMN dialect",
             "ALTER TABLE machines DROP COLUMN tokens_from",
@@ -88,6 +95,33 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
     async with store.read() as connection:
         assert await connection.run_sync(_differences) == []
         assert await connection.run_sync(migrate.is_current, "records")
+
+
+async def test_one_open_session_goes_on_with_a_conversation_also_in_an_older_database(
+    store: Store,
+) -> None:
+    ann = await add_user(store, await add_org(store, "Acme"), "Ann")
+    one, other, closed = [await add_session(store, ann) for _ in range(3)]
+    async with store.write() as connection:
+        for statement in (
+            "DROP INDEX sessions_adopted",
+            "ALTER TABLE sessions DROP COLUMN adopted",
+            "UPDATE alembic_version SET version_num = 'records_0007'"
+            " WHERE version_num LIKE 'records%'",
+        ):
+            await connection.execute(text(statement))
+    await migrate.upgrade(store.engine, "records")
+
+    async def adopt(session_id: str, **values: str) -> None:
+        of_it = schema.sessions.c.id == session_id
+        async with store.write() as connection:
+            found = update(schema.sessions).where(of_it).values(adopted="m claude-code  x")
+            await connection.execute(found.values(**values))
+
+    await adopt(closed, status="closed")
+    await adopt(one)
+    with pytest.raises(IntegrityError):
+        await adopt(other)
 
 
 async def test_what_became_part_of_a_sessions_state_leaves_the_records(store: Store) -> None:

@@ -195,6 +195,10 @@ _TO_WEB: Final[dict[str, tuple[str, str]]] = {
         "A question is settled: dialogs close.",
         "conversationId, requestId, confirmed, answer?, answeredBy?, reason?",
     ),
+    "slash_commands_update": (
+        "What can be said in a conversation behind a slash.",
+        "conversationId, slashCommands, slashCommandDescriptions",
+    ),
     "turn_completed": ("A turn has ended; to deployed clients.", _WHOSE),
     "execution_cancelled": ("A turn was cancelled; to deployed clients.", _WHOSE),
     "conversation_closed": ("A conversation has ended.", "conversationId, reason?, " + _ECHOED),

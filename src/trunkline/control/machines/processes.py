@@ -33,9 +33,7 @@ _LAST_LINES = 3
 # What a program needs to run here. Everything else of the control plane's environment (its own
 # settings, database addresses, API keys) stays out of reach of what an agent may run.
 _KEPT = (
-    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
-    *("CLAUDE_CONFIG_DIR", "CODEX_HOME"),
-    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+    *("PATH", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -43,9 +41,19 @@ _KEPT = (
 )
 
 
-def scrubbed(env: Mapping[str, str]) -> dict[str, str]:
-    """The part of an environment that a child may have."""
-    return {name: env[name] for name in env if name in _KEPT or name.startswith("LC_")}
+# Where programs of other makers keep what is their user's: logins, settings, conversations.
+_AT_HOME = (
+    *("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"),
+    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+)
+
+
+def scrubbed(env: Mapping[str, str], home: Path | None = None) -> dict[str, str]:
+    """The part of an environment that a child may have. `home`: another one than the operator's,
+    with nothing of theirs."""
+    kept = _KEPT if home is not None else (*_KEPT, *_AT_HOME)
+    found = {name: env[name] for name in env if name in kept or name.startswith("LC_")}
+    return found if home is None else {**found, "HOME": str(home)}
 
 
 class Child:

@@ -273,7 +273,8 @@ class Vms:
         except OSError as error:
             raise Unavailable(f"{folder} cannot be made: {error.strerror}") from error
         ticket, _ = await self._auth.issue_ticket(user_id, machine_id)
-        env = scrubbed(self._env) | {
+        is_operators = self._auth.is_first_user(user_id)
+        env = scrubbed(self._env, None if is_operators else folder) | {
             "USER_ID": user_id,
             "VM_USER_ID": user_id,
             "VM_TOKEN": await self._token(machine_id, user_id, org_id),
@@ -282,10 +283,7 @@ class Vms:
             "TRUNKLINE_NODE_HOME": str(folder),
             "TRUNKLINE_JSON_LOGS": "true",
         }
-        if not self._auth.is_first_user(user_id):
-            # What programs of other makers keep at home are the operator's logins.
-            env["HOME"] = str(folder)
-        elif self._settings.node_roots:
+        if is_operators and self._settings.node_roots:
             # The folders are the operator's: nobody else's machine may work there.
             env["TRUNKLINE_NODE_ROOTS"] = self._settings.node_roots
         return await Child.start(command, env, folder, machine_id)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from trunkline import names
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import InvalidRequest
+from trunkline.control.errors import Forbidden, InvalidRequest
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import (
     Acp,
@@ -129,6 +129,7 @@ class Agents(SeenRows[Agent]):
         await self._check_tools(new.tools, new.runtime_type, owner.id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
         values["acp"] = msgspec.to_builtins(new.acp)
+        _check_commands(who, owner.id, values, {})
         return await self._add(Agent(id=new_id(), created_at=self._clock(), **values))
 
     async def change(self, who: Principal, agent_id: str, patch: AgentPatch) -> Agent:
@@ -139,6 +140,7 @@ class Agents(SeenRows[Agent]):
             await self._check_tools(changed["tools"], runtime, agent.user_id)
         if "acp" in changed:
             changed["acp"] = msgspec.to_builtins(changed["acp"])
+        _check_commands(who, agent.user_id, changed, msgspec.structs.asdict(agent))
         await self._change(agent_id, changed)
         return await self.get(who, agent_id)
 
@@ -171,3 +173,18 @@ class Agents(SeenRows[Agent]):
             known.update(await self._store.scalars(rows))
         if problem := names.unknown_of("tool", asked, known):
             raise InvalidRequest(problem, code="UNKNOWN_TOOL")
+
+
+def _check_commands(who: Principal, owner: str, said: Json, before: Json) -> None:
+    """What the owner's machines run unasked is the owner's to say: neither an administrator's, nor
+    in the `session_config`, which runtimes read last."""
+    if who.user_id == owner:
+        return
+    for now, then in zip(_programs(said), _programs(before), strict=True):
+        is_command = isinstance(now, dict) and (now.get("command") or now.get("env"))
+        if is_command and now != then:
+            raise Forbidden("a command can be said for your own agents only")
+
+
+def _programs(agent: Json) -> tuple[object, object]:
+    return agent.get("acp"), (agent.get("session_config") or {}).get("acp")

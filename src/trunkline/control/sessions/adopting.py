@@ -156,7 +156,8 @@ class Adopting:
             await self._log.delete(log.session_id)
             known = (await self._records.adopted_on(machine.id)).get(one.key)
             if known is None:
-                raise Conflict("this conversation was adopted and closed meanwhile") from None
+                why = "a session goes on with this conversation that was moved or closed meanwhile"
+                raise Conflict(why) from None
             return await self._sessions.get(who, known)
         except BaseException:
             await self._log.delete(log.session_id)
@@ -211,11 +212,14 @@ def _run_by(new: NewSession, runtime: str, preset: str) -> NewSession:
 
 
 def _with_choices(new: NewSession, one: ForeignSession) -> NewSession:
-    """Where it works and what runs it follow from the conversation; the rest is free."""
+    """Where it works and what runs it follow from the conversation; the rest is free. Runtimes read
+    `session_config` last: there it stands too, over what an agent's record may say."""
     run_by = _run_by(new, one.runtime, one.preset)
-    agent = {**(run_by.agent_config or {}), "workspace": one.folder}
-    session = dict(new.session_config or {})
-    session.pop("workspace", None)
+    where: Json = {"workspace": one.folder}
+    agent = {**(run_by.agent_config or {}), **where}
+    session = {**(new.session_config or {}), **where}
+    if one.preset:
+        session["acp"] = {"preset": one.preset}
     title = new.title or one.title.replace("\0", "").strip() or None
     return msgspec.structs.replace(
         run_by,

@@ -15,6 +15,7 @@ from trunkline.control.machines.queries import Queries
 from trunkline.control.records.fields import Json
 from trunkline.control.records.page import Page
 from trunkline.control.sessions.imported import Entry
+from trunkline.wire import resuming
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ _Ms = Annotated[int, Meta(ge=0, le=limits.JSON_INT_MAX)]
 
 class ForeignSession(msgspec.Struct, kw_only=True):
     """`session_id`: of the session here that goes on with it already. `command` goes on with it in
-    a terminal, in its `folder`."""
+    a terminal, in its `folder`; people paste it, so it is no machine's to write."""
 
     runtime: _Short
     preset: _Short = ""
@@ -42,6 +43,9 @@ class ForeignSession(msgspec.Struct, kw_only=True):
     message_count: _Ms | None = None
     command: Annotated[str, Meta(max_length=1_000)] = ""
     session_id: _Short | None = None
+
+    def __post_init__(self) -> None:
+        self.command = resuming.command(self.preset or self.runtime, self.id)
 
     @property
     def key(self) -> str:

@@ -99,9 +99,11 @@ async def test_one_of_an_earlier_version_is_known_by_its_name(bench: Bench) -> N
 async def test_the_operators_folders_and_logins_are_for_the_operators_machine_alone(
     bench: Bench,
 ) -> None:
-    """Programs of other makers keep their logins in HOME."""
+    """Programs of other makers keep their logins in HOME, or where their own variables say."""
     program = bench.data.with_name("show.py")
-    names = ("USER_ID", "TRUNKLINE_NODE_ROOTS", "HOME", "TRUNKLINE_NODE_HOME")
+    theirs = "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"
+    bench.env |= dict.fromkeys(theirs, "logins")
+    names = ("USER_ID", "TRUNKLINE_NODE_ROOTS", "HOME", "TRUNKLINE_NODE_HOME", *theirs)
     program.write_text(f"import os; print(*(os.environ.get(one) for one in {names}))")
     seen = bench.data.with_name("seen")
     command = f"sh -c '{sys.executable} {program} >> {seen}; exit 1'"
@@ -114,7 +116,9 @@ async def test_the_operators_folders_and_logins_are_for_the_operators_machine_al
     other = await bench.local(vms)
     await bench.until_failed(other)
     told = {line.split()[0]: line.split()[1:] for line in seen.read_text().splitlines()}
-    assert told.pop(first.user_id)[:2] == [roots, os.environ["HOME"]]
-    [[shown, home, folder]] = told.values()
-    assert shown == "None"
+    operators = told.pop(first.user_id)
+    assert operators[:2] == [roots, os.environ["HOME"]]
+    assert set(operators[3:]) == {"logins"}
+    [[shown, home, folder, *logins]] = told.values()
+    assert {shown, *logins} == {"None"}
     assert home == folder

@@ -1,11 +1,11 @@
 """One Yeaft web client's connection (docs/protocols/yeaft.md).
 
-Reads one message after the other and answers in that order; a message that cannot be served is
-answered with `error`, and the connection goes on.
+Reads one message after the other and answers in that order, but for what a machine is asked; a
+message that cannot be served is answered with `error`, and the connection goes on.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
 Handler = Callable[[Visit, Request], Awaitable[None]]
+
+_ASKING_MAX = 4  # of one client at once; further ones wait in line with everything else
 
 WORKBENCH: Final = {"workbenchRouteProtocol": 1}
 """Pages show terminal and files only to a server that says so; what they ask of an agent there is
@@ -106,6 +109,7 @@ class YeaftWeb(Socket):
         self._hearing: set[str] = set()
         self._work = Serial(host.core.tasks)
         self._waiting_chars = 0
+        self._asking = 0
         self._is_paused = False
         self._is_listing = False
 
@@ -178,18 +182,60 @@ class YeaftWeb(Socket):
             if request.type in DEPLOYED_FIRST and not self.reader.deployed:
                 await self.reader.speak_deployed()
             await HANDLERS.get(request.type, pass_on)(visit, request)
-        except Malformed as error:
-            self.host.core.metrics.malformed += 1
-            self._refuse(visit, request, "INVALID_REQUEST", str(error))
-        except TrunklineError as error:
-            if isinstance(error, NotFound):
-                self.host.core.refusals.note(visit.who, WIRE, error)
-            self._refuse(visit, request, error.code, error.message)
-        except Exception:
-            _log.exception("a web client's message could not be handled")
-            self._refuse(
-                visit, request, "INTERNAL_ERROR", "something went wrong here; the log says what"
-            )
+        except Exception as error:
+            self._cannot(visit, request, error)
+
+    async def beside(
+        self,
+        visit: Visit,
+        request: Request,
+        asking: Coroutine[Any, Any, T],
+        then: Callable[[T], Coroutine[Any, Any, None]],
+    ) -> None:
+        """Other messages are served while a machine is asked, which may take its time: a person's
+        answers and cancels are among them. What follows is done in line with them."""
+        if self._asking >= _ASKING_MAX:
+            await then(await asking)
+            return
+        self._asking += 1
+        self.host.core.tasks.spawn(self._ask(visit, request, asking, then), "yeaft web client")
+
+    async def _ask(
+        self,
+        visit: Visit,
+        request: Request,
+        asking: Coroutine[Any, Any, T],
+        then: Callable[[T], Coroutine[Any, Any, None]],
+    ) -> None:
+        async def go_on(found: T) -> None:
+            try:
+                if self.is_open:
+                    await then(found)
+            except Exception as error:
+                self._cannot(visit, request, error)
+            self._pace()
+
+        try:
+            self._work.add(go_on(await asking), "yeaft web client")
+        except Exception as error:
+            self._cannot(visit, request, error)
+        finally:
+            self._asking -= 1
+
+    def _cannot(self, visit: Visit, request: Request | None, error: Exception) -> None:
+        """Tells why a message cannot be served."""
+        match error:
+            case Malformed():
+                self.host.core.metrics.malformed += 1
+                self._refuse(visit, request, "INVALID_REQUEST", str(error))
+            case TrunklineError():
+                if isinstance(error, NotFound):
+                    self.host.core.refusals.note(visit.who, WIRE, error)
+                self._refuse(visit, request, error.code, error.message)
+            case _:
+                _log.error("a web client's message could not be handled", exc_info=error)
+                why = "something went wrong here; the log says what"
+                self._refuse(visit, request, "INTERNAL_ERROR", why)
 
     def _refuse(self, visit: Visit, request: Request | None, code: str, message: str) -> None:
         fields = {} if request is None else request.correlation

@@ -1,6 +1,7 @@
 """A conversation's life on a Yeaft web client: create, resume, select, sync, delete."""
 
 import math
+from functools import partial
 from typing import Any
 
 from trunkline import limits
@@ -140,10 +141,20 @@ async def resume(visit: Visit, request: Request) -> None:
         if named.kind == WIRE:
             await _adopt(visit, request, named)
             return
-        session = await foreign.adopt(visit, request, named)
-        pinned = {"conversationId": session.id, "agentId": session.machine_id}
-        client_id = request.get("conversationId")
-        visit.tell("conversation_pinned", request, **pinned, clientConversationId=client_id)
+        adopting = foreign.adopt(visit, request, named)
+        await visit.beside(request, adopting, partial(_taken_up, visit, request))
+        return
+    await _go_on(visit, request, session)
+
+
+async def _taken_up(visit: Visit, request: Request, session: Session) -> None:
+    pinned = {"conversationId": session.id, "agentId": session.machine_id}
+    client_id = request.get("conversationId")
+    visit.tell("conversation_pinned", request, **pinned, clientConversationId=client_id)
+    await _go_on(visit, request, session)
+
+
+async def _go_on(visit: Visit, request: Request, session: Session) -> None:
     visit.conversation_id = session.id
     visit.reader.leave(session.id)  # else what is shown now would be shown twice
     log = await visit.core.sessions.readable(visit.who, session.id)

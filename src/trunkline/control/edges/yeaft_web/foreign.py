@@ -22,8 +22,12 @@ _PROGRAMS = ("claude-code", *PRESETS)
 """What a page calls a provider."""
 
 
-async def listed(visit: Visit, request: Request) -> list[tuple[str, ForeignSession]]:
-    """With its machine's id, of the agent that is named: those of the provider and folder that are
+OnMachine = tuple[str, ForeignSession]
+"""With its machine's id."""
+
+
+async def listed(visit: Visit, request: Request) -> list[OnMachine]:
+    """Of the agent that is named: those of the provider and folder that are
     asked for and that no session here goes on with. A machine that cannot say has none."""
     machine, _ = await visit.target_of(request)
     if machine is None or machine.kind == WIRE or machine.line is None:

@@ -5,6 +5,7 @@ asked from it; for all other machines the records answer, and the machine says w
 have there.
 """
 
+from functools import partial
 from typing import Any
 
 from trunkline import limits
@@ -163,9 +164,14 @@ def chosen_in(session: Session) -> Json:
 
 async def list_history_sessions(visit: Visit, request: Request) -> None:
     found = await _recorded(visit, request)
-    if found is None:
-        return
-    others = await foreign.listed(visit, request)
+    if found is not None:
+        tell = partial(_tell_history, visit, request, found)
+        await visit.beside(request, foreign.listed(visit, request), tell)
+
+
+async def _tell_history(
+    visit: Visit, request: Request, found: list[Session], others: list[foreign.OnMachine]
+) -> None:
     sessions = [
         {
             "sessionId": one.id,
@@ -184,11 +190,17 @@ async def list_history_sessions(visit: Visit, request: Request) -> None:
 
 async def list_folders(visit: Visit, request: Request) -> None:
     found = await _recorded(visit, request)
-    if found is None:
-        return
+    if found is not None:
+        tell = partial(_tell_folders, visit, request, found)
+        await visit.beside(request, foreign.listed(visit, request), tell)
+
+
+async def _tell_folders(
+    visit: Visit, request: Request, found: list[Session], others: list[foreign.OnMachine]
+) -> None:
     folders: dict[str, Json] = {}
     used = [(chosen_in(one).get("workDir"), one.updated_at) for one in found]
-    used += [(one.folder, one.updated_at) for _, one in await foreign.listed(visit, request)]
+    used += [(one.folder, one.updated_at) for _, one in others]
     for path, updated_at in used:
         if not isinstance(path, str) or not path:
             continue

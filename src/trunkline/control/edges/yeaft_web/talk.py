@@ -110,6 +110,7 @@ async def answer(visit: Visit, request: Request) -> None:
         meant.answer,
         approval.session_id,
         scope=meant.scope,
+        reason=meant.reason[: limits.ANSWER_REASON_CHARS_MAX],
     )
 
 

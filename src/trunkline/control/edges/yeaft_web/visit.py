@@ -3,7 +3,8 @@
 A handler gets a request and a visit, and says things through `send`; it knows no socket.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -17,6 +18,8 @@ from trunkline.wire.yeaft.web import Request
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_web.connection import YeaftWeb
+
+T = TypeVar("T")
 
 WIRE = "yeaft"
 Json = dict[str, Any]
@@ -41,6 +44,15 @@ class Visit:
         """An envelope for this client, with what it gave its request to know the answer by."""
         known = {} if request is None else request.correlation
         self.send(envelope(kind, **fields, **known))
+
+    async def beside(
+        self,
+        request: Request,
+        asking: Coroutine[Any, Any, T],
+        then: Callable[[T], Coroutine[Any, Any, None]],
+    ) -> None:
+        """What a machine is asked, and what is done with its answer: nobody waits for it."""
+        await self._client.beside(self, request, asking, then)
 
     def conversation_of(self, request: Request) -> str:
         """The conversation that it names, or the selected one."""

@@ -221,7 +221,7 @@ def _gemini(wanted: Wanted) -> Added:
 
 def _codex(wanted: Wanted) -> Added:
     """A provider of its own in arguments: its login by key would write the key to the disk."""
-    told: dict[str, str] = {}
+    told: Json = {}
     if wanted.confirm != "never":
         # Whatever its user has set; with `untrusted` it asks before all but what is known to read.
         policy = "untrusted" if wanted.confirm == "always" else "on-request"
@@ -236,10 +236,12 @@ def _codex(wanted: Wanted) -> Added:
         "model_providers.trunkline.wire_api": "responses",
         "model": access.model,
     }
+    # It would keep a copy of its environment on the disk, with the key.
+    told["features.shell_snapshot"] = False
     return Added(args=_settings(told), env={_KEY: access.key}, model=access.model)
 
 
-def _settings(told: Mapping[str, str]) -> tuple[str, ...]:
+def _settings(told: Json) -> tuple[str, ...]:
     return tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
 
 

@@ -11,7 +11,7 @@ from trunkline.execution.files import write_atomic
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.child import Child, Failure
 from trunkline.execution.process.sockets import SocketFolder
-from trunkline.execution.runtimes.openclaw.config import agent_id
+from trunkline.execution.runtimes.openclaw.config import agent_id, session_key
 from trunkline.execution.runtimes.openclaw.gateway import Gateway
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience, SessionProcess
@@ -40,23 +40,22 @@ class OpenClawAdapter(SessionProcess):
         on_message: Callable[[ipc.Up], None],
         on_ended: Callable[[Failure], None],
     ) -> None:
-        self._gateway = gateway
         self._start_bridge = start_bridge
         self._skills = skills
         patience = msgspec.structs.replace(patience, stop_s=BRIDGE_STOP_S)
-        super().__init__(self._bridge, sockets, patience, folder, on_message, on_ended)
 
-    async def stop(self, reason: str) -> None:
-        await super().stop(reason)
-        if self._session_id:
-            self._gateway.forget(self._session_id)
+        def ended(failure: Failure) -> None:
+            gateway.forget(self._session_id)
+            on_ended(failure)
+
+        super().__init__(self._bridge, sockets, patience, folder, on_message, ended)
 
     async def get_snapshot(self) -> Json:
         memory = await asyncio.to_thread(_read, self._folder / MEMORY)
         return {
             "runtime_type": "openclaw",
             "session_id": self._folder.name,
-            "session_key": f"agent:{agent_id(self._folder.name)}:main",
+            "session_key": session_key(agent_id(self._folder.name)),
             "memory": memory,
         }
 

@@ -24,6 +24,7 @@ _ADDRESSES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.a
 _FORMATS = {"openai": "openai-completions", "anthropic": "anthropic-messages"}
 _CONTEXT_TOKENS = {"openai": 128_000, "anthropic": 200_000}
 _ANSWER_TOKENS = 8_192
+_TOOL_MS = 1_800_000  # of our tools: a person may be asked first, for as long as before a command
 _PLAIN = re.compile(r"[a-z][a-z0-9-]{0,40}\Z")
 # What reaches beyond the session: other sessions, the gateway itself, its plugins and schedules.
 _DENIED = [
@@ -65,6 +66,11 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 def agent_id(session_id: str) -> str:
     """The same for the same session, in letters that every part of OpenClaw takes."""
     return "s-" + hashlib.sha256(session_id.encode()).hexdigest()[:16]
+
+
+def session_key(agent: str) -> str:
+    """Of the one conversation that an agent has."""
+    return f"agent:{agent}:main"
 
 
 def agent_of(wanted: Wanted, routes: Routes, keys: Mapping[str, str]) -> Agent:
@@ -159,6 +165,7 @@ def _tools(wanted: Wanted) -> Json:
     return {
         "url": wanted.tools_url,
         "transport": "streamable-http",
+        "requestTimeoutMs": _TOOL_MS,
         "enabled": False,
         "headers": {"Authorization": f"Bearer {wanted.tools_token}"},
     }

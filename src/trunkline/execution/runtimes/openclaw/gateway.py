@@ -10,8 +10,9 @@ import secrets
 import shutil
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
@@ -27,8 +28,9 @@ from trunkline.execution.runtimes.openclaw.gateway_process import (
     environment,
     free_port,
 )
-from trunkline.execution.runtimes.openclaw.keys import KeysFile
+from trunkline.execution.runtimes.openclaw.keys import KeysFile, remove_left
 from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused
+from trunkline.execution.runtimes.openclaw.state import tidy
 from trunkline.private_files import make_folder, write_private
 
 _log = structlog.get_logger(__name__)
@@ -40,6 +42,7 @@ GATEWAY_CHANGES_PER_MINUTE = 25  # of its settings; it takes 30 itself
 _END_KNOWN_S = 5.0
 _ENDS_KEPT = 20
 
+T = TypeVar("T")
 Tell = Callable[[str], None]
 NOT_INSTALLED = (
     "OpenClaw is not installed on this machine. "
@@ -61,6 +64,7 @@ class Gateway:
     ) -> None:
         """`program` says how OpenClaw is started, by nothing where it is not installed. `env` is
         what it inherits; `routes_env` may name base URLs."""
+        remove_left(home.root)
         self._home = home
         self._folder = home.internal / "openclaw"
         self._program = program
@@ -74,7 +78,7 @@ class Gateway:
         self._agents: dict[str, config.Agent] = {}
         """Of sessions that have a process."""
         self._roster: dict[str, config.Agent] = {}
-        """Those that the present run of it was ever told: it refuses to forget one."""
+        """Those that the present run of it has taken: it refuses to forget one."""
         self._listeners: set[Tell] = set()
         self._lock = asyncio.Lock()
         self._backoff = Backoff(GATEWAY_DELAYS_S)
@@ -87,7 +91,7 @@ class Gateway:
         self._generation = 0
         self._ends: dict[int, str] = {}
         self._idle: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._is_closed = False
 
     @property
@@ -110,19 +114,12 @@ class Gateway:
         routes = Routes(self._keys, self._llm_config, self._routes_env)
         agent = config.agent_of(wanted, routes, self._keys)
         self._stay()
-        self._agents[agent.id] = self._roster[agent.id] = agent
+        before = self._agents.get(agent.id)
+        self._agents[agent.id] = agent
         self._listeners.add(tell)
         try:
-            async with self._lock:
-                await self._up()
-                await self._apply()
-                assert self._process is not None
-                return {
-                    "url": f"ws://127.0.0.1:{self._process.port}",
-                    "token": self._token,
-                    "agent_id": agent.id,
-                    "generation": self._process.generation,
-                }
+            # A task of its own: who asks may go at any moment, and then others wait for the same.
+            return await asyncio.shield(self._spawn(self._prepare(agent, before)))
         except (LinkLost, TimeoutError) as error:
             why = self._process.reason if self._process is not None else str(error)
             raise RequestFailed("RUNTIME_CRASHED", why or "OpenClaw's gateway is gone") from error
@@ -143,20 +140,53 @@ class Gateway:
 
     def forget(self, session_id: str) -> None:
         """Its process has ended: nothing is kept up for it."""
-        self._agents.pop(config.agent_id(session_id), None)
-        if not self._agents and self._process is not None and self._idle is None:
-            loop = asyncio.get_running_loop()
-            self._idle = loop.call_later(self._idle_s, lambda: self._spawn(self._rest()))
+        if (agent := self._agents.pop(config.agent_id(session_id), None)) is not None:
+            self._spawn(self._abort(agent))
+        self._rest_later()
 
     async def stop(self) -> None:
         self._is_closed = True
         self._stay()
-        if self._process is not None:
-            await self._process.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._process is not None:
+            await self._process.stop()
         await self._clear()
+
+    async def _prepare(self, agent: config.Agent, before: config.Agent | None) -> Json:
+        try:
+            async with self._lock:
+                await self._up()
+                await self._apply(agent)
+                assert self._process is not None
+                return {
+                    "url": f"ws://127.0.0.1:{self._process.port}",
+                    "token": self._token,
+                    "agent_id": agent.id,
+                    "generation": self._process.generation,
+                }
+        except Exception:
+            # It may be what this session wants; the others do without that.
+            if self._agents.get(agent.id) is agent:
+                del self._agents[agent.id]
+                if before is not None:
+                    self._agents[agent.id] = before
+            raise
+        finally:
+            self._rest_later()
+
+    async def _abort(self, agent: config.Agent) -> None:
+        """Its bridge may have died in a turn, which would go on without anybody. With the lock: a
+        new bridge's turn comes after this."""
+        async with self._lock:
+            with suppress(LinkLost, Refused, TimeoutError, OSError):
+                await self._link.request("chat.abort", {"sessionKey": config.session_key(agent.id)})
+
+    def _rest_later(self) -> None:
+        if not self._agents and self._process is not None and self._idle is None:
+            loop = asyncio.get_running_loop()
+            self._idle = loop.call_later(self._idle_s, lambda: self._spawn(self._rest()))
 
     def _stay(self) -> None:
         if self._idle is not None:
@@ -191,23 +221,23 @@ class Gateway:
         for folder in (self._folder, state):
             make_folder(folder)
         await asyncio.to_thread(self._sweep)
-        self._roster = dict(self._agents)
+        roster = dict(self._agents)
         self._token = secrets.token_urlsafe(24)
-        self._keys_file = KeysFile()
+        self._keys_file = KeysFile(self._home.root)
         self._generation += 1
         port = free_port()
-        wanted = self._config(port)
+        wanted = self._config(port, roster)
         file = self._folder / f"config-{secrets.token_hex(4)}" / "openclaw.json"
         write_private(file, msgspec.json.encode(wanted))
         env = environment(self._env, file, state, self._node)
-        with self._keys_file.shown(self._keys, self._providers()):
+        with self._keys_file.shown(self._keys, _providers(roster)):
             process = await GatewayProcess.start(
                 self._program(), env, self._folder, port, self._generation
             )
             self._process = process
             self._spawn(self._watch(process))
             await process.ready(self._tell)
-        self._applied = (wanted, dict(self._keys))
+        self._roster, self._applied = roster, (wanted, dict(self._keys))
         await self._connect(port)
         took_s = time.monotonic() - process.started_at
         _log.info("openclaw's gateway is ready", pid=process.pid, seconds=round(took_s, 1))
@@ -220,8 +250,10 @@ class Gateway:
 
     async def _watch(self, process: GatewayProcess) -> None:
         checking = asyncio.create_task(process.check())
-        await asyncio.wait((process.ended,))
-        checking.cancel()
+        try:
+            await asyncio.wait((process.ended,))
+        finally:
+            checking.cancel()
         self._ends[process.generation] = process.reason
         for old in sorted(self._ends)[:-_ENDS_KEPT]:
             del self._ends[old]
@@ -233,20 +265,29 @@ class Gateway:
     async def _revive(self) -> None:
         """It died while sessions had need of it: the next message should not wait for it."""
         async with self._lock:
+            if not self._agents:
+                return
             try:
                 await self._up()
             except (RequestFailed, LinkLost, Refused, TimeoutError, OSError) as error:
                 _log.error("openclaw's gateway could not be started again", problem=str(error))
 
-    async def _apply(self) -> None:
-        """Tells it what changed since it was last told. With the lock held."""
+    async def _apply(self, agent: config.Agent) -> None:
+        """Tells it what changed since it was last told, for all who wait. With the lock held."""
+        try:
+            await self._offer(self._roster | self._agents | {agent.id: agent})
+        except Refused:
+            # Maybe for what another one wants.
+            await self._offer(self._roster | {agent.id: agent})
+
+    async def _offer(self, roster: dict[str, config.Agent]) -> None:
         assert self._process is not None
         assert self._keys_file is not None
-        wanted, keys = self._config(self._process.port), dict(self._keys)
+        wanted, keys = self._config(self._process.port, roster), dict(self._keys)
         if (wanted, keys) == self._applied:
             return
         await self._pace()
-        with self._keys_file.shown(self._keys, self._providers()):
+        with self._keys_file.shown(self._keys, _providers(roster)):
             if wanted != self._applied[0]:
                 current = await self._link.request("config.get", {})
                 raw = msgspec.json.encode(wanted).decode()
@@ -254,7 +295,7 @@ class Gateway:
                 await self._link.request("config.apply", change)
             if keys != self._applied[1]:
                 await self._link.request("secrets.reload", {})
-        self._applied = (wanted, keys)
+        self._roster, self._applied = roster, (wanted, keys)
 
     async def _pace(self) -> None:
         """It takes so many changes a minute; sessions that wait meanwhile share the next one."""
@@ -262,10 +303,10 @@ class Gateway:
             await self._sleep(max(0.0, self._changes[0] + 60.0 - time.monotonic()))
         self._changes.append(time.monotonic())
 
-    def _config(self, port: int) -> Json:
+    def _config(self, port: int, roster: dict[str, config.Agent]) -> Json:
         assert self._keys_file is not None
         return config.build(
-            self._roster.values(),
+            roster.values(),
             port=port,
             token=self._token,
             keys_file=str(self._keys_file.path),
@@ -273,19 +314,13 @@ class Gateway:
             log_file=str(self._folder / "gateway.log"),
         )
 
-    def _providers(self) -> set[str]:
-        return {agent.route.provider for agent in self._roster.values()}
-
     def _sweep(self) -> None:
-        """What the gateway kept of sessions that are gone for good goes too, and what it was told
-        in its last run: it would put that in the place of what it is told now."""
+        """Removes what the gateway was told in its last run (it would put that in the place of what
+        it is told now), and what it kept of sessions and turns that are over."""
         for folder in self._folder.glob("config-*"):
             shutil.rmtree(folder, ignore_errors=True)
         sessions = [one.name for one in self._home.sessions.iterdir() if one.is_dir()]
-        kept = {config.agent_id(one) for one in sessions}
-        for folder in (self._folder / "state" / "agents").glob("s-*"):
-            if folder.name not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
+        tidy(self._folder / "state", sessions)
 
     async def _clear(self) -> None:
         await self._link.close()
@@ -295,7 +330,12 @@ class Gateway:
             self._keys_file = None
         self._process = None
 
-    def _spawn(self, work: Any) -> None:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)
+    def _spawn(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _providers(roster: dict[str, config.Agent]) -> set[str]:
+    return {agent.route.provider for agent in roster.values()}

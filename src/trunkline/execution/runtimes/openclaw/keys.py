@@ -3,6 +3,7 @@
 Not by its environment: the commands that an agent runs inherit that. Not by a file on a disk.
 """
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -22,12 +23,13 @@ _NO_KEY = "none"  # a server at a base URL of one's own may want none, but the g
 class KeysFile:
     """One for each run of the gateway: a private folder, in which the file comes and goes."""
 
-    def __init__(self, memory: Path = MEMORY) -> None:
+    def __init__(self, home: Path, memory: Path = MEMORY) -> None:
         """Raises RequestFailed where this machine has no file system in memory."""
         if not memory.is_dir():
             why = f"OpenClaw needs {memory} on this machine: keys are never written to a disk"
             raise RequestFailed("RUNTIME_UNAVAILABLE", why)
-        self._folder = Path(tempfile.mkdtemp(prefix="trunkline-", dir=memory))
+        remove_left(home, memory)
+        self._folder = Path(tempfile.mkdtemp(prefix=_prefix(home), dir=memory))
         self.path = self._folder / "keys.json"
 
     @contextmanager
@@ -44,3 +46,13 @@ class KeysFile:
 
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def remove_left(home: Path, memory: Path = MEMORY) -> None:
+    """What a daemon of this home left that was killed; there is one daemon for a home."""
+    for folder in memory.glob(f"{_prefix(home)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prefix(home: Path) -> str:
+    return f"trunkline-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}-"

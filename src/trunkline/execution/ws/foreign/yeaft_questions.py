@@ -28,15 +28,17 @@ class Asked(msgspec.Struct, frozen=True):
 def answer_of(asked: Asked, request_id: str, fields: Json) -> Json:
     """The session's `approval_response`. What is no clear yes to a tool is a no."""
     words = _words(fields)
-    given = fields.get("confirmed")
+    given, more = fields.get("confirmed"), {}
     if asked.is_approval and (words in asked.options or not isinstance(given, bool)):
         meaning = meaning_of(words, "approve", list(asked.options))
         confirmed = meaning is not None and meaning.confirmed and given is not False
+        if confirmed and meaning is not None and meaning.scope != "once":
+            more = {"scope": meaning.scope}
     elif isinstance(given, bool):
         confirmed = given
     else:
         confirmed = bool(words)
-    return {"request_id": request_id, "confirmed": confirmed, "answer": words}
+    return {"request_id": request_id, "confirmed": confirmed, "answer": words, **more}
 
 
 def _words(fields: Json) -> str:

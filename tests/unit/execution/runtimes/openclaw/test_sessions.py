@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import pids
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.unit.execution.runtimes.openclaw.conftest import Machine, environment_of
 from trunkline.execution.errors import RequestFailed
@@ -178,6 +179,17 @@ async def test_a_bridge_that_is_killed_is_the_error_of_its_session_alone(
     line.tell("s-2", "cancel")
     assert (await line.end_of("s-2"))["cancelled"] is True
     assert (await machine.say("say Back.", "t-2"))["content"] == "Back."
+
+
+async def test_what_openclaw_does_for_a_bridge_that_is_killed_ends_with_it(
+    machine: Machine, line: RecordingLine
+) -> None:
+    await machine.start()
+    line.say("s-1", "hold")
+    await line.until("s-1", "text_chunk")
+    os.kill(machine.bridge(), signal.SIGKILL)
+    await line.end_of("s-1")
+    await until((machine.home.workspace / "aborted").exists, bool)
 
 
 @pytest.mark.proves("004-4.4-stop")

@@ -69,6 +69,12 @@ def test_an_option_is_chosen_by_its_name(fields: dict[str, Any], confirmed: bool
     assert answer_of(Asked.of("s", event), "r", fields)["confirmed"] is confirmed
 
 
+def test_a_yes_can_be_meant_for_longer() -> None:
+    assert answer_of(APPROVAL, "r", {"answer": "Always"})["scope"] == "always"
+    assert "scope" not in answer_of(APPROVAL, "r", {"answer": "yes"})
+    assert "scope" not in answer_of(APPROVAL, "r", {"answer": "always", "confirmed": False})
+
+
 def test_no_words_are_a_no() -> None:
     assert answer_of(WORDS, "r", {"answer": ""})["confirmed"] is False
 
