@@ -33,6 +33,7 @@ _ERRORS_KEPT_CHARS = 2_000  # of what it printed last beside its lines
 _KEY_BYTES_MAX = 4_096
 _PAUSE_S, _ROUNDS_MAX = 0.01, 100  # until what it left behind is gone
 _CLOSE_S = 1.5  # to end by itself, once its input is closed
+_WATCH_S = 0.5  # between two looks whether it has ended, although something holds its output
 
 Take = Callable[[Line, bytes], Awaitable[None]]
 Answer = Callable[[Json], Awaitable[Json]]
@@ -72,6 +73,7 @@ class Connection:
         self._tasks = [
             asyncio.create_task(self._read(), name="claude-lines"),
             asyncio.create_task(self._read_errors(), name="claude-errors"),
+            asyncio.create_task(self._watch(), name="claude-process"),
         ]
         self.ended: asyncio.Future[Gone] = asyncio.get_running_loop().create_future()
 
@@ -215,14 +217,27 @@ class Connection:
         while text := await self._process.stderr.read(_ERRORS_KEPT_CHARS):
             self._errors = (self._errors + text.decode(errors="replace"))[-_ERRORS_KEPT_CHARS:]
 
-    async def _end(self) -> None:
-        """Its output is at its end: so is the program, and all that it left behind."""
+    async def _watch(self) -> None:
+        """What a program has left behind may hold its output: then that has no end, and the loop
+        does not tell of the program's. It ends here."""
+        while self._process.returncode is None:  # noqa: ASYNC110 (nothing tells of it)
+            await asyncio.sleep(_WATCH_S)
+        await self._end_family()
+        if not self.ended.done() and self._process.stdout is not None:
+            self._process.stdout.feed_eof()
+
+    async def _end_family(self) -> None:
         self.kill()
-        code = await self._process.wait()
         for _ in range(_ROUNDS_MAX):
             if not children.end_adopted():
                 break
             await asyncio.sleep(_PAUSE_S)
+
+    async def _end(self) -> None:
+        """Its output is at its end: so is the program, and all that it left behind."""
+        await self._end_family()
+        code = await self._process.wait()
+        await self._end_family()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._tasks[1], 1.0)
         for task in list(self._answering.values()):
@@ -232,6 +247,7 @@ class Connection:
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(gone)
+        self._tasks[2].cancel()
         self.ended.set_result(gone)
 
 

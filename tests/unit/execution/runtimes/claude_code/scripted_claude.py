@@ -6,6 +6,7 @@ it was told: its arguments, then each line of its input. With `SLOW` its first s
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -82,6 +83,8 @@ class Scripted:
                 self.interrupt = line
             case "interrupted":
                 self.answer(self.interrupt)
+            case "leave":
+                subprocess.Popen(["sleep", "600"])  # which holds our output
             case "deaf":
                 self.is_deaf = True
             case "exit":

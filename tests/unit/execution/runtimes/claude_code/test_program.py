@@ -120,6 +120,16 @@ async def test_a_program_that_ends_says_why_and_is_started_again(talk: Talk, sta
     assert stage.starts()[1][-1] == "--resume=c-1"
 
 
+async def test_a_program_that_leaves_one_behind_with_its_output_has_ended_all_the_same(
+    talk: Talk, stage: Stage
+) -> None:
+    stage.plays([text("Hi"), ["leave"], ["exit", 3]])
+    await talk.host()
+    end = await talk.ask("hello")
+    assert (end["code"], "exit code 3" in end["error"]) == ("RUNTIME_CRASHED", True)
+    await until(lambda: not psutil.Process().children())
+
+
 async def test_a_program_that_does_not_listen_is_killed_on_a_cancel(
     talk: Talk, stage: Stage
 ) -> None:
