@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.matrix.runtimes import ABSENT, CELLS, PAGE, Cell, RuntimesWorld, open_runtimes
-from tests.support.matrix.seen import Kind
+from tests.support.matrix.seen import Kind, View
 from tests.support.matrix.steps import Client, Step
 from tests.support.matrix.story import Ask, Fail, Hold, Say, Think, echo
 from tests.support.model_turns import Gate
@@ -27,10 +27,15 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runti
         yield made
 
 
+def ends(view: View, words: str) -> bool:
+    """A blank at the end of a piece may come with the next one."""
+    return view.text().rstrip().endswith(words.rstrip())
+
+
 async def stream(cell: Cell) -> None:
     gate = Gate()
     await cell.say(Say("Good "), Hold(gate), Say("morning."))
-    await cell.view.until(lambda view: view.text().endswith("Good "), "the first word")
+    await cell.view.until(lambda view: ends(view, "Good "), "the first word")
     gate.open()
     end = await cell.end()
     assert (end.kind, end.text) == (Kind.END, "Good morning.")
@@ -62,7 +67,7 @@ async def question(cell: Cell) -> None:
 async def cancel(cell: Cell) -> None:
     gate = Gate()
     await cell.say(Say("I was about to "), Hold(gate), Say("finish."))
-    await cell.view.until(lambda view: view.text().endswith("I was about to "), "the first words")
+    await cell.view.until(lambda view: ends(view, "I was about to "), "the first words")
     await cell.client.cancel(cell.session)
     assert (await cell.end()).kind is Kind.CANCELLED
     gate.open()
@@ -72,17 +77,17 @@ async def error(cell: Cell) -> None:
     await cell.say(Fail("the disk is full"))
     end = await cell.end()
     assert end.kind is Kind.ERROR
-    assert "the disk is full" in end.text
+    assert cell.runtime.told("the disk is full") in end.text
 
 
 async def reconnect(cell: Cell) -> None:
     gate = Gate()
     await cell.say(Say("one "), Hold(gate), Say("two"))
-    await cell.view.until(lambda view: view.text().endswith("one "), "the first word")
+    await cell.view.until(lambda view: ends(view, "one "), "the first word")
     await cell.client.drop()
     gate.open()
     await cell.client.come_back()
-    await cell.view.until(lambda view: view.text().endswith("one two"), "the rest")
+    await cell.view.until(lambda view: ends(view, "one two"), "the rest")
 
 
 STEPS: dict[Step, Callable[[Cell], Awaitable[None]]] = {
