@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
@@ -31,6 +32,14 @@ class Talk(Daemon):
     program: tuple[str, ...] = ()
     env: dict[str, str]
     workspace: Path
+
+    def __init__(self, root: Path, server: ModelServer) -> None:
+        super().__init__(root, server)
+        self._others = set(psutil.Process().children())
+
+    def children(self) -> list[psutil.Process]:
+        """What was started for this session; other tests of this run may have left servers."""
+        return [one for one in psutil.Process().children() if one not in self._others]
 
     async def host(self, **config: Any) -> "Talk":
         ours, theirs = socket.socketpair()

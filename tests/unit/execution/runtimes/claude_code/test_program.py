@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.support.eventually import until
@@ -127,7 +126,7 @@ async def test_a_program_that_leaves_one_behind_with_its_output_has_ended_all_th
     await talk.host()
     end = await talk.ask("hello")
     assert (end["code"], "exit code 3" in end["error"]) == ("RUNTIME_CRASHED", True)
-    await until(lambda: not psutil.Process().children())
+    await until(lambda: not talk.children())
 
 
 async def test_a_program_that_does_not_listen_is_killed_on_a_cancel(
@@ -137,7 +136,7 @@ async def test_a_program_that_does_not_listen_is_killed_on_a_cancel(
     await talk.host()
     turn = talk.say("hello")
     await talk.event("text_chunk")
-    [program] = psutil.Process().children()
+    [program] = talk.children()
     talk.send(ipc.Cancel())
     assert (await talk.end(turn))["cancelled"]
     assert not program.is_running()
@@ -151,10 +150,10 @@ async def test_a_message_that_is_cancelled_before_it_was_read_is_never_done(
     stage.plays([["hang"]])
     await talk.host()
     turn = talk.say("hello")
-    await until(lambda: psutil.Process().children())
+    await until(lambda: talk.children())
     talk.send(ipc.Cancel())
     assert (await talk.end(turn))["cancelled"]
-    await until(lambda: not psutil.Process().children())
+    await until(lambda: not talk.children())
 
 
 async def test_a_program_that_is_not_there_is_told_with_the_command_that_installs_it(

@@ -20,8 +20,8 @@ def talk(talk: Talk) -> Talk:
     return talk
 
 
-def claude() -> psutil.Process:
-    return psutil.Process().children()[0]
+def claude(talk: Talk) -> psutil.Process:
+    return talk.children()[0]
 
 
 def running(name: str) -> list[psutil.Process]:
@@ -36,13 +36,13 @@ async def test_a_cancel_in_the_middle_of_the_text_keeps_the_conversation(
     await talk.host()
     turn = talk.say("count")
     await talk.event("text_chunk")
-    pid = claude().pid
+    pid = claude(talk).pid
     talk.send(ipc.Cancel())
     end = await talk.end(turn)
     assert (end["type"], end["cancelled"]) == ("execution_complete", True)
     assert (await talk.ask("and now?"))["content"] == "Fine"
     assert "One" in json.dumps(model.requests[-1].messages)
-    assert claude().pid == pid
+    assert claude(talk).pid == pid
     assert len(talk.ends(turn)) == 1
 
 
@@ -78,7 +78,7 @@ async def test_a_program_that_is_killed_ends_its_turn_and_the_next_remembers(
     await talk.ask("my number is seven")
     turn = talk.say("tell me a story")
     await talk.event("text_chunk", 1)
-    claude().kill()
+    claude(talk).kill()
     end = await talk.end(turn)
     assert (end["type"], end["code"]) == ("execution_error", "RUNTIME_CRASHED")
     assert "signal 9" in end["error"]
@@ -93,7 +93,7 @@ async def test_a_conversation_goes_on_in_another_process(talk: Talk, model: Mode
     await talk.host()
     await talk.ask("my number is seven")
     assert await talk.stop() == 0
-    assert psutil.Process().children() == []
+    assert talk.children() == []
     await talk.host()
     history = [{"role": "user", "content": "something else"}]
     assert (await talk.ask("my number?", history=history))["content"] == "Seven"
@@ -129,7 +129,7 @@ async def test_nothing_is_left_when_the_session_stops_in_the_middle(
     turn = talk.say("wait")
     await talk.event("tool_call_start")
     await until(lambda: running("tail"))
-    everyone = [claude(), *claude().children(recursive=True)]
+    everyone = [claude(talk), *claude(talk).children(recursive=True)]
     assert await talk.stop() == 0
     assert (await talk.end(turn))["code"] == "SESSION_STOPPED"
     await until(lambda: not any(one.is_running() for one in everyone))
