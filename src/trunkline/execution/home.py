@@ -47,6 +47,10 @@ class Home:
         for path in [*mended, *close_files(self.internal), *close_files(self.run)]:
             _log.warning("was open to other users, and is closed to them now", path=str(path))
 
+    def workspace_of(self, chosen: str) -> Path:
+        """Where a session works that was given this folder, or none."""
+        return Path(chosen) if chosen else self.workspace
+
     def session(self, session_id: str) -> Path:
         """A session's folder. Raises ValueError."""
         if not is_session_id(session_id):

@@ -24,11 +24,22 @@ class ToolCall(TypedDict):
     arguments: Json
 
 
+class Picture(TypedDict):
+    """An image of a conversation. Its bytes lie in a file of the session: a checkpoint is written
+    at every step."""
+
+    media_type: str
+    path: str
+    name: NotRequired[str]
+
+
 class Message(TypedDict):
     """One message of a conversation, in no provider's format.
 
-    `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`. `provider_blocks`
-    is what a provider wants back as it was (signed thinking), with the provider's name.
+    `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`. `note` is what the
+    model is told beside the words of a `user` message, and nobody said: the day, memories.
+    `pictures` belong to `user` and `tool` messages. `provider_blocks` is what a provider wants back
+    as it was (signed thinking), with the provider's name.
     """
 
     role: str
@@ -36,6 +47,8 @@ class Message(TypedDict):
     tool_calls: NotRequired[list[ToolCall]]
     tool_call_id: NotRequired[str]
     is_error: NotRequired[bool]
+    note: NotRequired[str]
+    pictures: NotRequired[list[Picture]]
     provider_blocks: NotRequired[Json]
 
 

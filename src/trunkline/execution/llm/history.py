@@ -26,7 +26,7 @@ def repaired(messages: list[Message]) -> list[Message]:
             continue
         calls = message.get("tool_calls") or []
         if message["role"] != "assistant":
-            found.append({"role": "user", "content": message["content"] or "(empty message)"})
+            found.append(_told(message))
         elif calls:
             found.append(message)
             found += _results(calls, messages[index + 1 :])
@@ -37,6 +37,16 @@ def repaired(messages: list[Message]) -> list[Message]:
     if not found or found[-1]["role"] == "assistant":
         found.append({"role": "user", "content": "(go on)"})
     return found
+
+
+def _told(message: Message) -> Message:
+    """What a person said, and what the model is told with it."""
+    note = message.get("note", "")
+    said = message["content"] or ("" if note else "(empty message)")
+    told: Message = {"role": "user", "content": f"{said}\n\n{note}".strip() if note else said}
+    if pictures := message.get("pictures"):
+        told["pictures"] = pictures
+    return told
 
 
 def flattened(messages: list[Message]) -> list[Message]:

@@ -77,7 +77,7 @@ class OpenSession:
             opened.push_async_callback(_in_time, router.close)
             context = Context(
                 session_id=start.session_id,
-                workspace=home.workspace,
+                workspace=home.workspace_of(start.workspace),
                 settings=settings,
                 router=router,
                 toolbox=toolbox,

@@ -9,11 +9,21 @@ import msgspec
 from trunkline.execution.json_object import Json
 
 
+class Image(msgspec.Struct, frozen=True):
+    """A picture that a tool found, for models that can see."""
+
+    media_type: str
+    data: bytes
+    name: str = ""
+
+
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the model and the readers get. A failure is a result too: the model reads it."""
 
     content: str
     is_error: bool = False
+    images: tuple[Image, ...] = ()
+    """What a model that can see is shown beside `content`."""
     details: Json = {}
     """For readers: exit code, whether the output was cut, files that were made."""
 

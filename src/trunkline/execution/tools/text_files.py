@@ -12,16 +12,17 @@ from pathlib import Path
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.files import write_atomic
-from trunkline.execution.home import Home
 from trunkline.execution.texts import shortened
 
 FILE_BYTES_MAX = 10 * limits.MIB  # read or written by a tool
 
 
 class Paths:
-    def __init__(self, home: Home) -> None:
-        self.workspace = home.workspace
-        self._skills = home.skills
+    """What a session may touch: the folder that it works in, and the skills to read."""
+
+    def __init__(self, workspace: Path, skills: Path) -> None:
+        self.workspace = workspace
+        self._skills = skills
 
     def readable(self, text: str) -> Path:
         """The file or folder that a path means, for reading. Raises ToolError outside."""

@@ -80,7 +80,8 @@ async def open_toolbox(
     has to do without. `env` is the machine's environment, with whatever secrets it holds."""
     secrets = start.api_keys.values()
     clean = scrubbed(env, keep=skills.env_vars(), secrets=secrets)
-    paths = Paths(home)
+    workspace = home.workspace_of(start.workspace)
+    paths = Paths(workspace, home.skills)
     tools: list[Tool] = [
         Bash(clean, paths),
         CodeExecution(clean),
@@ -116,5 +117,5 @@ def _sources(
             # The SDK takes a second to import, which a session without servers never pays.
             from trunkline.execution.mcp.client import LocalMcp
 
-            sources.append(LocalMcp(server, env, home.workspace))
+            sources.append(LocalMcp(server, env, home.workspace_of(start.workspace)))
     return sources

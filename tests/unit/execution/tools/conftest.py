@@ -24,7 +24,7 @@ def call(home: Home) -> Call:
 
 @pytest.fixture
 def paths(home: Home) -> Paths:
-    return Paths(home)
+    return Paths(home.workspace, home.skills)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from trunkline.execution.tools.text_files import Paths
 
 async def main(root: str, name: str, times: int) -> None:
     home = Home(Path(root))
-    edit = EditFile(Paths(home), home)
+    edit = EditFile(Paths(home.workspace, home.skills), home)
     call = Call(home)
     for number in range(times):
         line = f"{name} {number} {name * 5000}\n"

@@ -48,7 +48,7 @@ async def test_each_session_is_told_of_the_folder_of_its_own_version(
         return {"package": {"version": version, "files": [guide, script]}}
 
     control = Control(get_skill_package=answer)
-    paths = Paths(call.home)
+    paths = Paths(call.home.workspace, call.home.skills)
     bash = Bash(env, paths)
     told = {}
     for version in ("1", "2"):
