@@ -36,6 +36,16 @@ class Say(msgspec.Struct, frozen=True):
     metadata: Json
 
 
+class Steer(msgspec.Struct, frozen=True):
+    """A user's message to a turn that runs."""
+
+    session_id: str
+    message_id: str
+    turn_id: str
+    message: str
+    metadata: Json
+
+
 class Cancel(msgspec.Struct, frozen=True):
     session_id: str
     reason: str
@@ -91,7 +101,7 @@ class Query(msgspec.Struct, frozen=True):
 MOVED = "timeout"
 """The reason for a session that goes on elsewhere: with this one, machines keep its files."""
 
-Command = Start | Say | Cancel | Configure | Answer | Stop | Forward | Query
+Command = Start | Say | Steer | Cancel | Configure | Answer | Stop | Forward | Query
 
 
 def size_of(value: Any) -> int:

@@ -1,7 +1,7 @@
 """Session records: what is stored of a session, who may see it, what a new one is made of."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -56,6 +56,8 @@ class NewMessage(msgspec.Struct, kw_only=True):
     message: Annotated[str, Meta(min_length=1, max_length=limits.MESSAGE_CHARS_MAX)]
     metadata: Json | None = None
     client_message_id: Label | None = None
+    when_busy: Literal["queue", "steer", "replace"] = "queue"
+    """While a turn runs: wait for its end, reach it at its next step, or stop it first."""
 
 
 class Session(msgspec.Struct, kw_only=True):

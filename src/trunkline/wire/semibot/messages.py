@@ -184,6 +184,20 @@ class UserMessage(_Down, tag="user_message"):
     data: UserMessageData
 
 
+class SteerData(msgspec.Struct, kw_only=True):
+    message_id: str
+    steers: str
+    message: str
+    metadata: Json = {}
+
+
+class Steer(_Down, tag="steer"):
+    """What the user said to a turn that runs; only with capability `steer`."""
+
+    session_id: str
+    data: SteerData
+
+
 class Cancel(_Down, tag="cancel"):
     """Stop the active turn; nothing happens if none runs."""
 
@@ -254,6 +268,7 @@ DOWNLINK = (
     StopSession,
     Response,
     UserMessage,
+    Steer,
     Cancel,
     ConfigUpdate,
     ResumeResponse,
@@ -269,6 +284,7 @@ Downlink = (
     | StopSession
     | Response
     | UserMessage
+    | Steer
     | Cancel
     | ConfigUpdate
     | ResumeResponse

@@ -301,7 +301,9 @@ class VmLine(PacedSocket):
 
     def accepted(self) -> frozenset[str]:
         self.capabilities = named = self._connection.authenticated()
-        self._traits = Traits(numbers="seq" in named, answers="query" in named)
+        self._traits = Traits(
+            numbers="seq" in named, answers="query" in named, steers={"seq", "steer"} <= named
+        )
         return self.capabilities
 
     @property
