@@ -222,9 +222,7 @@ def _() -> Any:
 def _() -> Any:
     real = SessionCore.steer
 
-    def steer(
-        self: SessionCore, message_id: str, turn_id: str, shown: Any, metadata: Any
-    ) -> None:
+    def steer(self: SessionCore, message_id: str, turn_id: str, shown: Any, metadata: Any) -> None:
         self.state.steers[message_id] = states.Steer(turn_id)
         real(self, message_id, turn_id, shown, metadata)
 

@@ -39,7 +39,8 @@ class Message(TypedDict):
     `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`. `note` is what the
     model is told beside the words of a `user` message, and nobody said: the day, memories.
     `pictures` belong to `user` and `tool` messages. `provider_blocks` is what a provider wants back
-    as it was (signed thinking), with the provider's name.
+    as it was (signed thinking), with the provider's name. `turn_id` is of the message that opened
+    a turn, `steers` the id of one that came while it ran.
     """
 
     role: str
@@ -50,6 +51,8 @@ class Message(TypedDict):
     note: NotRequired[str]
     pictures: NotRequired[list[Picture]]
     provider_blocks: NotRequired[Json]
+    turn_id: NotRequired[str]
+    steers: NotRequired[str]
 
 
 class ToolSpec(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
 from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.orchestrator.steering import Steering
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
@@ -51,7 +52,7 @@ class LiveTurn:
     A call that waited for a person is started twice."""
     taken: set[str] = field(default_factory=set)
     """Ids of tool calls, of all agents of the turn."""
-    noted: set[int] = field(default_factory=set)
+    noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
     def count(self, reply: Reply) -> None:
@@ -99,6 +100,8 @@ class Context:
     """The context of the session's own agent; None for that itself."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
+    steering: Steering = field(default_factory=Steering)
+    """What people say while a turn runs."""
     turn: LiveTurn = field(default_factory=LiveTurn)
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
@@ -139,6 +142,16 @@ class Context:
         """Those that nobody was told of yet."""
         new, self.problems_told = self.problems[self.problems_told :], len(self.problems)
         return new
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether somebody has said something to this turn that its model has not got."""
+        return not self.depth and self.steering.waits(self.turn_id)
+
+    def acknowledge(self) -> None:
+        """Tells which messages to this turn have reached the model."""
+        for message_id in self.steering.acknowledge():
+            self.emit("steer_taken", message_id=message_id)
 
     @property
     def turn_id(self) -> str:

@@ -85,7 +85,7 @@ def trimmed(
 def _newest_question(messages: Sequence[Message]) -> int:
     """Where the newest turn starts: turns are cut off whole."""
     for index in range(len(messages) - 1, 0, -1):
-        if messages[index]["role"] == "user":
+        if messages[index]["role"] == "user" and "steers" not in messages[index]:
             return index
     return 0
 

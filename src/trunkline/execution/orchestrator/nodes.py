@@ -57,12 +57,23 @@ async def recall(context: Context, question: str) -> list[str]:
     return [one[: limits.MEMORY_QUERY_CHARS_MAX] for one in found]
 
 
+async def listen(state: State, runtime: Runtime[Context]) -> Json:
+    """What people have said since the turn began; behind every call's result, before the model is
+    asked again."""
+    context = runtime.context
+    said = context.steering.take(context.turn_id)
+    for message in said:
+        await note_said(context, "user", message["content"], message["steers"])
+    return {"messages": said}
+
+
 async def plan(state: State, runtime: Runtime[Context]) -> Json:
     """Asks the model what to say and do, and reviews what it wants done."""
     context = runtime.context
     if state["model_calls"] >= (most := context.settings.max_turns):
         raise TurnError("TURN_LIMIT", f"The turn was ended after {most} model calls (max_turns).")
     reply = await call_model(context, state)
+    context.acknowledge()
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
     verdicts, questions = review(context, message.get("tool_calls", []), state["tool_calls"])

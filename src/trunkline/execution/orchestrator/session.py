@@ -106,9 +106,9 @@ class OpenSession:
         match message:
             case ipc.UserMessage(data=data):
                 turn_id = data.turn_id or uuid.uuid4().hex
-                attached = read_attachments(data.metadata)
-                said = with_attachments(self._context.workspace, data.message, attached)
-                self._turns.submit(turn_id, said, data.history)
+                self._turns.submit(turn_id, self._said(data), data.history)
+            case ipc.Steer(data=data):
+                self._turns.steer(data.steers, data.message_id, self._said(data))
             case ipc.Cancel():
                 self._turns.cancel()
             case ipc.ApprovalResponse(data=answer):
@@ -117,6 +117,10 @@ class OpenSession:
                 self._configure(patch)
             case _:
                 _log.warning("message out of place", type=type(message).__name__)
+
+    def _said(self, data: ipc.UserMessageData | ipc.SteerData) -> str:
+        attached = read_attachments(data.metadata)
+        return with_attachments(self._context.workspace, data.message, attached)
 
     def _configure(self, patch: Json) -> None:
         """Holds from the next model call on; what is no good changes nothing. Who says anew which

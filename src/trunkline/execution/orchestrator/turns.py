@@ -15,7 +15,7 @@ import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, GraphOutput, Interrupt
+from langgraph.types import Command, GraphOutput, Interrupt, Overwrite
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
@@ -80,6 +80,7 @@ class Turns:
         goes on waiting; any other is over, and the next message follows on its last step."""
         state = await self._graph.aget_state(self._config)
         self._new = not state.values.get("messages")
+        self._context.steering.remember(state.values.get("messages", []))
         if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
             self._jobs.append(_Job(turn_id=open_turn, interrupts=state.interrupts))
             self._approvals.expect(_questions(state.interrupts))
@@ -101,6 +102,14 @@ class Turns:
             return
         self._jobs.append(_Job(turn_id=turn_id, message=message, history=history))
         self._run_next()
+
+    def steer(self, turn_id: str, message_id: str, message: str) -> None:
+        """A message to a turn that runs or waits to; for any other nothing happens."""
+        context, waiting = self._context, [job.turn_id for job in self._jobs]
+        if turn_id not in (*waiting, context.turn_id if self._turn is not None else None):
+            return
+        if not context.steering.add(turn_id, message_id, message):
+            context.emit("steer_taken", message_id=message_id)
 
     def answer(self, data: Json) -> None:
         self._approvals.answer(data)
@@ -135,6 +144,7 @@ class Turns:
         self._turn.add_done_callback(self._over)
 
     def _over(self, turn: asyncio.Task[None]) -> None:
+        self._context.steering.has_ended(self._context.turn_id)
         if not turn.cancelled() and (error := turn.exception()):
             _log.error("turn without an end", session_id=self._context.session_id, exc_info=error)
         self._turn = None
@@ -175,7 +185,7 @@ class Turns:
             again_s = APPROVAL_AGAIN_S
             work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
-            work = self._asked(job)
+            work = await self._without_repeats(self._asked(job))
         while True:
             output = await self._run_graph(work)
             if not output.interrupts:
@@ -187,7 +197,17 @@ class Turns:
 
     def _asked(self, job: _Job) -> State:
         history = from_wire(job.history) if self._new else []
-        return new_turn(job.turn_id, [*history, Message(role="user", content=job.message)])
+        said = Message(role="user", content=job.message, turn_id=job.turn_id)
+        return new_turn(job.turn_id, [*history, said])
+
+    async def _without_repeats(self, work: State) -> State:
+        """What was said to a turn that a crash ended becomes a turn of its own: where the
+        conversation has it already, it is moved to its end."""
+        if not self._context.steering.is_known(work["turn_id"]):
+            return work
+        before = (await self._graph.aget_state(self._config)).values.get("messages", [])
+        kept = [one for one in before if one.get("steers") != work["turn_id"]]
+        return {**work, "messages": Overwrite([*kept, *work["messages"]])}  # type: ignore[typeddict-item]
 
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
@@ -280,6 +300,7 @@ class Turns:
                 partial_of=context.partial_of,
             )
             self._new = False
+            context.acknowledge()
         except Exception:
             _log.exception("turn not saved", session_id=self._context.session_id)
         self._tell_usage()

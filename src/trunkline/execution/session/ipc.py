@@ -71,6 +71,19 @@ class UserMessage(_Down, tag="user_message"):
     data: UserMessageData
 
 
+class SteerData(msgspec.Struct, kw_only=True, omit_defaults=True):
+    message_id: str
+    steers: str
+    message: str
+    metadata: Json = {}
+
+
+class Steer(_Down, tag="steer"):
+    """A message to a turn that runs: only for a runtime that takes one."""
+
+    data: SteerData
+
+
 class Cancel(_Down, tag="cancel"):
     reason: str = "user_cancelled"
 
@@ -152,6 +165,7 @@ class Pong(_Up, tag="pong"):
 Down = (
     Start
     | UserMessage
+    | Steer
     | Cancel
     | Stop
     | Response
