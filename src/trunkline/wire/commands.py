@@ -24,6 +24,9 @@ class Start(msgspec.Struct, frozen=True):
     session_config: Json
     openclaw_config: Json | None = None
     snapshot: Json | None = None
+    fork: Json | None = None
+    """Of a copy that has not run yet: the `session_id` and `turn_id` that it is of, and what is
+    known of its `history`."""
 
 
 class Say(msgspec.Struct, frozen=True):

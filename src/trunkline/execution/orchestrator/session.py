@@ -96,6 +96,8 @@ class OpenSession:
             )
             checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
+            if start.fork is not None:
+                await turns.fork(start.fork, folder)
             await turns.recover(start.turn_id)
             link.ready(list(problems))
             turns.start()

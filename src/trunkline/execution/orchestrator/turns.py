@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from trunkline.execution.approvals import Answer, Approvals
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator import forked
 from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
@@ -29,6 +31,7 @@ from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Question, State, new_turn
+from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
@@ -74,6 +77,10 @@ class Turns:
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
         self._saved_usage = SavedUsage(checkpointer, self._config)
+
+    async def fork(self, fork: ipc.Fork, folder: Path) -> None:
+        """Before anything else, in a session that is a copy of another one."""
+        await forked.begin(self._graph, self._config, fork, folder, self._context.memory)
 
     async def recover(self, open_turn: str | None) -> None:
         """Takes up what the last process left. A turn that waits for a person and is still open

@@ -21,6 +21,15 @@ class _Up(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=True):
     """From the session's process."""
 
 
+class Fork(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Of which session a new one is a copy, and up to which turn."""
+
+    session_id: str
+    turn_id: str
+    history: list[Json] = []
+    """What the control plane knows of it: messages with tool calls and results."""
+
+
 class Start(_Down, tag="start"):
     """Everything a session needs, from `start_session` on: the daemon holds it, saves it without
     `api_keys` and `turn_id`, and sends it to each process of the session. Keys are in the clear:
@@ -41,6 +50,8 @@ class Start(_Down, tag="start"):
     openclaw_config: Json = {}
     api_keys: dict[str, str] = {}
     llm_config: Json = {}
+    fork: Fork | None = None
+    """With what it begins; only for the first process of a copy."""
     turn_id: str | None = None
     """The turn that was open when the last process of this session ended, if it still is."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from trunkline.execution.errors import StartFailed
+from trunkline.execution.errors import CheckpointError, StartFailed
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -170,6 +170,8 @@ class SessionManager:
             try:
                 if snapshot:
                     await self._restore(session, snapshot)
+                elif session.config.fork is not None:
+                    await self._fork(session, session.config.fork)
                 await session.start()
             except StartFailed as error:
                 self.active_sessions.pop(session.id, None)
@@ -268,6 +270,14 @@ class SessionManager:
         handlers = session.handlers()
         self._line.register_session(session_id, handlers)
         return handlers
+
+    async def _fork(self, session: Session, fork: ipc.Fork) -> None:
+        """Where the other's state is gone, or cannot be read, the copy goes by what the control
+        plane knows of it."""
+        try:
+            await session.adapter.fork(self._home.session(fork.session_id))
+        except (OSError, ValueError, CheckpointError) as error:
+            _log.warning("state not copied", session=session.id, problem=str(error))
 
     async def _restore(self, session: Session, snapshot: Json) -> None:
         try:

@@ -1,6 +1,7 @@
 """What every runtime offers, so that nobody else need know which one it is."""
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from trunkline.execution.json_object import Json
 from trunkline.execution.session import ipc
@@ -42,6 +43,11 @@ class RuntimeAdapter(ABC):
     @abstractmethod
     async def get_snapshot(self) -> Json:
         """Its state as `snapshot_sync` takes it; empty when there is none."""
+
+    async def fork(self, source: Path) -> None:
+        """Begins with the state of another session, which lies in that folder. Before `start`.
+        A runtime that cannot do that begins with what it is told was said."""
+        return
 
     @abstractmethod
     async def restore(self, snapshot: Json) -> None:

@@ -122,6 +122,7 @@ class Session:
             await self._launch()
         finally:
             told.cancel()
+        self.config = msgspec.structs.replace(self.config, fork=None)
         save_start(self.folder, self.config)
         self._take_commands()
 
