@@ -16,7 +16,7 @@ CONTROL: Final = (
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
-    *("vm_command", "node_roots"),
+    *("vm_command", "node_roots", "embeddings_url", "embeddings_model", "embeddings_key"),
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (
