@@ -1,23 +1,14 @@
 """A session's own worktree: what it did is shown, applied as a whole, thrown away, or kept."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.support.git import committed, git
 from trunkline.execution.errors import RequestFailed, StartFailed
 from trunkline.execution.worktrees import Worktrees
 
 SESSION = "s-1"
-
-
-def run(folder: Path, *arguments: str) -> str:
-    """git as a person runs it there."""
-    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    done = subprocess.run(  # noqa: S603
-        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    )
-    return done.stdout
 
 
 @pytest.fixture
@@ -27,10 +18,7 @@ def repository(tmp_path: Path) -> Path:
     (folder / "src" / "app.py").write_text("one\ntwo\nthree\n" + "more\n" * 20 + "last\n")
     (folder / "gone.txt").write_text("to be removed\n")
     (folder / ".gitignore").write_text("*.log\n")
-    run(folder, "init", "-q", "-b", "main")
-    run(folder, "add", ".")
-    run(folder, "commit", "-qm", "first")
-    return folder
+    return committed(folder)
 
 
 @pytest.fixture
@@ -48,7 +36,7 @@ async def work(worktrees: Worktrees, repository: Path) -> Path:
     """A worktree with something committed, changed, removed and new in it."""
     tree = await worktrees.make(SESSION, repository)
     (tree / "src" / "app.py").write_text("ONE\ntwo\nthree\n" + "more\n" * 20 + "last\n")
-    run(tree, "commit", "-qam", "the agent's own")
+    git(tree, "commit", "-qam", "the agent's own")
     (tree / "gone.txt").unlink()
     (tree / "new.bin").write_bytes(bytes(range(256)))
     (tree / "noise.log").write_text("ignored")
@@ -63,10 +51,10 @@ async def test_it_has_what_was_committed_and_the_folder_that_was_chosen(
     assert place.name == "src"
     assert (place / "app.py").read_text().startswith("one\n")
     assert (place.parent / "gone.txt").read_text() == "to be removed\n"
-    assert run(place, "status", "--porcelain") == ""
-    assert run(place, "branch", "--show-current").strip() == f"trunkline/{SESSION}"
+    assert git(place, "status", "--porcelain") == ""
+    assert git(place, "branch", "--show-current").strip() == f"trunkline/{SESSION}"
     assert await worktrees.make(SESSION, repository / "src") == place == worktrees.known(SESSION)
-    assert run(repository, "branch", "--show-current").strip() == "main"
+    assert git(repository, "branch", "--show-current").strip() == "main"
 
 
 async def test_the_diff_is_everything_since_it_began(
@@ -83,7 +71,7 @@ async def test_the_diff_is_everything_since_it_began(
     assert (told["truncated"], told["applied"]) == (False, False)
     assert told["folder"] == str(tree)
     # Nothing of it was staged for whoever works there.
-    assert run(tree, "diff", "--cached", "--name-only") == ""
+    assert git(tree, "diff", "--cached", "--name-only") == ""
 
 
 async def test_it_is_applied_beside_what_the_user_has_changed_since(
@@ -101,8 +89,8 @@ async def test_it_is_applied_beside_what_the_user_has_changed_since(
     assert (repository / "mine.txt").read_text() == "untracked, and mine"
     assert not (repository / "noise.log").exists()
     # As changes that are not committed, nor staged.
-    assert run(repository, "diff", "--cached", "--name-only") == ""
-    assert run(repository, "log", "--oneline", "main").count("\n") == 1
+    assert git(repository, "diff", "--cached", "--name-only") == ""
+    assert git(repository, "log", "--oneline", "main").count("\n") == 1
     assert (await worktrees.diff(SESSION))["applied"] is True
     assert (await worktrees.apply(SESSION))["files"] == []
 
@@ -114,12 +102,12 @@ async def test_a_conflict_is_told_and_nothing_is_applied(
     app = repository / "src" / "app.py"
     app.write_text(app.read_text().replace("one", "another"))
     (repository / "new.bin").write_bytes(b"mine")
-    before = run(repository, "status", "--porcelain")
+    before = git(repository, "status", "--porcelain")
     with pytest.raises(RequestFailed) as refused:
         await worktrees.apply(SESSION)
     assert refused.value.code == "APPLY_CONFLICT"
     assert "src/app.py" in refused.value.message
-    assert run(repository, "status", "--porcelain") == before
+    assert git(repository, "status", "--porcelain") == before
     assert app.read_text().startswith("another\n")
     assert (repository / "gone.txt").exists()
 
@@ -128,20 +116,20 @@ async def test_an_open_session_goes_on_after_its_work_was_discarded(
     worktrees: Worktrees, repository: Path
 ) -> None:
     tree = await work(worktrees, repository)
-    run(tree, "checkout", "-qb", "elsewhere")
+    git(tree, "checkout", "-qb", "elsewhere")
     await worktrees.discard(SESSION, is_open=True)
     assert (await worktrees.diff(SESSION))["files"] == []
     assert (tree / "gone.txt").exists()
-    assert run(tree, "status", "--porcelain") == ""
-    assert run(tree, "rev-parse", "HEAD") == run(repository, "rev-parse", "main")
+    assert git(tree, "status", "--porcelain") == ""
+    assert git(tree, "rev-parse", "HEAD") == git(repository, "rev-parse", "main")
 
 
 async def test_a_closed_one_leaves_nothing(worktrees: Worktrees, repository: Path) -> None:
     tree = await work(worktrees, repository)
     await worktrees.discard(SESSION, is_open=False)
     assert not tree.exists()
-    assert "trunkline" not in run(repository, "branch", "--all")
-    assert run(repository, "worktree", "list").count("\n") == 1
+    assert "trunkline" not in git(repository, "branch", "--all")
+    assert git(repository, "worktree", "list").count("\n") == 1
     with pytest.raises(RequestFailed) as refused:
         await worktrees.diff(SESSION)
     assert refused.value.code == "NO_WORKTREE"
@@ -158,7 +146,7 @@ async def test_the_end_of_a_session_keeps_only_what_nobody_has_applied(
     assert not tree.exists()
     await worktrees.make("s-2", repository)
     assert await worktrees.close("s-2") is None
-    assert run(repository, "worktree", "list").count("\n") == 1
+    assert git(repository, "worktree", "list").count("\n") == 1
 
 
 async def test_a_fork_has_the_same_files_and_its_own_branch(
@@ -170,7 +158,7 @@ async def test_a_fork_has_the_same_files_and_its_own_branch(
     assert not (copy / "gone.txt").exists()
     assert (copy / "new.bin").exists()
     assert changes(await worktrees.diff("s-2")) == changes(await worktrees.diff(SESSION))
-    assert run(copy, "status", "--porcelain") == run(tree, "status", "--porcelain")
+    assert git(copy, "status", "--porcelain") == git(tree, "status", "--porcelain")
     (copy / "new.bin").unlink()
     assert (tree / "new.bin").exists()
 
@@ -182,7 +170,7 @@ async def test_a_folder_without_a_repository_or_a_commit_is_refused(
         folder = tmp_path / name
         folder.mkdir()
         if name == "empty":
-            run(folder, "init", "-q")
+            git(folder, "init", "-q")
         with pytest.raises(StartFailed) as refused:
             await worktrees.make(SESSION, folder)
         assert refused.value.code == "WORKSPACE_REFUSED"
@@ -204,10 +192,10 @@ async def test_no_program_that_a_repository_names_is_run(
         *("merge.x.driver", "core.fsmonitor", "diff.external", "core.pager", "core.editor"),
         *("gpg.program", "core.sshCommand", "core.alternateRefsCommand"),
     ):
-        run(repository, "config", key, spring)
+        git(repository, "config", key, spring)
     (repository / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
-    run(repository, "-c", "core.fsmonitor=", "update-index", "--add", ".gitattributes")
-    run(
+    git(repository, "-c", "core.fsmonitor=", "update-index", "--add", ".gitattributes")
+    git(
         repository,
         *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "commit", "-qm", "trap"),
     )
