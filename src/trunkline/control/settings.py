@@ -81,6 +81,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_roots: str = ""
     """Folders (separated as in PATH) below which sessions of the first user's own local machine may
     work, besides its workspace."""
+    node_workspace: str = ""
+    """The folder there of sessions that name none, in place of the machine's own workspace."""
 
     @property
     def data_dir(self) -> Path:
@@ -192,6 +194,7 @@ def _refused(problem: str) -> InvalidRequest:
 
 def _check(settings: Settings) -> None:
     missing = ", ".join(_missing(settings.node_roots))
+    is_lost = settings.node_workspace and _missing(settings.node_workspace)
     problems = {
         "port must be between 0 and 65535": 0 <= settings.port <= 65535,
         "rate_limit_per_minute must not be negative": settings.rate_limit_per_minute >= 0,
@@ -205,6 +208,7 @@ def _check(settings: Settings) -> None:
             settings.is_loopback or not settings.open_myagent
         ),
         f"node_roots: there is no folder {missing[:200]}": not missing,
+        f"node_workspace: there is no folder {settings.node_workspace[:200]}": not is_lost,
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
         # A proxy on this host makes strangers look local.

@@ -4,6 +4,7 @@ from trunkline.control.api.framework import Route
 from trunkline.control.api.routes import (
     agents,
     audit,
+    files,
     groups,
     machines,
     people,
@@ -24,6 +25,7 @@ _SUBJECTS = (
     groups.persons,
     groups.groups,
     sessions.sessions,
+    files.files,
     sessions.approvals,
     agents.skills,
     agents.evolutions,
