@@ -9,6 +9,7 @@ from trunkline.control.api.routes import (
     people,
     server,
     sessions,
+    uploads,
     yeaft,
 )
 
@@ -25,6 +26,7 @@ _SUBJECTS = (
     groups.groups,
     sessions.sessions,
     sessions.approvals,
+    uploads.uploads,
     agents.skills,
     agents.evolutions,
     agents.memories,
