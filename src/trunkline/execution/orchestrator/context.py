@@ -16,6 +16,7 @@ from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
 from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
@@ -79,6 +80,9 @@ class Context:
 
     session_id: str
     workspace: Path
+    folder: Path
+    """The session's own."""
+    pictures: Pictures
     settings: Settings
     router: Router
     toolbox: Toolbox
