@@ -14,6 +14,7 @@ from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
+from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
 from trunkline.execution.orchestrator.model_call import call_model, message_of
@@ -61,10 +62,13 @@ async def listen(state: State, runtime: Runtime[Context]) -> Json:
     """What people have said since the turn began; behind every call's result, before the model is
     asked again."""
     context = runtime.context
-    said = context.steering.take(context.turn_id)
-    for message in said:
-        await note_said(context, "user", message["content"], message["steers"])
-    return {"messages": said}
+    messages = []
+    for said in context.steering.take(context.turn_id):
+        message = await received(context, said.text, said.attachments)
+        message["steers"] = said.id
+        messages.append(message)
+        await note_said(context, "user", message["content"], said.id)
+    return {"messages": messages}
 
 
 async def plan(state: State, runtime: Runtime[Context]) -> Json:
@@ -76,7 +80,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     context.acknowledge()
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
-    verdicts, questions = review(context, message.get("tool_calls", []), state["tool_calls"])
+    calls = message.get("tool_calls", [])
+    verdicts, questions = review(context, calls, state["tool_calls"], state.get("outside", []))
     return {
         "messages": [message],
         "model_calls": state["model_calls"] + 1,

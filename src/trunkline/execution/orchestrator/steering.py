@@ -5,16 +5,26 @@ arrived. What a turn has not taken when it ends is forgotten here: the control p
 told that it arrived, sends it again as a turn of its own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from trunkline.execution.attachments import Attachment
 from trunkline.execution.llm.base import Message
 
 
+class Said(NamedTuple):
+    """One message. Its id is the control plane's."""
+
+    id: str
+    text: str
+    attachments: Sequence[Attachment] = ()
+
+
 class Steering:
-    """Of one session. Messages are known by the ids that the control plane gave them."""
+    """Of one session."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, dict[str, str]] = {}
+        self._waiting: dict[str, dict[str, Said]] = {}
         """By turn, what has not been taken, in its order."""
         self._taken: set[str] = set()
         """What is in the conversation."""
@@ -25,11 +35,11 @@ class Steering:
         """The conversation as an earlier process has left it."""
         self._taken.update(one["steers"] for one in messages if "steers" in one)
 
-    def add(self, turn_id: str, message_id: str, text: str) -> bool:
+    def add(self, turn_id: str, said: Said) -> bool:
         """False for one that is in the conversation already."""
-        if message_id in self._taken:
+        if said.id in self._taken:
             return False
-        self._waiting.setdefault(turn_id, {})[message_id] = text
+        self._waiting.setdefault(turn_id, {})[said.id] = said
         return True
 
     def is_known(self, message_id: str) -> bool:
@@ -39,12 +49,12 @@ class Steering:
     def waits(self, turn_id: str) -> bool:
         return turn_id in self._waiting
 
-    def take(self, turn_id: str) -> list[Message]:
+    def take(self, turn_id: str) -> list[Said]:
         """For the conversation, from now on."""
         said = self._waiting.pop(turn_id, {})
         self._taken.update(said)
         self._unacknowledged += said
-        return [Message(role="user", content=text, steers=name) for name, text in said.items()]
+        return list(said.values())
 
     def acknowledge(self) -> list[str]:
         """What has reached the model since this was last asked."""

@@ -20,17 +20,20 @@ from langgraph.types import Command, GraphOutput, Interrupt, Overwrite
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
+from trunkline.execution.attachments import Attachment
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message
+from trunkline.execution.llm.base import Message, Picture
 from trunkline.execution.orchestrator import forked
 from trunkline.execution.orchestrator.act import Shown
+from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Question, State, new_turn
+from trunkline.execution.orchestrator.steering import Said
 from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
@@ -47,6 +50,9 @@ class _Job(msgspec.Struct, kw_only=True):
     turn_id: str
     message: str = ""
     history: list[Json] = []
+    attachments: list[Attachment] = []
+    """That have not been taken out of it yet."""
+    pictures: list[Picture] = []
     interrupts: Sequence[Interrupt] = ()
 
 
@@ -102,20 +108,31 @@ class Turns:
         self._is_closed = False
         self._run_next()
 
-    def submit(self, turn_id: str, message: str, history: list[Json]) -> None:
+    def submit(
+        self,
+        turn_id: str,
+        message: str,
+        history: list[Json],
+        attachments: Sequence[Attachment] = (),
+    ) -> None:
         """A message of a person; it waits while a turn runs."""
         if len(self._jobs) >= TURNS_QUEUED_MAX:
             self._refuse(turn_id, "TURN_QUEUE_FULL", "Too many messages wait for this session.")
             return
-        self._jobs.append(_Job(turn_id=turn_id, message=message, history=history))
+        attached = list(attachments)
+        self._jobs.append(
+            _Job(turn_id=turn_id, message=message, history=history, attachments=attached)
+        )
         self._run_next()
 
-    def steer(self, turn_id: str, message_id: str, message: str) -> None:
+    def steer(
+        self, turn_id: str, message_id: str, message: str, attachments: Sequence[Attachment] = ()
+    ) -> None:
         """A message to a turn that runs or waits to; for any other nothing happens."""
         context, waiting = self._context, [job.turn_id for job in self._jobs]
         if turn_id not in (*waiting, context.turn_id if self._turn is not None else None):
             return
-        if not context.steering.add(turn_id, message_id, message):
+        if not context.steering.add(turn_id, Said(message_id, message, attachments)):
             context.emit("steer_taken", message_id=message_id)
 
     def answer(self, data: Json) -> None:
@@ -192,6 +209,7 @@ class Turns:
             again_s = APPROVAL_AGAIN_S
             work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
+            await self._receive(job)
             work = await self._without_repeats(self._asked(job))
         while True:
             output = await self._run_graph(work)
@@ -202,9 +220,17 @@ class Turns:
             )
             work = Command(resume=await self._ask(output.interrupts))
 
+    async def _receive(self, job: _Job) -> None:
+        """Takes out what came with the words."""
+        said = await received(self._context, job.message, job.attachments)
+        job.message, job.attachments = said["content"], []
+        job.pictures = said.get("pictures", [])
+
     def _asked(self, job: _Job) -> State:
         history = from_wire(job.history) if self._new else []
         said = Message(role="user", content=job.message, turn_id=job.turn_id)
+        if job.pictures:
+            said["pictures"] = job.pictures
         return new_turn(job.turn_id, [*history, said])
 
     async def _without_repeats(self, work: State) -> State:

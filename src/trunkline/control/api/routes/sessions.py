@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
+from trunkline.control.api.routes.uploads import with_files
 from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.errors import InvalidRequest
@@ -154,8 +155,13 @@ async def send_message(
     reaches the model at the turn's next step, and the answer is that turn's id; where nothing runs,
     or its machine or runtime cannot do that, it opens a turn as without. With `replace` the turn is
     cancelled first. The same `client_message_id` twice has one effect.
+    `attachment_ids` name files of yours that were uploaded ahead.
     """
-    return AcceptedMessage(turn_id=await core.sessions.send(who, session_id, body))
+    if body.attachment_ids:
+        body = await with_files(core, who, session_id, body)
+    turn_id = await core.sessions.send(who, session_id, body)
+    core.uploads.remove(who.user_id, body.attachment_ids)
+    return AcceptedMessage(turn_id=turn_id)
 
 
 @sessions.post("/sessions/{session_id}/cancel", status=202, scope="talk")
