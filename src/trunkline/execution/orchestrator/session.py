@@ -25,6 +25,7 @@ from trunkline.execution.orchestrator.turns import Turns
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
 
@@ -59,7 +60,12 @@ class OpenSession:
         settings, problems = read_settings(start.agent_config, start.session_config)
         async with AsyncExitStack() as opened:
             skills = SkillRegistry(
-                start.skill_index, home, link, env, secrets=start.api_keys.values()
+                start.skill_index,
+                home,
+                link,
+                env,
+                secrets=start.api_keys.values(),
+                store=DaemonSkills(link),
             )
             problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
             delegate = Delegate(start.sub_agents)

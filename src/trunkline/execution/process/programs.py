@@ -8,10 +8,11 @@ import asyncio
 import codecs
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -27,18 +28,81 @@ COMMAND_DRAIN_S = 0.5  # for output of a command that has ended, if something st
 _CHUNK_BYTES = 64 * 1024
 
 
+class Program(Protocol):
+    """A program that was started here."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int: ...
+
+
+class Confined(Protocol):
+    """Whoever starts the commands of a session with less than the session may."""
+
+    async def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        """As `subprocess.Popen`. Raises OSError."""
+
+
+class _Awaited:
+    """A program that another thread of this process started; the loop is told of its end."""
+
+    def __init__(self, started: subprocess.Popen[bytes]) -> None:
+        self._started = started
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._handle = os.pidfd_open(started.pid)
+        self._loop.add_reader(self._handle, self._end)
+
+    @property
+    def pid(self) -> int:
+        return self._started.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._started.returncode
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._ended)
+
+    def _end(self) -> None:
+        status = self._started.poll()
+        if status is not None:
+            self._loop.remove_reader(self._handle)
+            os.close(self._handle)
+            self._ended.set_result(status)
+
+
 class Children:
     """Knows the programs that were started through it; their exit status is the loop's."""
 
     def __init__(self) -> None:
-        self._started: set[asyncio.subprocess.Process] = set()
+        self._started: set[Program] = set()
         self._starting = 0
+        self.confined: Confined | None = None
+        """Starts commands, where there is a fence."""
 
     async def start(self, *argv: str, **options: Any) -> asyncio.subprocess.Process:
         """As `asyncio.create_subprocess_exec`."""
         self._starting += 1
         try:
             process = await asyncio.create_subprocess_exec(*argv, **options)
+            self._started.add(process)
+        finally:
+            self._starting -= 1
+        return process
+
+    async def start_command(self, argv: Sequence[str], **options: Any) -> Program:
+        """A program that a session's agent chose, inside of the fence if there is one. It has no
+        pipes of the loop's: its ends are descriptors."""
+        if self.confined is None:
+            return await self.start(*argv, **options)
+        self._starting += 1
+        try:
+            process = _Awaited(await self.confined.start(argv, **options))
             self._started.add(process)
         finally:
             self._starting -= 1
@@ -100,8 +164,8 @@ async def run_process(
     """
     async with _output_pipe() as (reader, write_end):
         try:
-            process = await children.start(
-                *argv,
+            process = await children.start_command(
+                argv,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=write_end,
                 stderr=write_end,

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 
 DEFAULT_RUNTIME = "semigraph"
@@ -41,6 +42,8 @@ class Start(_Down, tag="start"):
     openclaw_config: Json = {}
     api_keys: dict[str, str] = {}
     llm_config: Json = {}
+    fence: Profile | None = None
+    """What it may do on this machine; None: what its user may."""
     turn_id: str | None = None
     """The turn that was open when the last process of this session ended, if it still is."""
 
@@ -55,6 +58,7 @@ class Start(_Down, tag="start"):
             "roots": [],
             "api_keys": {},
             "llm_config": {},
+            "fence": None,
             "turn_id": None,
         }
         return msgspec.convert({**data, **ours}, cls)

@@ -14,6 +14,8 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.machine import Fence
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -26,6 +28,7 @@ from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
+from trunkline.execution.skills import store
 from trunkline.wire import events
 
 _log = structlog.get_logger(__name__)
@@ -61,6 +64,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
+        fence: Fence | None = None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
@@ -72,6 +76,7 @@ class SessionManager:
         self._clock = clock
         self._monotonic = monotonic
         self._local = local or {}
+        self._fence = fence
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
         self._retired = Retired(line, self._bring_back, retired_max)
@@ -201,16 +206,29 @@ class SessionManager:
             api_keys=api_keys,
             llm_config=llm_config,
         )
+        skills = store.SessionSkills(self._home, self._line, config.session_id)
         return Session(
             config,
             self._home.session(config.session_id),
             make_adapter,
             self._line,
-            self._local,
+            {**self._local, store.METHOD: skills.answer},
+            fence=self._profile,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
             on_turn_end=self.snapshots.soon,
+        )
+
+    def _profile(self, start: ipc.Start) -> Profile | None:
+        """What a session may do on this machine, as its settings are now. Raises StartFailed."""
+        if self._fence is None:
+            return None
+        return self._fence.profile(
+            start.session_id,
+            start.workspace,
+            {**start.agent_config, **start.session_config},
+            is_program=start.runtime_type != ipc.DEFAULT_RUNTIME,
         )
 
     def _admit(self, session: Session) -> None:
