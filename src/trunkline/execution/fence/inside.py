@@ -19,8 +19,9 @@ from typing import Any
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence import landlock, profile, seccomp
+from trunkline.execution.fence import landlock, profile, seccomp, words
 from trunkline.execution.fence.profile import Profile
+from trunkline.execution.fence.watch import Watch
 
 _log = structlog.get_logger(__name__)
 
@@ -93,7 +94,15 @@ class CommandThread:
     def __init__(self, allowed: Profile) -> None:
         self._allowed = allowed
         self._failure: OSError | None = None
+        self._watch = Watch(allowed)
         self._thread = ThreadPoolExecutor(1, "commands", initializer=self._confine)
+
+    def problem(self) -> str | None:
+        return self._watch.problem()
+
+    @property
+    def limits_told(self) -> str:
+        return words.hint(self._allowed.network)
 
     def _confine(self) -> None:
         allowed = self._allowed

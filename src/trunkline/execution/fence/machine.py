@@ -97,7 +97,13 @@ class Fence:
 
     def _workspace(self, work: Path) -> list[str]:
         hidden = [*self._hidden, *profile.secrets(self._user)]
+        if work.is_relative_to(self._roots[0]):
+            # The machine's own may be below what is hidden from all others.
+            hidden = [one for one in hidden if one not in self._roots[0].parents]
         places = list(profile.without(work, hidden))
+        if not places:
+            why = f"no session may work in {str(work)[:200]!r}: it holds what none may see"
+            raise StartFailed(why, code="WORKSPACE_REFUSED")
         if git := profile.git_folder(work, self._roots):
             places += profile.without(git, hidden)
         return list(map(str, places))

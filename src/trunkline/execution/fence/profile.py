@@ -47,7 +47,14 @@ _SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials"),
     *(".config/gcloud", ".config/gh", ".config/hub", ".config/trunkline", ".npmrc", ".pypirc"),
     *(".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".password-store"),
-    *(".mozilla", ".config/google-chrome", ".config/chromium", ".local/share/keyrings"),
+    *(
+        ".local/share/trunkline",
+        ".local/share/trunkline-machines",
+        ".mozilla",
+        ".config/google-chrome",
+        ".config/chromium",
+        ".local/share/keyrings",
+    ),
 )
 # Of /etc where root runs a machine: for others the system itself keeps the rest closed.
 _ETC_FOR_ROOT = (

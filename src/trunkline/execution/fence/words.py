@@ -36,6 +36,20 @@ def told(found: Found, mode: Mode, network: Network = "open") -> str:
     return "; ".join(parts)
 
 
+def hint(network: Network) -> str:
+    """For a command that was refused something, and for the model that reads it."""
+    reach = {
+        "open": "",
+        "off": " There is no network for commands.",
+        "list": " The network is reached through HTTPS_PROXY, and only hosts that are allowed.",
+    }
+    return (
+        "the fence around this session may have refused it: commands read the system, and read and"
+        " write the workspace and $TMPDIR; other files and processes, /tmp and Unix sockets are out"
+        f" of reach.{reach[network]} Stay inside of the workspace, or say what the work needs"
+    )
+
+
 def _network(found: Found, network: Network) -> str:
     if network == "off" and not found.calls:
         return "network: open (off is not possible here)"

@@ -13,6 +13,7 @@ from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments, with_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
@@ -96,6 +97,8 @@ class OpenSession:
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
                 allowed=Allowed(folder),
+                fence=start.fence.told if start.fence is not None else NO_FENCE,
+                fenced=start.fence is not None,
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message

@@ -201,6 +201,7 @@ class SessionManager:
         wanted = {**start.agent_config, **start.session_config}.get("workspace")
         config = msgspec.structs.replace(
             start,
+            home=str(self._home.root),
             workspace=str(self._roots.workspace_of(wanted)),
             roots=self._roots.names(),
             api_keys=api_keys,

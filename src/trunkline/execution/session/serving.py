@@ -65,6 +65,8 @@ async def serve(
         nonlocal session
         if start.fence is not None:
             children.confined = inside.enter(start.fence)
+            if children.confined is None and start.fence.kind == "session":
+                start.fence = None
         session = await open_session(start, link)
         for message in early:
             session.take(message)
