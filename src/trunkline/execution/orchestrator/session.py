@@ -13,6 +13,7 @@ from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
@@ -27,9 +28,10 @@ from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
-from trunkline.permissions.modes import NO_FENCE
+from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 
 _log = structlog.get_logger(__name__)
 
@@ -62,7 +64,12 @@ class OpenSession:
         settings, problems = read_settings(start.agent_config, start.session_config)
         async with AsyncExitStack() as opened:
             skills = SkillRegistry(
-                start.skill_index, home, link, env, secrets=start.api_keys.values()
+                start.skill_index,
+                home,
+                link,
+                env,
+                secrets=start.api_keys.values(),
+                store=DaemonSkills(link),
             )
             problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
             delegate = Delegate(start.sub_agents)
@@ -81,8 +88,8 @@ class OpenSession:
                 start.api_keys, start.llm_config, link, sleep=sleep, env=env, pictures=pictures
             )
             opened.push_async_callback(_in_time, router.close)
-            if settings.mode == "free" and not start.fenced:
-                problems.append(NO_FENCE[0].upper() + NO_FENCE[1:] + ".")
+            if settings.mode == "free" and not start.is_fenced:
+                problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
             context = Context(
                 session_id=start.session_id,
                 workspace=home.workspace_of(start.workspace),
@@ -100,7 +107,8 @@ class OpenSession:
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
                 allowed=Allowed(folder),
-                permits=Permits(start.rules, problems, fenced=start.fenced),
+                permits=Permits(start.rules, problems, fenced=start.is_fenced),
+                fence=start.fence.told if start.fence is not None else NO_FENCE,
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message

@@ -67,7 +67,7 @@ class Turns:
         self._context = context
         self._sleep = sleep
         self._monotonic = monotonic
-        self._approvals = Approvals(context, sleep)
+        self._approvals = Approvals(context, sleep, fence=context.fence)
         self._jobs: deque[_Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False

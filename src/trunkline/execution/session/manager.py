@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.machine import Fence
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -27,6 +28,7 @@ from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
+from trunkline.execution.skills import store
 from trunkline.execution.worktrees import Worktrees
 from trunkline.wire import events
 
@@ -64,6 +66,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
+        fence: Fence | None = None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
@@ -77,6 +80,7 @@ class SessionManager:
         self._clock = clock
         self._monotonic = monotonic
         self._local = local or {}
+        self._fence = fence
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
         self._retired = Retired(line, self._bring_back, retired_max)
@@ -200,14 +204,19 @@ class SessionManager:
             )
         api_keys, llm_config = self._access()
         config = msgspec.structs.replace(
-            self._folders.placed(start), api_keys=api_keys, llm_config=llm_config
+            self._folders.placed(start),
+            home=str(self._home.root),
+            api_keys=api_keys,
+            llm_config=llm_config,
         )
+        skills = store.SessionSkills(self._home, self._line, config.session_id)
         return Session(
             config,
             self._home.session(config.session_id),
             make_adapter,
             self._line,
-            self._local,
+            {**self._local, store.METHOD: skills.answer},
+            fence=self._fence.of if self._fence is not None else lambda _: None,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,

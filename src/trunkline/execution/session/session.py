@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
@@ -60,6 +61,7 @@ class Session:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
+        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
@@ -76,6 +78,7 @@ class Session:
         self._line = line
         self._clock = clock
         self._monotonic = monotonic
+        self._fence = fence
         self._admit = admit
         self._on_turn_end = on_turn_end
         self._active_at = monotonic()
@@ -199,7 +202,9 @@ class Session:
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
         self.adapter = self._new_adapter()
-        ready = await self.adapter.start(msgspec.structs.replace(self.config, turn_id=waiting))
+        fence = self._fence(self.config)
+        start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
+        ready = await self.adapter.start(start)
         for problem in ready.problems:
             _log.warning("a session has to do without something", session=self.id, problem=problem)
         _log.info("session process ready", session=self.id)
