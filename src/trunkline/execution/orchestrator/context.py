@@ -12,6 +12,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
@@ -100,6 +101,8 @@ class Context:
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     turn: LiveTurn = field(default_factory=LiveTurn)
+    meter: Meter = field(default_factory=Meter)
+    """Counts this agent's tokens."""
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
     partial_of: int = 0
@@ -132,6 +135,7 @@ class Context:
             above=(*self.above, Above(call=call, agent=self.agent)),
             root=self.root or self,
             delegate=delegate,
+            meter=Meter(),
             partial=[],
         )
 
