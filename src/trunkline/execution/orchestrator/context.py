@@ -13,6 +13,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.settings import Settings
@@ -111,6 +112,8 @@ class Context:
     least_care: Care = "nothing"
     """How careful the agent is that gave this one its task."""
     turn: LiveTurn = field(default_factory=LiveTurn)
+    meter: Meter = field(default_factory=Meter)
+    """Counts this agent's tokens."""
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
     partial_of: int = 0
@@ -146,6 +149,7 @@ class Context:
             root=self.root or self,
             delegate=delegate,
             least_care=self.care,
+            meter=Meter(),
             partial=[],
         )
 
