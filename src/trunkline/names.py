@@ -44,6 +44,8 @@ RUNTIMES: Final = ("semigraph", "openclaw", "claude-code", "acp")
 """What can run a session, as agents and sessions name it."""
 DOCUMENTED_RUNTIMES: Final = ("semigraph", "openclaw")
 """What a machine takes that says nothing of its runtimes."""
+STEERED_RUNTIMES: Final = ("semigraph",)
+"""Those that take a message to a running turn, on machines that do."""
 ACP_PRESETS: Final = ("copilot", "opencode", "gemini", "codex", "goose")
 """Programs that speak ACP and that we know how to start."""
 

@@ -18,6 +18,7 @@ from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.orchestrator.steering import Steering
 from trunkline.execution.permits import Permits
 from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.skills.registry import SkillRegistry
@@ -56,7 +57,7 @@ class LiveTurn:
     A call that waited for a person is started twice."""
     taken: set[str] = field(default_factory=set)
     """Ids of tool calls, of all agents of the turn."""
-    noted: set[int] = field(default_factory=set)
+    noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
     def count(self, reply: Reply) -> None:
@@ -111,6 +112,8 @@ class Context:
     """The session's rules."""
     least_care: Care = "nothing"
     """How careful the agent is that gave this one its task."""
+    steering: Steering = field(default_factory=Steering)
+    """What people say while a turn runs."""
     turn: LiveTurn = field(default_factory=LiveTurn)
     meter: Meter = field(default_factory=Meter)
     """Counts this agent's tokens."""
@@ -157,6 +160,16 @@ class Context:
         """Those that nobody was told of yet."""
         new, self.problems_told = self.problems[self.problems_told :], len(self.problems)
         return new
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether somebody has said something to this turn that its model has not got."""
+        return not self.depth and self.steering.waits(self.turn_id)
+
+    def acknowledge(self) -> None:
+        """Tells which messages to this turn have reached the model."""
+        for message_id in self.steering.acknowledge():
+            self.emit("steer_taken", message_id=message_id)
 
     @property
     def turn_id(self) -> str:

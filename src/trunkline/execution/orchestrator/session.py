@@ -115,6 +115,8 @@ class OpenSession:
             )
             checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
+            if start.fork is not None:
+                await turns.fork(start.fork, folder)
             await turns.recover(start.turn_id)
             link.ready(list(problems))
             turns.start()
@@ -127,6 +129,9 @@ class OpenSession:
                 turn_id = data.turn_id or uuid.uuid4().hex
                 attached = read_attachments(data.metadata)
                 self._turns.submit(turn_id, data.message, data.history, attached)
+            case ipc.Steer(data=data):
+                attached = read_attachments(data.metadata)
+                self._turns.steer(data.steers, data.message_id, data.message, attached)
             case ipc.Cancel():
                 self._turns.cancel()
             case ipc.ApprovalResponse(data=answer):

@@ -21,7 +21,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
-from trunkline.execution.session import ipc
+from trunkline.execution.session import beginnings, ipc
 from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
@@ -178,7 +178,10 @@ class SessionManager:
         async with session.lock:
             try:
                 if snapshot:
-                    await self._restore(session, snapshot)
+                    await beginnings.restore(session, snapshot)
+                elif session.config.fork is not None:
+                    other = self._home.session(session.config.fork.session_id)
+                    await beginnings.fork(session, other)
                 session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:
@@ -216,7 +219,7 @@ class SessionManager:
             make_adapter,
             self._line,
             {**self._local, store.METHOD: skills.answer},
-            fence=self._fence.of if self._fence is not None else lambda _: None,
+            fence=self._fence.of if self._fence else None,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
@@ -278,13 +281,6 @@ class SessionManager:
         handlers = session.handlers()
         self._line.register_session(session_id, handlers)
         return handlers
-
-    async def _restore(self, session: Session, snapshot: Json) -> None:
-        try:
-            await session.adapter.restore(snapshot)
-        except Exception as error:
-            # A session without its past is better than none, and the control plane keeps it.
-            _log.warning("snapshot not restored", session=session.id, problem=str(error))
 
     def stop_session(self, data: Json) -> asyncio.Future[None]:
         session_id, reason = str(data.get("session_id")), str(data.get("reason") or "")
