@@ -96,7 +96,8 @@ async def test_what_cannot_be_forked_is_refused_plainly(system: System) -> None:
         for unknown in (2, "nothing", talk.id):
             status, refusal = await talk.user.call("POST", path, {"from_turn": unknown})
             assert (status, refusal["error"]["code"]) == (404, "TURN_NOT_FOUND")
-        for wanted in (0, -1, [], {}, 2**80, "x" * 1000, True):
+        refused: list[Any] = [0, -1, [], {}, 2**80, "x" * 1000, True]
+        for wanted in refused:
             status, refusal = await talk.user.call("POST", path, {"from_turn": wanted})
             assert (status, refusal["error"]["code"]) == (400, "INVALID_REQUEST"), wanted
         other = await world.control.user()
