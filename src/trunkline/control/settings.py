@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -81,6 +81,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_roots: str = ""
     """Folders (separated as in PATH) below which sessions of the first user's own local machine may
     work, besides its workspace."""
+    node_workspace: str = ""
+    """The folder there of sessions that name none, in place of the machine's own workspace."""
+
+    machines: str = ""
+    """The folder with the homes of local machines; by default beside the data folder."""
+    fence: Literal["require", "auto", "off"] = "auto"
+    """Whether sessions on local machines are confined."""
 
     @property
     def data_dir(self) -> Path:
@@ -91,6 +98,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def keys_dir(self) -> Path:
         return Path(self.keys).expanduser() if self.keys else self.data_dir / "keys"
+
+    @property
+    def machines_dir(self) -> Path:
+        if self.machines:
+            return Path(self.machines).expanduser()
+        data = self.data_dir.absolute()
+        return data.with_name(f"{data.name}-machines")
 
     @property
     def is_loopback(self) -> bool:
@@ -192,6 +206,7 @@ def _refused(problem: str) -> InvalidRequest:
 
 def _check(settings: Settings) -> None:
     missing = ", ".join(_missing(settings.node_roots))
+    is_lost = settings.node_workspace and _missing(settings.node_workspace)
     problems = {
         "port must be between 0 and 65535": 0 <= settings.port <= 65535,
         "rate_limit_per_minute must not be negative": settings.rate_limit_per_minute >= 0,
@@ -205,6 +220,7 @@ def _check(settings: Settings) -> None:
             settings.is_loopback or not settings.open_myagent
         ),
         f"node_roots: there is no folder {missing[:200]}": not missing,
+        f"node_workspace: there is no folder {settings.node_workspace[:200]}": not is_lost,
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
         # A proxy on this host makes strangers look local.

@@ -7,7 +7,10 @@ from trunkline.execution.orchestrator.state import State, Step, Verdict
 
 
 def after_plan(state: State) -> str | list[Send]:
-    """To people when they are needed, to the tools when there are calls, else to the end."""
+    """To make room where that is needed, to people when they are, to the tools when there are
+    calls, else to the end."""
+    if state.get("squeeze"):
+        return "compact"
     if state["questions"]:
         return "approve"
     return to_tools(state) or "reflect"

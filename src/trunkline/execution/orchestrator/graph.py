@@ -1,4 +1,5 @@
-"""The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond."""
+"""The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond.
+A plan that finds the conversation too long goes to compact, and is made again."""
 
 from copy import copy
 
@@ -14,7 +15,7 @@ from trunkline.execution.orchestrator.state import State, Step
 
 AgentGraph = CompiledStateGraph[State, Context, State, State]
 
-STEPS_MAX = 4 * limits.MODEL_CALLS_PER_TURN_MAX + 10
+STEPS_MAX = 6 * limits.MODEL_CALLS_PER_TURN_MAX + 10
 """LangGraph's own limit, out of the way of `max_turns`, which says what happened."""
 
 
@@ -22,6 +23,7 @@ def _agent_graph() -> AgentGraph:
     builder = StateGraph(State, context_schema=Context)
     builder.add_node("start", nodes.start)
     builder.add_node("plan", nodes.plan)
+    builder.add_node("compact", nodes.compact)
     builder.add_node("approve", nodes.approve)
     builder.add_node("act", act, input_schema=Step)
     builder.add_node("observe", nodes.observe)
@@ -29,7 +31,10 @@ def _agent_graph() -> AgentGraph:
     builder.add_node("respond", nodes.respond)
     builder.add_edge(START, "start")
     builder.add_edge("start", "plan")
-    builder.add_conditional_edges("plan", edges.after_plan, ["approve", "act", "reflect"])
+    builder.add_conditional_edges(
+        "plan", edges.after_plan, ["compact", "approve", "act", "reflect"]
+    )
+    builder.add_edge("compact", "plan")
     builder.add_conditional_edges("approve", edges.to_tools, ["act"])
     builder.add_edge("act", "observe")
     builder.add_edge("observe", "plan")
