@@ -23,6 +23,8 @@ class Start(msgspec.Struct, frozen=True):
     sub_agents: list[Json]
     session_config: Json
     openclaw_config: Json | None = None
+    rules: list[Json] = []
+    """What it may do; for a machine that holds to them."""
     snapshot: Json | None = None
 
 

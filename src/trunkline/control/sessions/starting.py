@@ -12,6 +12,7 @@ from trunkline.control.records.fields import (
     MaxTokens,
     Name,
     Names,
+    PermissionMode,
     Temperature,
     Text,
     Workspace,
@@ -34,6 +35,7 @@ AGENT_FIELDS = (
     "max_tokens",
     "tools",
     "confirm",
+    "permission_mode",
     "agent_app",
     "workspace",
     "acp",
@@ -50,6 +52,7 @@ class _Choices(msgspec.Struct, kw_only=True):
     max_tokens: MaxTokens | None = None
     tools: Names | None = None
     confirm: Confirm | None = None
+    permission_mode: PermissionMode | None = None
     workspace: Workspace | None = None
     acp: Acp | None = None
 
@@ -75,9 +78,12 @@ def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> t
     chosen = {name: value for name, value in agent_choices.items() if value is not None}
     of_agent = (agent or {}).get("session_config") or {}
     session = {**DEFAULT_SESSION_CONFIG, **of_agent, **session_choices}
-    confirm = session.pop("confirm", None)
-    if confirm in get_args(Confirm):
-        chosen["confirm"] = confirm
+    for name, values in (("confirm", Confirm), ("permission_mode", PermissionMode)):
+        said = session.pop(name, None)
+        if said in get_args(values):
+            chosen[name] = said
+    if "confirm" in chosen and "permission_mode" not in chosen:
+        known.pop("permission_mode", None)
     return {**known, **chosen}, session
 
 
@@ -135,6 +141,7 @@ class Starting:
                 for helper in map(dict, helpers)
             ],
             session_config=session["session_config"],
+            rules=[one.told for one in await self._services.rules.of_session(session_id)],
             openclaw_config=session["openclaw_config"],
             snapshot=await self._services.snapshots.latest(session_id),
         )
