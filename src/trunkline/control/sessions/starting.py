@@ -40,6 +40,8 @@ AGENT_FIELDS = (
     "workspace",
     "acp",
 )
+_FOLDER = ("workspace", "worktree")
+"""Said in either configuration; that of the session wins."""
 
 
 class _Choices(msgspec.Struct, kw_only=True):
@@ -54,6 +56,7 @@ class _Choices(msgspec.Struct, kw_only=True):
     confirm: Confirm | None = None
     permission_mode: PermissionMode | None = None
     workspace: Workspace | None = None
+    worktree: bool | None = None
     acp: Acp | None = None
 
 
@@ -78,6 +81,9 @@ def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> t
     chosen = {name: value for name, value in agent_choices.items() if value is not None}
     of_agent = (agent or {}).get("session_config") or {}
     session = {**DEFAULT_SESSION_CONFIG, **of_agent, **session_choices}
+    for name in _FOLDER:
+        if name in chosen and name not in session_choices:
+            session.pop(name, None)  # the agent's own, which runtimes would read last
     for name, values in (("confirm", Confirm), ("permission_mode", PermissionMode)):
         said = session.pop(name, None)
         if said in get_args(values):

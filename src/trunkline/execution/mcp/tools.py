@@ -5,6 +5,7 @@ cannot be asked now is asked again later.
 """
 
 import asyncio
+import base64
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -16,32 +17,54 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.arguments import is_schema
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Image, Tool, ToolResult, ToolRun, object_schema
 from trunkline.permissions.names import mcp_name
 
 MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
 MCP_TOOL_SCHEMA_BYTES_MAX = 16 * 1024
 MCP_SCHEMAS_BYTES_MAX = 256 * 1024  # of one server's tools; every model call carries them
 MCP_TOOL_DESCRIPTION_CHARS_MAX = 4_000
+MCP_BLOCKS_LOOKED_AT = 1_000  # of one result, for pictures
 
 
 def tool_result(result: Any) -> ToolResult:
     """`result` is what MCP calls a tool result, as JSON; anything else is shown as JSON."""
     if not isinstance(result, dict) or not isinstance(result.get("content"), list):
         return _bounded(_json(result), is_error=False)
-    parts = [_block(block) for block in result["content"]]
+    blocks = result["content"]
+    parts = [_block(block) for block in blocks]
     structured = result.get("structuredContent")
     if structured is not None and not any(parts):
         parts.append(_json(structured))
     text = "\n".join(part for part in parts if part)
-    return _bounded(text or "(no output)", is_error=result.get("isError") is True)
+    is_error = result.get("isError") is True
+    return _bounded(text or "(no output)", is_error=is_error, images=_images(blocks))
 
 
-def _bounded(text: str, *, is_error: bool) -> ToolResult:
+def _bounded(text: str, *, is_error: bool, images: tuple[Image, ...] = ()) -> ToolResult:
     shown = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
     shown.add(text)
     details = {"output_cut_chars": shown.cut_chars}
-    return ToolResult(content=str(shown), is_error=is_error, details=details)
+    return ToolResult(content=str(shown), is_error=is_error, details=details, images=images)
+
+
+def _images(blocks: list[Any]) -> tuple[Image, ...]:
+    """Pictures among the blocks, and in resources that came whole."""
+    found: list[Image] = []
+    for block in blocks[:MCP_BLOCKS_LOOKED_AT]:
+        match block:
+            case {"type": "image", "data": str(data), "mimeType": str(kind)}:
+                name = ""
+            case {"type": "resource", "resource": {"blob": str(data), "mimeType": str(kind)}}:
+                name = str(block["resource"].get("uri", ""))
+            case _:
+                continue
+        if kind.startswith("image/") and len(data) <= limits.PICTURE_BYTES_MAX * 4 // 3 + 4:
+            try:
+                found.append(Image(kind, base64.b64decode(data), name))
+            except ValueError:
+                continue  # the text says what should have been there
+    return tuple(found)
 
 
 def _block(block: Any) -> str:

@@ -20,6 +20,7 @@ from trunkline import limits
 from trunkline.execution.errors import ModelError, RequestFailed, ToolError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.orchestrator.attached import RESULT_IMAGES_MAX, kept_pictures
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Step, new_turn
@@ -42,10 +43,14 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
         shown.cancelled()
         raise
     content = both_ends(readable(result.content), MESSAGE_RESULT_CHARS_MAX)
+    pictures, problems = await kept_pictures(context, result.images[:RESULT_IMAGES_MAX])
+    content = "\n".join([content, *problems])
     shown.complete(ToolResult(content=content, is_error=result.is_error, details=result.details))
     message = Message(role="tool", content=content, tool_call_id=call["id"])
     if result.is_error:
         message["is_error"] = True
+    if pictures:
+        message["pictures"] = pictures
     return {"messages": [message], "outside": list(context.permits.outside)}
 
 

@@ -17,6 +17,7 @@ from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.permits import Permits
+from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
@@ -81,6 +82,9 @@ class Context:
 
     session_id: str
     workspace: Path
+    folder: Path
+    """The session's own."""
+    pictures: Pictures
     settings: Settings
     router: Router
     toolbox: Toolbox

@@ -32,6 +32,8 @@ class Start(_Down, tag="start"):
     """Where it works: chosen by the session or its agent, else the machine's own."""
     roots: list[str] = []
     """The folders below which sessions of this machine may work."""
+    writable: list[str] = []
+    """What git writes besides when it commits, where the session works in a worktree."""
     runtime_type: str = DEFAULT_RUNTIME
     agent_config: Json = {}
     skill_index: list[Json] = []
@@ -57,6 +59,7 @@ class Start(_Down, tag="start"):
             "home": home,
             "workspace": "",
             "roots": [],
+            "writable": [],
             "fenced": False,
             "api_keys": {},
             "llm_config": {},

@@ -4,12 +4,14 @@ from trunkline.control.api.framework import Route
 from trunkline.control.api.routes import (
     agents,
     audit,
+    files,
     groups,
     machines,
     people,
     rules,
     server,
     sessions,
+    uploads,
     yeaft,
 )
 
@@ -25,8 +27,10 @@ _SUBJECTS = (
     groups.persons,
     groups.groups,
     sessions.sessions,
+    files.files,
     sessions.approvals,
     rules.rules,
+    uploads.uploads,
     agents.skills,
     agents.evolutions,
     agents.memories,
