@@ -181,6 +181,7 @@ PICTURE_BYTES_MAX = 20 * MIB  # of one, as it comes
 ATTACHMENTS_MAX = 20
 ATTACHMENTS_BYTES_MAX = 8 * MIB  # of one message, in base64
 PERSONS_PER_USER_MAX = 200
+RULES_PER_USER_MAX = 500  # and of an organisation
 GROUPS_PER_USER_MAX = 100
 GROUP_PERSONS_MAX = 16  # `@all` addresses that many
 GROUP_DEPTH_MAX = 30  # answers to answers
