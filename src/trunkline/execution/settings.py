@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from trunkline import limits, names
 from trunkline.execution.errors import SettingsError
-from trunkline.execution.fence.machine import HOSTS_MAX, is_host
+from trunkline.execution.fence.hosts import HOSTS_MAX, is_host
 from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.process import fork_server

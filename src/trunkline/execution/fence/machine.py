@@ -9,17 +9,16 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence import hosts as hosts_of
 from trunkline.execution.fence import profile, words
 from trunkline.execution.fence.probe import Found
 from trunkline.execution.fence.profile import Mode, Profile
 from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
+from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
-
-HOSTS_MAX = 200
-_HOST_CHARS_MAX = 253
 
 
 class Fence:
@@ -63,15 +62,13 @@ class Fence:
     def _words(self, network: Network) -> str:
         return words.told(self._found, self._mode, network)
 
-    def profile(
-        self, session_id: str, workspace: str, config: Mapping[str, Any], *, is_program: bool
-    ) -> Profile | None:
+    def profile(self, start: ipc.Start) -> Profile | None:
         """None where there is no fence. Raises StartFailed where one is required."""
         if not self.in_force:
             if self._mode == "require":
                 raise StartFailed(self._words("open"), code="FENCE_REQUIRED")
             return None
-        network, hosts = self._access(config)
+        network, hosts = self._access({**start.agent_config, **start.session_config})
         allowed = Profile(
             mode=self._mode,
             kind="program",
@@ -80,10 +77,10 @@ class Fence:
             memory_bytes=self._memory,
             told=self._words(network),
         )
-        if is_program:
+        if start.runtime_type != ipc.DEFAULT_RUNTIME:
             return allowed
-        folder = self._home.session(session_id)
-        work = self._home.workspace_of(workspace).resolve()
+        folder = self._home.session(start.session_id)
+        work = self._home.workspace_of(start.workspace).resolve()
         return msgspec.structs.replace(
             allowed,
             kind="session",
@@ -117,36 +114,8 @@ class Fence:
         hosts = config.get("network_hosts")
         if self._network == "off" or network == "off":
             return "off", []
-        named = _checked_hosts(hosts) if hosts is not None else self._hosts
+        named = hosts_of.checked(hosts) if hosts is not None else self._hosts
         if self._network == "list":
             allowed = named if network == "list" and hosts is not None else self._hosts
-            return "list", [one for one in allowed if _is_below(one, self._hosts)]
+            return "list", [one for one in allowed if hosts_of.is_below(one, self._hosts)]
         return network, named if network == "list" else []
-
-
-def _checked_hosts(hosts: Any) -> list[str]:
-    """Raises StartFailed."""
-    is_good = isinstance(hosts, list) and len(hosts) <= HOSTS_MAX
-    if not is_good or not all(isinstance(one, str) and is_host(one) for one in hosts):
-        why = f"network_hosts must be at most {HOSTS_MAX} names like example.org or *.example.org"
-        raise StartFailed(why, code="INVALID_SETTINGS")
-    return [one.lower().rstrip(".") for one in hosts]
-
-
-def is_host(text: str) -> bool:
-    """A name or an address, or `*.` before a name."""
-    plain = text.removeprefix("*.")
-    is_plain = all(char.isalnum() or char in "-._:" for char in plain)
-    return 0 < len(plain) <= _HOST_CHARS_MAX and is_plain and plain.isascii()
-
-
-def _is_below(host: str, allowed: Sequence[str]) -> bool:
-    return any(host == one or covers(one, host) for one in allowed)
-
-
-def covers(pattern: str, host: str) -> bool:
-    """Whether an entry of a list means that host."""
-    pattern, host = pattern.lower(), host.lower().rstrip(".")
-    if pattern.startswith("*."):
-        return host.endswith(pattern[1:]) and host != pattern[2:]
-    return host == pattern

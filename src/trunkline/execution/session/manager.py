@@ -14,7 +14,6 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence.machine import Fence
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
@@ -64,7 +63,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
-        fence: Fence | None = None,
+        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
@@ -214,22 +213,11 @@ class SessionManager:
             make_adapter,
             self._line,
             {**self._local, store.METHOD: skills.answer},
-            fence=self._profile,
+            fence=self._fence,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
             on_turn_end=self.snapshots.soon,
-        )
-
-    def _profile(self, start: ipc.Start) -> Profile | None:
-        """What a session may do on this machine, as its settings are now. Raises StartFailed."""
-        if self._fence is None:
-            return None
-        return self._fence.profile(
-            start.session_id,
-            start.workspace,
-            {**start.agent_config, **start.session_config},
-            is_program=start.runtime_type != ipc.DEFAULT_RUNTIME,
         )
 
     def _admit(self, session: Session) -> None:
