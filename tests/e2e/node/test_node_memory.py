@@ -89,7 +89,7 @@ async def test_a_session_that_is_refused_memory_is_that_sessions_error_alone(
         victim, lost, process = await about_to(world, turn, gates[1])
         # Not 0, which Linux takes for no limit.
         _, most = process.rlimit(resource.RLIMIT_DATA)
-    process.rlimit(resource.RLIMIT_DATA, (1, most))
+        process.rlimit(resource.RLIMIT_DATA, (1, most))
         gates[1].open()
         end = await victim.end_of(lost)
         assert end["type"] == "execution_error"
