@@ -40,6 +40,7 @@ class Home:
         """What commands of all sessions fetch: packages, and nothing of any session's."""
         self.locks = self.internal / "locks"
         """Files that sessions lock against each other."""
+        self.worktrees = self.internal / "worktrees"
 
     def make(self) -> None:
         """Creates what is missing, and closes to other users what is open to them. Raises

@@ -41,7 +41,8 @@ class Fence:
         self._home = home
         self._mode = mode
         self._found = found
-        self._roots = [root.resolve() for root in (home.workspace, *roots)]
+        self._own = [home.workspace.resolve(), home.worktrees.resolve()]
+        self._git_roots = [*self._own, *(root.resolve() for root in roots)]
         self._user = Path(env.get("HOME") or Path.home())
         self._hidden = [one.resolve() for one in (home.internal, *hidden)]
         self._network: Network = network
@@ -81,11 +82,12 @@ class Fence:
             return allowed
         folder = self._home.session(start.session_id)
         work = self._home.workspace_of(start.workspace).resolve()
+        git = profile.git_folders(work, self._git_roots)
         return msgspec.structs.replace(
             allowed,
             kind="session",
-            read=[*self._read, str(self._home.skills), str(self._home.programs)],
-            write=[*self._workspace(work), str(self._home.cache)],
+            read=[*self._read, str(self._home.skills), str(self._home.programs), *git.read],
+            write=[*self._workspace(work), *git.write, *start.writable, str(self._home.cache)],
             own=[str(folder), str(self._home.locks)],
             temp=str(folder / "tmp"),
             cache=str(self._home.cache),
@@ -94,16 +96,14 @@ class Fence:
 
     def _workspace(self, work: Path) -> list[str]:
         hidden = [*self._hidden, *profile.secrets(self._user)]
-        if work.is_relative_to(self._roots[0]):
+        if any(work.is_relative_to(place) for place in self._own):
             # The machine's own may be below what is hidden from all others.
-            hidden = [one for one in hidden if one not in self._roots[0].parents]
-        places = list(profile.without(work, hidden))
+            hidden = [one for one in hidden if one not in work.parents]
+        places = [str(place) for place in profile.without(work, hidden)]
         if not places:
             why = f"no session may work in {str(work)[:200]!r}: it holds what none may see"
             raise StartFailed(why, code="WORKSPACE_REFUSED")
-        if git := profile.git_folder(work, self._roots):
-            places += profile.without(git, hidden)
-        return list(map(str, places))
+        return places
 
     def _access(self, config: Mapping[str, Any]) -> tuple[Network, list[str]]:
         """The stricter of what the machine and the session say; nonsense is off."""
