@@ -128,7 +128,7 @@ class Node:
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
-            fence=fence,
+            fence=fence.profile if fence is not None else lambda _start: None,
         )
         catalog = Catalog(runtimes, home, os.environ)
         told = fence.told() if fence is not None else None

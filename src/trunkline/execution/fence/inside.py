@@ -19,7 +19,7 @@ from typing import Any
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence import landlock, profile, seccomp, words
+from trunkline.execution.fence import capabilities, landlock, profile, seccomp, words
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
 
@@ -37,6 +37,8 @@ def enter(allowed: Profile) -> "CommandThread | None":
         if threading.active_count() > 1:
             raise OSError("it has threads already")
         profile.set_limits(allowed)
+        if allowed.kind == "session":
+            capabilities.drop()
         if allowed.kind == "program":
             landlock.Ruleset(landlock.abi(), files=False).apply()
             return None

@@ -5,6 +5,13 @@ from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
 
 NO_FENCE = "no fence"
+NOT_COVERED = (
+    "the mode, owner and times of files of the same user can be changed",
+    "that a file is there, with its size and times, can be seen",
+    "command lines of other processes can be seen",
+    "System V shared memory of the same user can be reached",
+)
+"""What neither Landlock nor seccomp can keep from a session; the guide says it in these words."""
 _NETWORK = {
     "open": "network: open",
     "off": "network: off for commands",

@@ -13,7 +13,7 @@ from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.fence.words import NO_FENCE
+from trunkline.execution.fence import words
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
@@ -88,7 +88,7 @@ class OpenSession:
                 start.api_keys, start.llm_config, link, sleep=sleep, env=env, pictures=pictures
             )
             opened.push_async_callback(_in_time, router.close)
-            if settings.mode == "free" and not start.is_fenced:
+            if settings.mode == "free" and not start.fenced:
                 problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
             context = Context(
                 session_id=start.session_id,
@@ -107,8 +107,8 @@ class OpenSession:
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
                 allowed=Allowed(folder),
-                permits=Permits(start.rules, problems, fenced=start.is_fenced),
-                fence=start.fence.told if start.fence is not None else NO_FENCE,
+                fence=start.fence.told if start.fence is not None else words.NO_FENCE,
+                permits=Permits(start.rules, problems, fenced=start.fenced),
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message

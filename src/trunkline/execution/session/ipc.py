@@ -63,8 +63,8 @@ class Start(_Down, tag="start"):
     """The turn that was open when the last process of this session ended, if it still is."""
 
     @property
-    def is_fenced(self) -> bool:
-        """Whether the system confines what its commands may touch."""
+    def fenced(self) -> bool:
+        """Whether the system confines its programs."""
         return self.fence is not None and self.fence.kind == "session"
 
     @classmethod

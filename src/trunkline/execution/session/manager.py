@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence.machine import Fence
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -66,7 +66,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
-        fence: Fence | None = None,
+        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
@@ -219,7 +219,7 @@ class SessionManager:
             make_adapter,
             self._line,
             {**self._local, store.METHOD: skills.answer},
-            fence=self._fence.of if self._fence else None,
+            fence=self._fence,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
