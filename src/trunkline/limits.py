@@ -176,6 +176,7 @@ YEAFT_FIELDS_BYTES_MAX = 256 * 1024  # of a web client's message that only its a
 YEAFT_SAID_MAX = 1_000  # messages that one web client said, and need not hear again
 YEAFT_UNSENT_BYTES_MAX = 8 * MIB  # a web client that does not read is cut
 SESSION_PROMPTS_MAX = 100  # that wait behind the one at work
+PICTURE_BYTES_MAX = 20 * MIB  # of one, as it comes
 ATTACHMENTS_MAX = 20
 ATTACHMENTS_BYTES_MAX = 8 * MIB  # of one message, in base64
 PERSONS_PER_USER_MAX = 200

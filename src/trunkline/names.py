@@ -17,6 +17,7 @@ CONTROL: Final = (
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
     *("vm_command", "node_roots", "node_workspace"),
+    *("embeddings_url", "embeddings_model", "embeddings_key"),
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (

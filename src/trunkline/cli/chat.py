@@ -7,8 +7,9 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -53,6 +54,10 @@ def chat(
     workspace: Workspace = None,
     cwd: session_work.Cwd = None,
     worktree: session_work.Worktree = False,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, dir_okay=False, help="A picture or file for the message."),
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Only watch the session.")] = False,
     url: Url = None,
     token: Token = None,
@@ -69,6 +74,8 @@ def chat(
 
     if follow and session is None:
         raise typer.BadParameter("--follow needs --session")
+    if file and message is None and sys.stdin.isatty():
+        raise typer.BadParameter("--file needs a message")
     if message is None and not follow and not sys.stdin.isatty():
         message = sys.stdin.read().strip()
         if not message:
@@ -96,7 +103,7 @@ def chat(
                 runner.run(talk.follow())
             elif message is not None:
                 _announce(found, is_new=session is None)
-                if not runner.run(_turn(talk, message)):
+                if not runner.run(_turn(talk, message, file or ())):
                     raise typer.Exit(1)
             else:
                 _announce(found, is_new=session is None)
@@ -138,10 +145,10 @@ def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
             runner.run(_turn(talk, message))
 
 
-async def _turn(talk: "Conversation", message: str) -> bool:
+async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) -> bool:
     """A turn that Ctrl-C cancels, first on the machine, then here."""
     loop = asyncio.get_running_loop()
-    turn = asyncio.ensure_future(talk.turn(message))
+    turn = asyncio.ensure_future(talk.turn(message, files))
     cancelling: list[asyncio.Task[None]] = []
 
     def interrupt() -> None:

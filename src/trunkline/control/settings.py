@@ -67,6 +67,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The model of sessions that name none; by default one of a provider with a key."""
     fallback_model: str | None = None
     """The model that is asked when another one cannot answer."""
+    embeddings_url: str | None = None
+    """A server of embeddings as OpenAI's (`…/v1`), for the search of memories by meaning; without
+    it the built-in model does it."""
+    embeddings_model: str | None = None
+    """The model that is asked for there."""
+    embeddings_key: str | None = None
+    """The key of that server."""
     local_machine: bool = False
     """Keep an execution plane for the first user as a child process; `trunkline up` does."""
     vm_command: str | None = None
@@ -208,6 +215,15 @@ def _check(settings: Settings) -> None:
         "open_myagent and public_url exclude each other: a proxy would let everyone in": (
             settings.public_url is None or not settings.open_myagent
         ),
+        "embeddings_url must be like https://name.example/v1": (
+            settings.embeddings_url is None or _is_base_url(settings.embeddings_url)
+        ),
+        "embeddings_url and embeddings_model need each other": (
+            bool(settings.embeddings_url) == bool(settings.embeddings_model)
+        ),
+        "embeddings_key must be printable ASCII, without blanks": (
+            settings.embeddings_key is None or _is_key(settings.embeddings_key)
+        ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
         "public_url must be like https://name.example or http://name.example:8080/path": (
@@ -225,6 +241,10 @@ def _check(settings: Settings) -> None:
 def _missing(node_roots: str) -> list[str]:
     named = filter(None, node_roots.split(os.pathsep))
     return [one for one in named if not Path(one).expanduser().is_dir()]
+
+
+def _is_key(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
 def _is_base_url(text: str) -> bool:

@@ -15,7 +15,7 @@ from trunkline.control.errors import LimitReached, NotFound, TooLarge
 from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
-from trunkline.control.records.fields import Json, Label, Workspace
+from trunkline.control.records.fields import Id, Json, Label, Workspace
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions import others
@@ -66,6 +66,8 @@ class NewMessage(msgspec.Struct, kw_only=True):
     message: Annotated[str, Meta(min_length=1, max_length=limits.MESSAGE_CHARS_MAX)]
     metadata: Json | None = None
     client_message_id: Label | None = None
+    attachment_ids: Annotated[list[Id], Meta(max_length=limits.ATTACHMENTS_MAX)] = []
+    """Of files that were uploaded ahead: `POST /uploads`."""
 
 
 class Session(msgspec.Struct, kw_only=True):

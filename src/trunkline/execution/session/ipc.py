@@ -40,6 +40,10 @@ class Start(_Down, tag="start"):
     mcp_servers: list[Json] = []
     sub_agents: list[Json] = []
     session_config: Json = {}
+    rules: list[Json] = []
+    """What it may do: docs/guide/permissions.md."""
+    fenced: bool = False
+    """Whether the system confines its programs; the daemon knows."""
     openclaw_config: Json = {}
     api_keys: dict[str, str] = {}
     llm_config: Json = {}
@@ -56,6 +60,7 @@ class Start(_Down, tag="start"):
             "workspace": "",
             "roots": [],
             "writable": [],
+            "fenced": False,
             "api_keys": {},
             "llm_config": {},
             "turn_id": None,

@@ -249,8 +249,10 @@ class Session:
         self._put(ipc.Cancel(reason=str(data.get("reason") or "user_cancelled")[:200]))
 
     def config_update(self, data: Json) -> None:
+        settings = {name: value for name, value in data.items() if name != "rules"}
+        rules = data["rules"] if isinstance(data.get("rules"), list) else self.config.rules
         self.config = msgspec.structs.replace(
-            self.config, session_config=self.config.session_config | data
+            self.config, session_config=self.config.session_config | settings, rules=rules
         )
         save_start(self.folder, self.config)
         self._put(ipc.ConfigUpdate(data=data))

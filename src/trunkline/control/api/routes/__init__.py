@@ -10,6 +10,7 @@ from trunkline.control.api.routes import (
     people,
     server,
     sessions,
+    uploads,
     yeaft,
 )
 
@@ -27,6 +28,7 @@ _SUBJECTS = (
     sessions.sessions,
     files.files,
     sessions.approvals,
+    uploads.uploads,
     agents.skills,
     agents.evolutions,
     agents.memories,
