@@ -14,6 +14,7 @@ from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.permits import Permits
@@ -85,6 +86,8 @@ class Context:
     folder: Path
     """The session's own."""
     pictures: Pictures
+    instructions: Instructions
+    """The project's own."""
     settings: Settings
     router: Router
     toolbox: Toolbox

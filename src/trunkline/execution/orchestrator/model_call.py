@@ -22,6 +22,7 @@ def _system_prompt(context: Context, memories: Sequence[str]) -> str:
     parts = [
         context.settings.system_prompt.strip() or _GENERAL,
         context.skills.prompt(),
+        context.instructions.prompt(),
         f"Your working folder is {context.workspace}; relative paths start there.\n"
         f"Today is {day} (UTC).",
         _remembered(memories),

@@ -38,7 +38,9 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
         context.emit("session_status", problems=problems)
     changes: Json = {"memories": recalled}
     kept = trimmed(state["messages"])
-    if len(kept) < len(state["messages"]):
+    if not context.depth and (news := context.instructions.news()):
+        kept = [*kept[:-1], {**kept[-1], "note": news}]
+    if kept != state["messages"]:
         changes["messages"] = Overwrite(kept)
     return changes
 
