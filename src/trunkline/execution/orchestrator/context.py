@@ -16,6 +16,7 @@ from trunkline.execution.llm.router import Router
 from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.orchestrator.steering import Steering
@@ -88,6 +89,8 @@ class Context:
     folder: Path
     """The session's own."""
     pictures: Pictures
+    instructions: Instructions
+    """The project's own."""
     settings: Settings
     router: Router
     toolbox: Toolbox

@@ -21,6 +21,7 @@ from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
+from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
 from trunkline.execution.orchestrator.turns import Turns
 from trunkline.execution.permits import Permits
@@ -90,9 +91,12 @@ class OpenSession:
             opened.push_async_callback(_in_time, router.close)
             if settings.mode == "free" and not start.fenced:
                 problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
+            workspace = home.workspace_of(start.workspace)
+            roots = [home.worktrees, *map(Path, start.roots)]
             context = Context(
                 session_id=start.session_id,
-                workspace=home.workspace_of(start.workspace),
+                workspace=workspace,
+                instructions=Instructions(workspace, folder, roots),
                 folder=folder,
                 pictures=pictures,
                 settings=settings,
