@@ -74,6 +74,10 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
         thinking_tokens=settings.thinking_tokens,
+        first_byte_timeout_s=settings.first_byte_timeout_seconds,
+        silence_timeout_s=settings.silence_timeout_seconds,
+        tell=lambda told: context.emit("thinking", stage="model", content=told),
+        used=context.turn.spend,
     )
     context.partial.clear()
     context.partial_of = state["model_calls"] + 1
@@ -87,7 +91,6 @@ async def _stream(context: Context, state: State, messages: list[Message]) -> Re
                 case Thinking(text=text, stage=stage):
                     context.emit("thinking", content=text, stage=stage)
                 case Reply():
-                    context.turn.count(piece)
                     if how := _CUT_OFF.get(piece.stop_reason):
                         context.emit("thinking", content=how, stage="model")
                     return piece
