@@ -108,6 +108,7 @@ TOOL_RESULT_CHARS_MAX = 30_000  # what a model reads of a command's output, half
 TOOL_ERROR_CHARS_MAX = 500  # of one thing that is wrong with a call's arguments
 COMMAND_TIMEOUT_S = 30.0  # CODE_EXECUTION_TIMEOUT
 FILE_PATH_CHARS_MAX = 4_000
+SESSION_FILE_PART_BYTES_MAX = 4 * MIB  # of a session's file that one request brings
 ACP_WORDS_MAX = 100  # of the command that an agent of the runtime acp runs
 ACP_VARIABLES_MAX = 100
 WEB_TIMEOUT_S = 20.0

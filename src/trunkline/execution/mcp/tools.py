@@ -6,8 +6,6 @@ cannot be asked now is asked again later.
 
 import asyncio
 import base64
-import hashlib
-import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -20,32 +18,13 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.arguments import is_schema
 from trunkline.execution.tools.base import Image, Tool, ToolResult, ToolRun, object_schema
+from trunkline.permissions.names import mcp_name
 
 MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
 MCP_TOOL_SCHEMA_BYTES_MAX = 16 * 1024
 MCP_SCHEMAS_BYTES_MAX = 256 * 1024  # of one server's tools; every model call carries them
 MCP_TOOL_DESCRIPTION_CHARS_MAX = 4_000
 MCP_BLOCKS_LOOKED_AT = 1_000  # of one result, for pictures
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_DIGEST_CHARS = 8
-
-
-def tool_name(server: str, tool: str) -> str:
-    """The same for the same pair, and different for different ones.
-
-    Where something had to be changed, or the two parts could be read in more than one way, a
-    digest of the originals keeps names apart.
-    """
-    plain = f"mcp__{server}__{tool}" if tool else f"mcp__{server}"
-    safe = _UNSAFE.sub("_", plain)
-    is_clear = "__" not in f"{server}.{tool}" and not f"{server}.{tool}".startswith("_")
-    is_clear = is_clear and not server.endswith("_") and not tool.startswith("_")
-    if safe == plain and is_clear and len(plain) <= limits.TOOL_NAME_CHARS_MAX:
-        return plain
-    digest = hashlib.sha256(f"{len(server)}:{server}{tool}".encode(errors="replace")).hexdigest()
-    kept = limits.TOOL_NAME_CHARS_MAX - _DIGEST_CHARS - 1
-    return f"{safe[:kept]}_{digest[:_DIGEST_CHARS]}"
 
 
 def tool_result(result: Any) -> ToolResult:
@@ -118,9 +97,12 @@ def _json(value: Any) -> str:
 
 
 class McpSource(Protocol):
-    """A server, wherever it is. Both methods raise ToolError."""
+    """A server, wherever it is. Both methods raise ToolError. `is_remote`: what it is told leaves
+    this machine; `trust_hints`: its word counts for what its tools do."""
 
     name: str
+    is_remote: bool
+    trust_hints: bool
 
     async def tools(self) -> list[Json] | None: ...
 
@@ -130,18 +112,23 @@ class McpSource(Protocol):
 
 
 class McpTool(Tool):
-    """One tool of a server. Whether it only reads is the server's word, which is all there is."""
+    """One tool of a server. Whether it only reads is the server's word, which counts where people
+    trust it; that it destroys is believed in any case."""
+
+    brings = True
 
     def __init__(self, source: McpSource, given: Json, parameters: Json) -> None:
         self._source = source
         self._tool = str(given["name"])
-        self.name = tool_name(source.name, self._tool)
+        self.name = mcp_name(source.name, self._tool)
         description = given.get("description") or given.get("title") or self._tool
         self.description = shortened(str(description), MCP_TOOL_DESCRIPTION_CHARS_MAX)
         self.parameters = parameters
         annotations = given.get("annotations")
         hints = annotations if isinstance(annotations, dict) else {}
-        self._only_reads = hints.get("readOnlyHint") is True
+        reads = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
+        self._only_reads = reads and source.trust_hints
+        self.reveals = source.is_remote
 
     def is_dangerous(self, arguments: Json) -> bool:
         return not self._only_reads
@@ -153,6 +140,7 @@ class McpTool(Tool):
 class AnyMcpTool(Tool):
     """A whole server as one tool, where nobody can say which tools it has."""
 
+    brings = True
     parameters = object_schema(
         {
             "tool": {"type": "string", "minLength": 1, "maxLength": limits.NAME_CHARS_MAX},
@@ -163,11 +151,15 @@ class AnyMcpTool(Tool):
 
     def __init__(self, source: McpSource) -> None:
         self._source = source
-        self.name = tool_name(source.name, "")
+        self.name = mcp_name(source.name, "")
         self.description = (
             f"Calls a tool of the MCP server {source.name!r}. Which tools it has is not known "
             "here: name one, with its arguments."
         )
+        self.reveals = source.is_remote
+
+    def rule_name(self, arguments: Json) -> str:
+        return mcp_name(self._source.name, str(arguments.get("tool", "")))
 
     def is_dangerous(self, arguments: Json) -> bool:
         return True

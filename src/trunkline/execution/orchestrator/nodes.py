@@ -65,7 +65,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     reply = await call_model(context, state)
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
-    verdicts, questions = review(context, message.get("tool_calls", []), state["tool_calls"])
+    calls = message.get("tool_calls", [])
+    verdicts, questions = review(context, calls, state["tool_calls"], state.get("outside", []))
     return {
         "messages": [message],
         "model_calls": state["model_calls"] + 1,

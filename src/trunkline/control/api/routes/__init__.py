@@ -4,6 +4,7 @@ from trunkline.control.api.framework import Route
 from trunkline.control.api.routes import (
     agents,
     audit,
+    files,
     groups,
     machines,
     people,
@@ -25,6 +26,7 @@ _SUBJECTS = (
     groups.persons,
     groups.groups,
     sessions.sessions,
+    files.files,
     sessions.approvals,
     uploads.uploads,
     agents.skills,
