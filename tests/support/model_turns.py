@@ -162,6 +162,11 @@ class ModelRequest:
         return next(own, "")
 
     @property
+    def images(self) -> list[str]:
+        """All pictures of the conversation, as base64, in their order."""
+        return [found for one in self.messages for found in _images_of(one["content"])]
+
+    @property
     def tool_names(self) -> list[str]:
         tools = [
             one.get("function") or one.get("custom") or one for one in self.body.get("tools", [])
@@ -183,6 +188,18 @@ class ModelRequest:
         last = self.messages[-1]["content"] if self.messages else ""
         blocks = last if isinstance(last, list) else []
         return [_text_of(one.get("content")) for one in blocks if one["type"] == "tool_result"]
+
+
+def _images_of(content: Any) -> list[str]:
+    found: list[str] = []
+    for block in content if isinstance(content, list) else []:
+        if block["type"] == "image_url":
+            found.append(block["image_url"]["url"].partition(";base64,")[2])
+        elif block["type"] == "image":
+            found.append(block["source"]["data"])
+        elif block["type"] == "tool_result":
+            found += _images_of(block["content"])
+    return found
 
 
 def _text_of(content: Any) -> str:

@@ -84,6 +84,14 @@ Root = Annotated[
         " [TRUNKLINE_NODE_ROOTS, as A:B]",
     ),
 ]
+Workspace = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace",
+        help="The folder of sessions that name none. [TRUNKLINE_NODE_WORKSPACE, workspace/ in the"
+        " home]",
+    ),
+]
 MaxSessions = Annotated[
     int | None, typer.Option(help="Sessions at once. [TRUNKLINE_NODE_SESSIONS_MAX, 20]")
 ]
@@ -123,6 +131,7 @@ def node(
     confirm: Confirm = None,
     home: NodeHome = None,
     root: Root = None,
+    workspace: Workspace = None,
     max_sessions: MaxSessions = None,
     pass_env: PassEnv = None,
     json_logs: JsonLogs = None,
@@ -150,6 +159,7 @@ def node(
         "confirm": confirm,
         "home": home,
         "roots": root or None,
+        "workspace": workspace,
         "sessions_max": max_sessions,
         "pass_env": pass_env,
         "json_logs": json_logs,

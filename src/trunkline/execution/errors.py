@@ -15,6 +15,7 @@
     ├── ToolError                TOOL_FAILED              a tool call failed; the model reads why
     ├── SkillRefused             SKILL_REFUSED            a skill package is not acceptable
     ├── AttachmentRefused        ATTACHMENT_REFUSED       a file of a message was not kept
+    ├── PictureRefused           PICTURE_REFUSED          a picture cannot be shown to a model
     ├── AddressRefused           ADDRESS_REFUSED          an address that tools may not connect to
     ├── InstallFailed            INSTALL_FAILED           a runtime's program was not installed
     ├── CheckpointError          CHECKPOINT_UNUSABLE      a checkpoint cannot be read or written
@@ -142,6 +143,10 @@ class SkillRefused(ExecutionError):
 
 class AttachmentRefused(ExecutionError):
     code = "ATTACHMENT_REFUSED"
+
+
+class PictureRefused(ExecutionError):
+    code = "PICTURE_REFUSED"
 
 
 class AddressRefused(ExecutionError, OSError):

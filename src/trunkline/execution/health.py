@@ -5,6 +5,7 @@ and then; a heartbeat gets what was seen last.
 """
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 
 import structlog
@@ -78,6 +79,7 @@ class Health:
         return {
             "runtimes": sorted(name for name, one in found.items() if one.is_usable),
             "runtime_details": {name: one.told() for name, one in found.items()},
+            "worktrees": shutil.which("git") is not None,
             "node_available": not node_problem,
             "node_version": node or None,
             "node_reason": node_problem or None,

@@ -36,6 +36,7 @@ class Home:
         self.outbox = self.internal / "outbox"
         self.run = self.internal / "run"
         self.programs = self.internal / "programs"
+        self.worktrees = self.internal / "worktrees"
 
     def make(self) -> None:
         """Creates what is missing, and closes to other users what is open to them. Raises

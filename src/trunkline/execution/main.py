@@ -32,11 +32,13 @@ from trunkline.execution.runtimes.foreign.answers import Answers
 from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
+from trunkline.execution.session.answers import SessionAnswers
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
 from trunkline.execution.settings import NodeSettings
+from trunkline.execution.worktrees import Worktrees
 from trunkline.execution.ws.configured_line import line_of
 
 _log = structlog.get_logger(__name__)
@@ -77,10 +79,15 @@ class Node:
             after_death=self._end_strays,
         )
         self._refusal: str | None = None
-        roots = Roots(home.workspace, settings.roots)
+        roots = Roots(
+            home.workspace, settings.roots, usual=settings.workspace, closed=home.internal
+        )
         library = Library(Path.home(), os.environ, roots)
         self._client = line_of(settings, home, library, self._refused)
-        self._client.answers(Answers(library, home).answer)
+        worktrees = Worktrees(home.worktrees)
+        self._foreign = Answers(library, home)
+        self._work = SessionAnswers(home, worktrees)
+        self._client.answers(self._answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         self._openclaw = OpenClaw(
             home,
@@ -109,6 +116,7 @@ class Node:
             home,
             runtimes,
             roots=roots,
+            worktrees=worktrees,
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
@@ -146,6 +154,10 @@ class Node:
             await self._close()
         if self._refusal is not None:
             raise ServerRefused(self._refusal)
+
+    async def _answer(self, method: str, params: Json) -> Json:
+        answers = self._work if self._work.knows(method) else self._foreign
+        return await answers.answer(method, params)
 
     def _refused(self, why: str) -> None:
         self._refusal = why

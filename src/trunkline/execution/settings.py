@@ -32,6 +32,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "control_plane_url": ("CONTROL_PLANE_WS",),
     "home": ("TRUNKLINE_NODE_HOME",),
     "roots": ("TRUNKLINE_NODE_ROOTS",),
+    "workspace": ("TRUNKLINE_NODE_WORKSPACE",),
     "sessions_max": ("TRUNKLINE_NODE_SESSIONS_MAX",),
     "pass_env": ("TRUNKLINE_NODE_PASS_ENV",),
     "json_logs": ("TRUNKLINE_JSON_LOGS",),
@@ -65,6 +66,7 @@ _FLAGS = {
     "confirm": "--confirm",
     "sessions_max": "--max-sessions",
     "roots": "--root",
+    "workspace": "--workspace",
 }
 _NOT_FOR = {
     "semibot": ("machine_id", "name", "agent_file", "model", "confirm"),
@@ -97,6 +99,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     home: Path = DEFAULT_HOME
     roots: Annotated[list[Path], Meta(max_length=NODE_ROOTS_MAX)] = []
     """Folders below which sessions may work, besides the workspace: the user's own projects."""
+    workspace: Path | None = None
+    """The folder of sessions that name none, in place of the home's own `workspace`."""
     sessions_max: Annotated[int, Meta(ge=1, le=NODE_SESSIONS_MAX_MAX)] = limits.NODE_SESSIONS_MAX
     pass_env: str = ""
     """Names of secret variables (comma-separated) that sessions get all the same: for skills."""
@@ -148,6 +152,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         values["home"] = str(values.get("home", DEFAULT_HOME))
         if "roots" in values:
             values["roots"] = _folders(values["roots"])
+        if "workspace" in values:
+            values["workspace"] = str(values["workspace"])
         if "agent_file" in values:
             values["agent_file"] = str(values["agent_file"])
         return _checked(values)
@@ -166,7 +172,8 @@ def _checked(values: dict[str, Any]) -> NodeSettings:
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingsError("log_level must be debug, info, warning or error")
     roots = [_root(folder) for folder in settings.roots]
-    return msgspec.structs.replace(settings, home=home, roots=roots)
+    usual = settings.workspace and _root(settings.workspace, "--workspace")
+    return msgspec.structs.replace(settings, home=home, roots=roots, workspace=usual)
 
 
 def _folders(given: Any) -> list[str]:
@@ -175,15 +182,15 @@ def _folders(given: Any) -> list[str]:
     return [part for part in parts if part]
 
 
-def _root(folder: Path) -> Path:
+def _root(folder: Path, flag: str = "--root") -> Path:
     """Where its links lead. One that is not there is a slip of whoever named it."""
     full = folder.expanduser()
     try:
         full = full.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise SettingsError(f"--root {folder}: there is no such folder") from None
+        raise SettingsError(f"{flag} {folder}: there is no such folder") from None
     if not full.is_dir():
-        raise SettingsError(f"--root {folder} is not a folder")
+        raise SettingsError(f"{flag} {folder} is not a folder")
     return full
 
 

@@ -286,6 +286,8 @@ class Vms:
         if is_operators and self._settings.node_roots:
             # The folders are the operator's: nobody else's machine may work there.
             env["TRUNKLINE_NODE_ROOTS"] = self._settings.node_roots
+        if is_operators and self._settings.node_workspace:
+            env["TRUNKLINE_NODE_WORKSPACE"] = self._settings.node_workspace
         return await Child.start(command, env, folder, machine_id)
 
     def _command(self) -> list[str]:

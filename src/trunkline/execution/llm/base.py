@@ -54,6 +54,10 @@ class Message(TypedDict):
     provider_blocks: NotRequired[Json]
 
 
+Images = dict[str, str | None]
+"""What pictures hold, as base64, by their `path`; None: the file is gone."""
+
+
 class ToolSpec(msgspec.Struct, frozen=True):
     """A tool as a model is told of it; `parameters` is a JSON schema of type object."""
 
@@ -77,6 +81,8 @@ class Call(msgspec.Struct, kw_only=True):
     model: str
     system: str
     messages: list[Message]
+    images: Images = {}
+    """Of the pictures of `messages`, those that are shown."""
     tools: list[ToolSpec] = []
     temperature: float | None = None
     max_tokens: int | None = None

@@ -45,10 +45,7 @@ def _told(message: Message) -> Message:
     summary, note = message.get("summary", ""), message.get("note", "")
     said = message["content"] or ("" if note or summary else "(empty message)")
     parts = (summary, said, note)
-    told: Message = {"role": "user", "content": "\n\n".join(part for part in parts if part)}
-    if pictures := message.get("pictures"):
-        told["pictures"] = pictures
-    return told
+    return _with_pictures("user", "\n\n".join(part for part in parts if part), message)
 
 
 def flattened(messages: list[Message]) -> list[Message]:
@@ -56,15 +53,24 @@ def flattened(messages: list[Message]) -> list[Message]:
     found: list[Message] = []
     for message in messages:
         if message["role"] == "tool":
-            found.append({"role": "user", "content": f"[result] {message['content']}"})
+            found.append(_with_pictures("user", f"[result] {message['content']}", message))
             continue
         calls = "".join(f"\n[called {call['name']}]" for call in message.get("tool_calls") or [])
         said = (message["content"] + calls).strip()
         if found and found[-1]["role"] == message["role"]:
             found[-1]["content"] += f"\n\n{said}"
+            if more := message.get("pictures"):
+                found[-1]["pictures"] = [*found[-1].get("pictures", []), *more]
         else:
-            found.append({"role": message["role"], "content": said})
+            found.append(_with_pictures(message["role"], said, message))
     return found
+
+
+def _with_pictures(role: str, content: str, message: Message) -> Message:
+    told: Message = {"role": role, "content": content}
+    if pictures := message.get("pictures"):
+        told["pictures"] = pictures
+    return told
 
 
 def safe_name(name: str) -> str:

@@ -7,8 +7,8 @@ is repeated only while nothing of its answer has been passed on.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 import structlog
@@ -18,7 +18,17 @@ from trunkline.execution.backoff import Backoff
 from trunkline.execution.errors import ModelError
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
-from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Reply, Text, Thinking, Usage
+from trunkline.execution.llm.base import (
+    BaseLLMProvider,
+    Call,
+    Images,
+    Message,
+    Piece,
+    Reply,
+    Text,
+    Thinking,
+    Usage,
+)
 from trunkline.execution.llm.demo_provider import DemoProvider
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.local_model import LocalProvider
@@ -43,6 +53,12 @@ _PROVIDERS: dict[str, Callable[..., BaseLLMProvider]] = {
 _FINAL = ("MODEL_REFUSED", "MODEL_CONTEXT_FULL")
 
 
+class Shelf(Protocol):
+    """Where the pictures of a conversation are."""
+
+    async def load(self, messages: Sequence[Message]) -> Images: ...
+
+
 class Router:
     """Close a stream early with `aclose`: its HTTP request ends at once."""
 
@@ -54,12 +70,14 @@ class Router:
         *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         env: Mapping[str, str] | None = None,
+        pictures: Shelf | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keys = dict(api_keys)
         self._routes = Routes(self._keys, llm_config, env or {})
         self._control = control
         self._sleep = sleep
+        self._pictures = pictures
         self._clock = clock
         self._http = HttpClient()
         self._providers: dict[str, BaseLLMProvider] = {}
@@ -159,7 +177,8 @@ class Router:
 
     async def _once(self, name: str, call: Call) -> AsyncGenerator[Piece, None]:
         route = self._routes.find(name)
-        asked = msgspec.structs.replace(call, model=route.model)
+        images = await self._pictures.load(call.messages) if self._pictures else {}
+        asked = msgspec.structs.replace(call, model=route.model, images=images)
         started = self._clock()
         spent = Usage()
         stream = self._provider(route).stream(asked)

@@ -13,6 +13,7 @@ import structlog
 
 from trunkline.execution.errors import ModelError
 from trunkline.execution.json_object import Json
+from trunkline.execution.llm import sight
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
     Call,
@@ -125,6 +126,9 @@ class SdkProvider(BaseLLMProvider):
             stream, learned = await self._open(call)
             if "no tools" in learned and call.tools:
                 yield Thinking(f"{self._service} takes no tools: asked without them.", "model")
+            if sight.NO_IMAGES in learned:
+                told = f"{self._service} takes no pictures for this model: told of them in words."
+                yield Thinking(told, "model")
             reading = self._reading(answer, call.model)
             async with stream:
                 async for event in stream:

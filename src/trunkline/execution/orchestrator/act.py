@@ -20,8 +20,9 @@ from trunkline import limits
 from trunkline.execution.errors import ModelError, RequestFailed, ToolError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.orchestrator.attached import RESULT_IMAGES_MAX, kept_pictures
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.settings import Settings, stricter
+from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Step, new_turn
 from trunkline.execution.texts import both_ends, clipped, readable
 from trunkline.execution.tools.base import ToolResult, ToolRun
@@ -42,11 +43,15 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
         shown.cancelled()
         raise
     content = both_ends(readable(result.content), MESSAGE_RESULT_CHARS_MAX)
+    pictures, problems = await kept_pictures(context, result.images[:RESULT_IMAGES_MAX])
+    content = "\n".join([content, *problems])
     shown.complete(ToolResult(content=content, is_error=result.is_error, details=result.details))
     message = Message(role="tool", content=content, tool_call_id=call["id"])
     if result.is_error:
         message["is_error"] = True
-    return {"messages": [message]}
+    if pictures:
+        message["pictures"] = pictures
+    return {"messages": [message], "outside": list(context.permits.outside)}
 
 
 class Shown:
@@ -121,6 +126,8 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         event=shown.event,
         ask_agent=partial(ask_agent, context, call),
     )
+    if tool.brings:
+        context.permits.outside[call["name"]] = None
     try:
         return await tool.run(call["arguments"], run)
     except (ToolError, ModelError, TurnError) as error:
@@ -147,15 +154,16 @@ async def ask_agent(context: Context, call: ToolCall, agent_id: str, name: str, 
     nested = context.sub_agent(name, msgspec.convert(found, Settings), call, delegate)
     asked = new_turn(context.turn.turn_id, [Message(role="user", content=task)])
     done = await context.run_nested(asked, nested)
+    context.permits.outside.update(dict.fromkeys(done.get("outside", ())))
     return done["messages"][-1]["content"]
 
 
 @func.task
 async def _settings(context: Context, agent_id: str, name: str) -> Json:
-    """The agent's own, as they are when it gets its task; how careful to be is never less than
-    the caller's. The result is in the step's checkpoint: a tool call runs again from its start
-    when a person has answered, and the line may be down by then. What else the agent's
-    configuration has, its servers' secrets for one, does not come to the disk."""
+    """The agent's own, as they are when it gets its task. The result is in the step's checkpoint:
+    a tool call runs again from its start when a person has answered, and the line may be down by
+    then. What else the agent's configuration has, its servers' secrets for one, does not come to
+    the disk."""
     try:
         found = await context.control.request("get_config", agent_id=agent_id)
         config = msgspec.convert(found, _Config).config
@@ -169,11 +177,10 @@ async def _settings(context: Context, agent_id: str, name: str) -> Json:
         "approval_timeout_seconds": context.settings.approval_timeout_seconds,
     }
     settings = Settings().changed(config)[0].changed(limits_of_session)[0]
-    confirm = stricter(settings.confirm, context.confirm)
     model, window = settings.model, settings.context_window
     if not model:
         model, window = context.settings.model, window or context.settings.context_window
-    chosen = msgspec.structs.replace(settings, confirm=confirm, model=model, context_window=window)
+    chosen = msgspec.structs.replace(settings, model=model, context_window=window)
     sub_agents = config.get("sub_agents")
     names = [one for one in sub_agents if isinstance(one, str)] if sub_agents else []
     return {**msgspec.structs.asdict(chosen), "sub_agents": names[: limits.NAMES_MAX]}

@@ -15,12 +15,15 @@ from trunkline.execution.llm.router import Router
 from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
-from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
+from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.permits import Permits
+from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+from trunkline.permissions.modes import Care, Mode, care_of, more_careful
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
@@ -80,6 +83,9 @@ class Context:
 
     session_id: str
     workspace: Path
+    folder: Path
+    """The session's own."""
+    pictures: Pictures
     settings: Settings
     router: Router
     toolbox: Toolbox
@@ -100,6 +106,10 @@ class Context:
     """The context of the session's own agent; None for that itself."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
+    permits: Permits = field(default_factory=Permits)
+    """The session's rules."""
+    least_care: Care = "nothing"
+    """How careful the agent is that gave this one its task."""
     turn: LiveTurn = field(default_factory=LiveTurn)
     meter: Meter = field(default_factory=Meter)
     """Counts this agent's tokens."""
@@ -136,6 +146,7 @@ class Context:
             root=self.root or self,
             delegate=delegate,
             meter=Meter(),
+            least_care=self.care,
             partial=[],
         )
 
@@ -153,10 +164,19 @@ class Context:
         return self.settings.model or self.router.default_model()
 
     @property
-    def confirm(self) -> Confirm:
-        """How careful to be: what people change in a running session holds for every agent."""
+    def care(self) -> Care:
+        """How careful to be: what people change in a running session holds for every agent, and
+        none is less careful than the one that it works for."""
         session = (self.root or self).settings
-        return stricter(self.settings.confirm, session.confirm)
+        own = (
+            care_of(one.mode, one.confirm, fenced=self.permits.fenced)
+            for one in (self.settings, session)
+        )
+        return more_careful(more_careful(*own), self.least_care)
+
+    @property
+    def session_mode(self) -> Mode | None:
+        return (self.root or self).settings.mode
 
     def offers(self, name: str) -> bool:
         """Whether this agent may use the tool of that name."""

@@ -76,7 +76,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
         return {"squeeze": min(place.free, said * 7 // 10)}
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
-    verdicts, questions = review(context, message.get("tool_calls", []), state["tool_calls"])
+    calls = message.get("tool_calls", [])
+    verdicts, questions = review(context, calls, state["tool_calls"], state.get("outside", []))
     return {
         "messages": [message],
         "model_calls": state["model_calls"] + 1,

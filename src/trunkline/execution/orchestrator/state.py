@@ -9,6 +9,8 @@ from typing import Annotated, NotRequired, TypedDict
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
 
+OUTSIDE_MAX = 20
+
 
 class Above(TypedDict):
     """A tool call of `agent` that gave a sub-agent its task."""
@@ -19,7 +21,7 @@ class Above(TypedDict):
 
 class Question(TypedDict):
     """What a person is asked; becomes an `approval_request`. `expires_at` is in Unix seconds.
-    `above`: the calls that wait with it, outermost first."""
+    `above`: the calls that wait with it, outermost first. `rule`: what "always" will mean."""
 
     request_id: str
     tool_call_id: str
@@ -27,6 +29,7 @@ class Question(TypedDict):
     tool_input: Json
     message: str
     kind: str
+    rule: NotRequired[str]
     options: NotRequired[list[str]]
     agent: NotRequired[str]
     timeout_seconds: float
@@ -41,10 +44,16 @@ class Verdict(TypedDict, total=False):
     answer: str
 
 
+def _union(before: list[str], more: list[str]) -> list[str]:
+    return list(dict.fromkeys([*before, *more]))[:OUTSIDE_MAX]
+
+
 class State(TypedDict, total=False):
-    """The graph's state. All but `messages` belongs to the turn."""
+    """The graph's state. All but `messages` and `outside` belongs to the turn."""
 
     messages: Annotated[list[Message], operator.add]
+    outside: Annotated[list[str], _union]
+    """The tools that have brought in what did not come from the session's user."""
     turn_id: str
     memories: list[str]
     model_calls: int

@@ -32,12 +32,18 @@ class Start(_Down, tag="start"):
     """Where it works: chosen by the session or its agent, else the machine's own."""
     roots: list[str] = []
     """The folders below which sessions of this machine may work."""
+    writable: list[str] = []
+    """What git writes besides when it commits, where the session works in a worktree."""
     runtime_type: str = DEFAULT_RUNTIME
     agent_config: Json = {}
     skill_index: list[Json] = []
     mcp_servers: list[Json] = []
     sub_agents: list[Json] = []
     session_config: Json = {}
+    rules: list[Json] = []
+    """What it may do: docs/guide/permissions.md."""
+    fenced: bool = False
+    """Whether the system confines its programs; the daemon knows."""
     openclaw_config: Json = {}
     api_keys: dict[str, str] = {}
     llm_config: Json = {}
@@ -53,6 +59,8 @@ class Start(_Down, tag="start"):
             "home": home,
             "workspace": "",
             "roots": [],
+            "writable": [],
+            "fenced": False,
             "api_keys": {},
             "llm_config": {},
             "turn_id": None,

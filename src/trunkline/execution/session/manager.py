@@ -21,11 +21,13 @@ from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
 from trunkline.execution.session import ipc
+from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
+from trunkline.execution.worktrees import Worktrees
 from trunkline.wire import events
 
 _log = structlog.get_logger(__name__)
@@ -57,6 +59,7 @@ class SessionManager:
         runtimes: Mapping[str, MakeAdapter],
         *,
         roots: Roots | None = None,
+        worktrees: Worktrees | None = None,
         sessions_max: int,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
@@ -67,7 +70,9 @@ class SessionManager:
         self._line = line
         self._home = home
         self._runtimes = runtimes
-        self._roots = roots or Roots(home.workspace)
+        self._folders = Folders(
+            roots or Roots(home.workspace), worktrees or Worktrees(home.worktrees)
+        )
         self._sessions_max = sessions_max
         self._clock = clock
         self._monotonic = monotonic
@@ -170,6 +175,7 @@ class SessionManager:
             try:
                 if snapshot:
                     await self._restore(session, snapshot)
+                session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:
                 self.active_sessions.pop(session.id, None)
@@ -193,13 +199,8 @@ class SessionManager:
                 code="RUNTIME_UNSUPPORTED",
             )
         api_keys, llm_config = self._access()
-        wanted = {**start.agent_config, **start.session_config}.get("workspace")
         config = msgspec.structs.replace(
-            start,
-            workspace=str(self._roots.workspace_of(wanted)),
-            roots=self._roots.names(),
-            api_keys=api_keys,
-            llm_config=llm_config,
+            self._folders.placed(start), api_keys=api_keys, llm_config=llm_config
         )
         return Session(
             config,
@@ -300,6 +301,7 @@ class SessionManager:
             except ValueError:
                 return
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await self._folders.closed(session_id)
 
     async def _stop(self, session: Session, reason: str, why: Failure) -> None:
         await session.stop(reason, why=why)

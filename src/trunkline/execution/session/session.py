@@ -18,7 +18,7 @@ from trunkline.execution.errors import StartFailed
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
-from trunkline.execution.session import ipc
+from trunkline.execution.session import changed_files, ipc
 from trunkline.execution.session.process_requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.saved import SavedTurns, save_start
@@ -249,8 +249,10 @@ class Session:
         self._put(ipc.Cancel(reason=str(data.get("reason") or "user_cancelled")[:200]))
 
     def config_update(self, data: Json) -> None:
+        settings = {name: value for name, value in data.items() if name != "rules"}
+        rules = data["rules"] if isinstance(data.get("rules"), list) else self.config.rules
         self.config = msgspec.structs.replace(
-            self.config, session_config=self.config.session_config | data
+            self.config, session_config=self.config.session_config | settings, rules=rules
         )
         save_start(self.folder, self.config)
         self._put(ipc.ConfigUpdate(data=data))
@@ -331,6 +333,7 @@ class Session:
     def _relay(self, event: str) -> None:
         # The outbox first: an end that is noted here but was never sent would be lost.
         self._line.send_sse_event(self.id, event)
+        changed_files.note(self.folder, event)
         if self.turns.saw(event):
             self._active_at = self._monotonic()
             self._on_turn_end(self)

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from trunkline.execution.json_object import Json
+from trunkline.permissions.reading import Place
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -41,6 +42,36 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Gives a sub-agent a task: its id, its name, the task. Its answer."""
 
 
+class Touches(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call reads and writes, so that calls of one step that depend on each other run one
+    after the other. A name is a path, which stands for all below it, or any other word."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    everything: bool = False
+    """It may change anything: it runs beside nothing that reads or writes."""
+
+    def disturbs(self, other: "Touches") -> bool:
+        """Whether the two may not run at the same time."""
+        if self.everything or other.everything:
+            return self._is_any and other._is_any
+        return _overlap(self.writes, other.reads + other.writes) or _overlap(
+            self.reads, other.writes
+        )
+
+    @property
+    def _is_any(self) -> bool:
+        return self.everything or bool(self.reads) or bool(self.writes)
+
+
+def _overlap(some: Sequence[str], others: Sequence[str]) -> bool:
+    return any(_is_below(one, other) or _is_below(other, one) for one in some for other in others)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 class Tool(ABC):
     """One thing an agent can do. Cancelling `run` ends what it started, at once and wholly."""
 
@@ -48,10 +79,32 @@ class Tool(ABC):
     description: str
     parameters: Json
     """A JSON schema of type object; arguments are checked against it before `run`."""
+    reveals: bool = False
+    """What it is given leaves this machine: to the web, to a remote MCP server."""
+    keeps: bool = False
+    """Later sessions read what it writes."""
+    brings: bool = False
+    """Its results come from others than the session's user."""
 
     def is_dangerous(self, arguments: Json) -> bool:
         """Whether this call can change or reveal something: asked for with confirm=dangerous."""
         return False
+
+    def touches(self, arguments: Json) -> Touches:
+        """What this call reads and writes. Nothing: it runs beside any other."""
+        return Touches()
+
+    def rule_name(self, arguments: Json) -> str:
+        """What rules call it, for this call."""
+        return self.name
+
+    def paths(self, arguments: Json) -> Sequence[str] | None:
+        """Which files a call is about, where its arguments do not say so as `path`."""
+        return None
+
+    def place(self) -> Place | None:
+        """Where commands run, for a tool that runs them."""
+        return None
 
     @abstractmethod
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:

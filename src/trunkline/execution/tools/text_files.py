@@ -18,15 +18,16 @@ FILE_BYTES_MAX = 10 * limits.MIB  # read or written by a tool
 
 
 class Paths:
-    """What a session may touch: the folder that it works in, and the skills to read."""
+    """What a session may touch: the folder that it works in, and to read the skills and the files
+    that people sent (`received`)."""
 
-    def __init__(self, workspace: Path, skills: Path) -> None:
+    def __init__(self, workspace: Path, skills: Path, received: Path | None = None) -> None:
         self.workspace = workspace
-        self._skills = skills
+        self._readable = (workspace, skills, *([] if received is None else [received]))
 
     def readable(self, text: str) -> Path:
         """The file or folder that a path means, for reading. Raises ToolError outside."""
-        return self._inside(text, (self.workspace, self._skills))
+        return self._inside(text, self._readable)
 
     def writable(self, text: str) -> Path:
         return self._inside(text, (self.workspace,))

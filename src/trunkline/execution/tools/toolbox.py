@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from trunkline.execution.attachments import FOLDER as ATTACHMENTS
 from trunkline.execution.home import Home
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolSpec
@@ -81,7 +82,7 @@ async def open_toolbox(
     secrets = start.api_keys.values()
     clean = scrubbed(env, keep=skills.env_vars(), secrets=secrets)
     workspace = home.workspace_of(start.workspace)
-    paths = Paths(workspace, home.skills)
+    paths = Paths(workspace, home.skills, home.session(start.session_id) / ATTACHMENTS)
     tools: list[Tool] = [
         Bash(clean, paths),
         CodeExecution(clean),

@@ -18,14 +18,17 @@ class Call:
         self.events: list[Json] = []
 
     async def run(self, tool: Tool, /, **arguments: Any) -> ToolResult:
-        run = ToolRun(
+        return await tool.run(arguments, self.told_by())
+
+    def told_by(self) -> ToolRun:
+        """What a tool is given to run with."""
+        return ToolRun(
             session_id="session-1",
             workspace=self.home.workspace,
             progress=self.shown.append,
             event=self.events.append,
             ask_agent=_nobody,
         )
-        return await tool.run(arguments, run)
 
     def file(self, name: str) -> Path:
         return self.home.workspace / name
