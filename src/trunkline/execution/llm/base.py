@@ -40,7 +40,8 @@ class Message(TypedDict):
     model is told beside the words of a `user` message, and nobody said: the day, memories.
     `summary` is what is left of the conversation before that `user` message. `pictures` belong to
     `user` and `tool` messages. `provider_blocks` is what a provider wants back as it was (signed
-    thinking), with the provider's name.
+    thinking), with the provider's name. `turn_id` is of the message that opened a turn, `steers`
+    the id of one that came while it ran.
     """
 
     role: str
@@ -52,6 +53,8 @@ class Message(TypedDict):
     summary: NotRequired[str]
     pictures: NotRequired[list[Picture]]
     provider_blocks: NotRequired[Json]
+    turn_id: NotRequired[str]
+    steers: NotRequired[str]
 
 
 Images = dict[str, str | None]

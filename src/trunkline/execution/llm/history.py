@@ -44,8 +44,8 @@ def _told(message: Message) -> Message:
     conversation, behind it the note."""
     summary, note = message.get("summary", ""), message.get("note", "")
     said = message["content"] or ("" if note or summary else "(empty message)")
-    parts = (summary, said, note)
-    return _with_pictures("user", "\n\n".join(part for part in parts if part), message)
+    told = "\n\n".join(part for part in (summary, said, note) if part)
+    return _with_pictures("user", told, message)
 
 
 def flattened(messages: list[Message]) -> list[Message]:

@@ -13,8 +13,10 @@ from langgraph.types import Overwrite, interrupt
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
 from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Message
 from trunkline.execution.orchestrator import prompt
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
+from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import newest_results, turn_results
 from trunkline.execution.orchestrator.model_call import Full, call_model, message_of
@@ -41,6 +43,8 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     if problems := context.new_problems():
         context.emit("session_status", problems=problems)
     parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled)]
+    if not context.depth:
+        parts.append(context.instructions.news())
     changes: Json = {"memories": recalled}
     if told := prompt.note(parts):
         changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
@@ -61,6 +65,18 @@ async def recall(context: Context, question: str) -> list[str]:
     return [one[: limits.MEMORY_QUERY_CHARS_MAX] for one in found]
 
 
+async def listen(state: State, runtime: Runtime[Context]) -> Json:
+    """What people have said since the turn began; behind every call's result, before the model is
+    asked again."""
+    context = runtime.context
+    messages: list[Message] = []
+    for said in context.steering.take(context.turn_id):
+        message = await received(context, said.text, said.attachments)
+        await note_said(context, "user", message["content"], said.message_id)
+        messages.append({**message, "steers": said.message_id})
+    return {"messages": messages}
+
+
 async def plan(state: State, runtime: Runtime[Context]) -> Json:
     """Asks the model what to say and do, and reviews what it wants done."""
     context = runtime.context
@@ -74,6 +90,7 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     except Full:
         place, said = await room(context, state["messages"])
         return {"squeeze": min(place.free, said * 7 // 10)}
+    context.acknowledge()
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
     calls = message.get("tool_calls", [])
