@@ -38,6 +38,8 @@ from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.foreign import Foreign
+from trunkline.control.sessions.forking import Forking
+from trunkline.control.sessions.histories import Histories
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
@@ -97,7 +99,7 @@ class Core:
         self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock, tuning.sessions_per_user_max)
         self.shown = Shown(store, clock)
-        self.starting = Starting(store, self.services)
+        self.starting = Starting(store, self.services, self.log)
         told = Time()
         shell = Shell(
             self.log,
@@ -148,18 +150,24 @@ class Core:
             clock,
         )
         self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
+        histories = Histories(
+            self.sessions,
+            self.session_records,
+            self.machines,
+            self.log,
+            self.projection,
+            self.tasks,
+        )
         self.adopting = Adopting(
             self.sessions,
             self.session_records,
             Foreign(self.queries),
-            self.machines,
-            self.log,
-            self.projection,
+            histories,
             self.services,
-            self.tasks,
             clock,
         )
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
+        self.forking = Forking(self.sessions, self.session_records, histories, self.log, clock)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)

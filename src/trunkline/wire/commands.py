@@ -26,6 +26,9 @@ class Start(msgspec.Struct, frozen=True):
     rules: list[Json] = []
     """What it may do; for a machine that holds to them."""
     snapshot: Json | None = None
+    fork: Json | None = None
+    """Of a copy that has not run yet: the `session_id` and `turn_id` that it is of, and what is
+    known of its `history`."""
 
 
 class Say(msgspec.Struct, frozen=True):
@@ -35,6 +38,16 @@ class Say(msgspec.Struct, frozen=True):
     turn_id: str
     message: str
     history: list[Json]
+    metadata: Json
+
+
+class Steer(msgspec.Struct, frozen=True):
+    """A user's message to a turn that runs."""
+
+    session_id: str
+    message_id: str
+    turn_id: str
+    message: str
     metadata: Json
 
 
@@ -93,7 +106,7 @@ class Query(msgspec.Struct, frozen=True):
 MOVED = "timeout"
 """The reason for a session that goes on elsewhere: with this one, machines keep its files."""
 
-Command = Start | Say | Cancel | Configure | Answer | Stop | Forward | Query
+Command = Start | Say | Steer | Cancel | Configure | Answer | Stop | Forward | Query
 
 
 def size_of(value: Any) -> int:

@@ -85,9 +85,7 @@ async def test_a_rule_that_denies_holds_in_a_session_that_runs_and_asks_nobody(
         await eventually(lambda: _has_heard_of_rules(world, talk, 1))
         world.model.script(Turn(tool_calls=[bash("ls; /bin/rm -rf x")]), Turn(text="Well."))
         await talk.ask("Remove it.")
-        assert await result_of(talk) == (
-            "not done: a rule of the session denies it: bash(rm *)"
-        )
+        assert await result_of(talk) == ("not done: a rule of the session denies it: bash(rm *)")
 
 
 async def test_plan_mode_reads_and_refuses_the_rest_in_words(world: World) -> None:

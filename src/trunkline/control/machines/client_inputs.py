@@ -22,6 +22,8 @@ from trunkline.wire.commands import (
 
 Json = dict[str, Any]
 
+_STEERS_MAX = 100  # messages to one turn
+
 
 class ClientInputs(Telling):
     """Each is for a session that the machine has."""
@@ -39,6 +41,21 @@ class ClientInputs(Telling):
             why = f"{limits.SESSION_PROMPTS_MAX} messages wait in this session already"
             one.session.finish(say.turn_id, "execution_error", error=why, code="SESSION_BUSY")
         self._advance(one)
+
+    def steer(self, say: Say, shown: Json) -> str | None:
+        """A person's message to the turn that runs, whose id it returns. None: there is none that
+        could take it, and nothing has happened."""
+        one = self.sessions[say.session_id]
+        state = one.session.state
+        running = next(iter(state.told), None)
+        if running is None or running.cancel is not None or len(state.steers) >= _STEERS_MAX:
+            return None
+        if not (self.is_up and self.traits.steers):
+            return None
+        one.session.steer(say.turn_id, running.id, shown, say.metadata)
+        self._hold_steer(one, say)
+        self._advance(one)
+        return running.id
 
     def cancel(self, session_id: str, reason: str) -> bool:
         """Stops what is open; False if nothing is."""

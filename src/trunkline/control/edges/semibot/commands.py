@@ -12,6 +12,7 @@ from trunkline.wire.commands import (
     Query,
     Say,
     Start,
+    Steer,
     Stop,
 )
 from trunkline.wire.semibot import deployed
@@ -37,6 +38,16 @@ def to_wire(
                     history=deployed.history(earlier, message) if is_deployed else earlier,
                     metadata=command.metadata,
                     turn_id=command.turn_id if named_turns else UNSET,
+                ),
+            )
+        case Steer():
+            return wire.Steer(
+                session_id=command.session_id,
+                data=wire.SteerData(
+                    message_id=command.message_id,
+                    steers=command.turn_id,
+                    message=command.message,
+                    metadata=command.metadata,
                 ),
             )
         case Cancel():
