@@ -126,7 +126,7 @@ TURN_TIMEOUT_S = 3600.0  # timeout_seconds; waiting for a person is not counted
 APPROVAL_TIMEOUT_S = 300.0
 ANSWER_CHARS_MAX = 32_000  # of a person, to one question
 ANSWER_REASON_CHARS_MAX = 2_000  # why a person says yes or no
-CONVERSATION_CHARS_MAX = 400_000  # about 100,000 tokens; older turns are left out
+CONTEXT_TOKENS_MAX = 1_500_000  # of a conversation: about 6 MB, in every checkpoint
 AUDIT_VALUE_CHARS_MAX = 1_000
 AUDIT_ENTRIES_PER_HEAD = 100  # then its head is noted outside of the database
 CANCEL_GRACE_S = 5.0  # for a tool or a stream that is being ended
@@ -140,6 +140,9 @@ IPC_LINE_BYTES_MAX = FRAME_BYTES_MAX  # what is longer fits no frame either
 SESSION_REQUESTS_MAX = 64  # of one process, under way
 SNAPSHOT_INTERVAL_S = 60.0
 
+MODEL_FIRST_BYTE_S = 300.0  # first_byte_timeout_seconds
+MODEL_SILENCE_S = 120.0  # silence_timeout_seconds
+MODEL_WAIT_S_MAX = 3600.0  # of either
 MODEL_RETRY_DELAYS_S = (1.0, 2.0, 4.0)  # three times, on what is retryable
 
 RECONNECT_DELAYS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)  # then the last, for ever
@@ -181,6 +184,7 @@ PICTURE_BYTES_MAX = 20 * MIB  # of one, as it comes
 ATTACHMENTS_MAX = 20
 ATTACHMENTS_BYTES_MAX = 8 * MIB  # of one message, in base64
 PERSONS_PER_USER_MAX = 200
+RULES_PER_USER_MAX = 500  # and of an organisation
 GROUPS_PER_USER_MAX = 100
 GROUP_PERSONS_MAX = 16  # `@all` addresses that many
 GROUP_DEPTH_MAX = 30  # answers to answers

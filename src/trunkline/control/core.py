@@ -44,6 +44,7 @@ from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
 from trunkline.control.sessions.rows import SqlRows
+from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
@@ -148,6 +149,7 @@ class Core:
             self.starting,
             clock,
         )
+        self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
         self.histories = Histories(
             self.sessions,
             self.session_records,

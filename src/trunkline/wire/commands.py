@@ -23,6 +23,8 @@ class Start(msgspec.Struct, frozen=True):
     sub_agents: list[Json]
     session_config: Json
     openclaw_config: Json | None = None
+    rules: list[Json] = []
+    """What it may do; for a machine that holds to them."""
     snapshot: Json | None = None
     fork: Json | None = None
     """Of a copy that has not run yet: the `session_id` and `turn_id` that it is of, and what is

@@ -93,11 +93,11 @@ async def test_what_cannot_be_forked_is_refused_plainly(system: System) -> None:
         assert (status, refusal["error"]["code"]) == (409, "TURN_NOT_ENDED")
         world.model.script(Turn(text="Hello."))
         await talk.ask("Hi")
-        for wanted in (2, "nothing", talk.id):
-            status, refusal = await talk.user.call("POST", path, {"from_turn": wanted})
+        for unknown in (2, "nothing", talk.id):
+            status, refusal = await talk.user.call("POST", path, {"from_turn": unknown})
             assert (status, refusal["error"]["code"]) == (404, "TURN_NOT_FOUND")
-        hostile: list[Any] = [0, -1, [], {}, 2**80, "x" * 1000, True]
-        for wanted in hostile:
+        refused: list[Any] = [0, -1, [], {}, 2**80, "x" * 1000, True]
+        for wanted in refused:
             status, refusal = await talk.user.call("POST", path, {"from_turn": wanted})
             assert (status, refusal["error"]["code"]) == (400, "INVALID_REQUEST"), wanted
         other = await world.control.user()

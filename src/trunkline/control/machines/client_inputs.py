@@ -8,7 +8,8 @@ from trunkline.control.machines.actions import (
     Send,
     Status,
 )
-from trunkline.control.machines.telling import ENDED, Telling
+from trunkline.control.machines.hosted import Place
+from trunkline.control.machines.telling import ENDED, Telling, rules_name
 from trunkline.control.sessions.core import SessionCore
 from trunkline.wire.commands import (
     MOVED,
@@ -99,6 +100,16 @@ class ClientInputs(Telling):
             self._patches += 1
             self._hold(one, f"patch {self._patches}", command)
             self._advance(one)
+
+    def rule(self, session_id: str, rules: list[Json]) -> None:
+        """Other rules hold. A session that does not run there gets them with its start; a machine
+        that holds to none is told none."""
+        one = self.sessions.get(session_id)
+        is_wanted = self.traits.rules or not self.is_up
+        if one is None or not self.is_expected or not is_wanted or one.place is Place.ABSENT:
+            return
+        self._hold(one, rules_name(session_id), Configure(session_id, {"rules": rules}))
+        self._advance(one)
 
     def forward(self, forward: Forward) -> None:
         """A client's words that only the machine understands."""

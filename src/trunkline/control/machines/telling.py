@@ -39,6 +39,11 @@ SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
 ENDED = ("failed", "terminated")
 
 
+def rules_name(session_id: str) -> str:
+    """Of the newest rules that wait for a session: those of before are of no use."""
+    return f"rules {session_id}"
+
+
 class Telling:
     """A machine's state, and what it is told because of it."""
 
@@ -192,6 +197,8 @@ class Telling:
             if isinstance(command, Say) and name not in turns:
                 self._unhold(one, name)
         self._forget_steers(one)
+        if self.is_up and (one.place is Place.ABSENT or not self.traits.rules):
+            self._unhold(one, rules_name(one.session.id))  # it starts with them, or knows none
         if not self.is_up or self.is_held:
             return
         if one.session.state.is_closed:

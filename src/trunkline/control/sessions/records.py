@@ -66,10 +66,10 @@ class NewMessage(msgspec.Struct, kw_only=True):
     message: Annotated[str, Meta(min_length=1, max_length=limits.MESSAGE_CHARS_MAX)]
     metadata: Json | None = None
     client_message_id: Label | None = None
-    when_busy: Literal["queue", "steer", "replace"] = "queue"
-    """While a turn runs: wait for its end, reach it at its next step, or stop it first."""
     attachment_ids: Annotated[list[Id], Meta(max_length=limits.ATTACHMENTS_MAX)] = []
     """Of files that were uploaded ahead: `POST /uploads`."""
+    when_busy: Literal["queue", "steer", "replace"] = "queue"
+    """While a turn runs: wait for its end, reach it at its next step, or stop it first."""
 
 
 class Session(msgspec.Struct, kw_only=True):

@@ -36,6 +36,7 @@ from trunkline.control.sessions.records import (
     SessionRecords,
 )
 from trunkline.control.sessions.resuming import is_resumable, resume_of
+from trunkline.control.sessions.ruling import add_always, always_rule
 from trunkline.control.sessions.saying import REPLACED, said
 from trunkline.control.sessions.starting import Starting, check_choices
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
@@ -256,6 +257,8 @@ class Sessions:
         check_choices(patch)
         if fixed := _FIXED.intersection(patch):
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
+        if "confirm" in patch:
+            patch = {"permission_mode": None, **patch}
         if who.user_id != session.user_id:
             if "confirm" in patch:
                 patch = under(await self._records.owners_rule(session.user_id), patch)
@@ -293,6 +296,9 @@ class Sessions:
         session = await self.get(who, approval.session_id)
         machine = await self._running(session)
         log = machine.logs[session.id]
+        rule = always_rule(who, session, approval.request) if confirmed else None
+        if scope == "always" and rule is None:
+            scope = "session"  # nothing was shown that could hold for longer
         shown = {"answer": answer, "answered_by": who.user_id}
         if scope != "once":
             shown["scope"] = scope
@@ -311,6 +317,8 @@ class Sessions:
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
+        if scope == "always" and rule is not None:
+            await add_always(self._services, who, session, rule)
         await self._safe(log)
         return await self._approvals.find(who, approval.id, session.id)
 

@@ -14,6 +14,7 @@ from trunkline.control.records.fields import (
     MaxTokens,
     Name,
     Names,
+    PermissionMode,
     Temperature,
     Text,
     Workspace,
@@ -38,6 +39,7 @@ AGENT_FIELDS = (
     "max_tokens",
     "tools",
     "confirm",
+    "permission_mode",
     "agent_app",
     "workspace",
     "acp",
@@ -56,6 +58,7 @@ class _Choices(msgspec.Struct, kw_only=True):
     max_tokens: MaxTokens | None = None
     tools: Names | None = None
     confirm: Confirm | None = None
+    permission_mode: PermissionMode | None = None
     workspace: Workspace | None = None
     worktree: bool | None = None
     acp: Acp | None = None
@@ -85,9 +88,12 @@ def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> t
     for name in _FOLDER:
         if name in chosen and name not in session_choices:
             session.pop(name, None)  # the agent's own, which runtimes would read last
-    confirm = session.pop("confirm", None)
-    if confirm in get_args(Confirm):
-        chosen["confirm"] = confirm
+    for name, values in (("confirm", Confirm), ("permission_mode", PermissionMode)):
+        said = session.pop(name, None)
+        if said in get_args(values):
+            chosen[name] = said
+    if "confirm" in chosen and "permission_mode" not in chosen:
+        known.pop("permission_mode", None)
     return {**known, **chosen}, session
 
 
@@ -148,6 +154,7 @@ class Starting:
                 for helper in map(dict, helpers)
             ],
             session_config=session["session_config"],
+            rules=[one.told for one in await self._services.rules.of_session(session_id)],
             openclaw_config=session["openclaw_config"],
             snapshot=snapshot,
             fork=None if origin is None else await self._fork(session_id, origin),

@@ -70,6 +70,7 @@ agents = sa.Table(
     sa.Column("max_tokens", sa.Integer),
     sa.Column("tools", sa.JSON),
     sa.Column("confirm", sa.String(20), nullable=False),  # never | dangerous | always
+    sa.Column("permission_mode", sa.String(20)),  # plan | ask | accept_edits | free
     sa.Column("runtime_type", sa.String(40)),
     sa.Column("skills", sa.JSON),  # null: every skill of the org
     sa.Column("mcp_servers", sa.JSON),  # null: every server of the user and org

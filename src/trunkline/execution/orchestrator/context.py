@@ -8,12 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
+from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
+from trunkline.execution.llm.base import ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
 from trunkline.execution.orchestrator.steering import Steering
@@ -58,15 +63,13 @@ class LiveTurn:
     noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
-    def count(self, reply: Reply) -> None:
-        """Adds one model call."""
-        used = self.usage.setdefault(reply.model, {"calls": 0, "tokens_in": 0, "tokens_out": 0})
+    def spend(self, model: str, usage: Usage) -> None:
+        """Adds one model call, whatever became of it."""
+        used = self.usage.setdefault(model, {"calls": 0, "tokens_in": 0, "tokens_out": 0})
         used["calls"] += 1
-        used["tokens_in"] += reply.usage.tokens_in
-        used["tokens_out"] += reply.usage.tokens_out
-        if reply.usage.cache_read_tokens:
-            read = used.get("cache_read_tokens", 0) + reply.usage.cache_read_tokens
-            used["cache_read_tokens"] = read
+        for name, count in msgspec.structs.asdict(usage).items():
+            if count or name in used:
+                used[name] = used.get(name, 0) + count
 
     def totals(self) -> Json:
         """What the turn took so far, as the `usage` event tells it."""
@@ -86,6 +89,8 @@ class Context:
     folder: Path
     """The session's own."""
     pictures: Pictures
+    instructions: Instructions
+    """The project's own."""
     settings: Settings
     router: Router
     toolbox: Toolbox
@@ -106,13 +111,15 @@ class Context:
     """The context of the session's own agent; None for that itself."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
-    steering: Steering = field(default_factory=Steering)
-    """What people say while a turn runs."""
     permits: Permits = field(default_factory=Permits)
     """The session's rules."""
     least_care: Care = "nothing"
     """How careful the agent is that gave this one its task."""
+    steering: Steering = field(default_factory=Steering)
+    """What people say while a turn runs."""
     turn: LiveTurn = field(default_factory=LiveTurn)
+    meter: Meter = field(default_factory=Meter)
+    """Counts this agent's tokens."""
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
     partial_of: int = 0
@@ -120,6 +127,8 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    fence: str = NO_FENCE
+    """What keeps this session to its own place, in words."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
         """An event of the running turn."""
@@ -146,6 +155,7 @@ class Context:
             root=self.root or self,
             delegate=delegate,
             least_care=self.care,
+            meter=Meter(),
             partial=[],
         )
 

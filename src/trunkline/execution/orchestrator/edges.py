@@ -14,8 +14,11 @@ def before_plan(state: State, runtime: Runtime[Context]) -> str:
 
 
 def after_plan(state: State, runtime: Runtime[Context]) -> str | list[Send]:
-    """To people when they are needed, to the tools when there are calls, else to the end; unless
-    somebody has said something to the turn that the model has not got."""
+    """To make room where that is needed, to people when they are, to the tools when there are
+    calls, else to the end; unless somebody has said something to the turn that the model has not
+    got."""
+    if state.get("squeeze"):
+        return "compact"
     if state["questions"]:
         return "approve"
     return to_tools(state) or ("listen" if _is_steered(state, runtime) else "reflect")

@@ -20,7 +20,6 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.memory.local_memory import LocalShortTermMemory, Section, render
 from trunkline.execution.orchestrator.graph import AgentGraph
-from trunkline.execution.orchestrator.history import trimmed
 from trunkline.execution.orchestrator.state import new_turn
 from trunkline.execution.session import ipc
 
@@ -94,7 +93,7 @@ def remembered(history: Sequence[Json]) -> list[Message]:
         if entry.role == "tool":
             message["tool_call_id"], message["is_error"] = entry.tool_call_id, entry.is_error
         found.append(message)
-    return trimmed(found) if found else []
+    return found
 
 
 def _as_text(messages: Sequence[Message]) -> str:

@@ -5,26 +5,27 @@ arrived. What a turn has not taken when it ends is forgotten here: the control p
 told that it arrived, sends it again as a turn of its own.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
+
+import msgspec
 
 from trunkline.execution.attachments import Attachment
 from trunkline.execution.llm.base import Message
 
 
-class Said(NamedTuple):
-    """One message. Its id is the control plane's."""
+class Steer(msgspec.Struct, frozen=True):
+    """One message, with what came beside its words."""
 
-    id: str
+    message_id: str
     text: str
-    attachments: Sequence[Attachment] = ()
+    attachments: list[Attachment]
 
 
 class Steering:
     """Of one session."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, dict[str, Said]] = {}
+        self._waiting: dict[str, dict[str, Steer]] = {}
         """By turn, what has not been taken, in its order."""
         self._taken: set[str] = set()
         """What is in the conversation."""
@@ -35,11 +36,11 @@ class Steering:
         """The conversation as an earlier process has left it."""
         self._taken.update(one["steers"] for one in messages if "steers" in one)
 
-    def add(self, turn_id: str, said: Said) -> bool:
+    def add(self, turn_id: str, said: Steer) -> bool:
         """False for one that is in the conversation already."""
-        if said.id in self._taken:
+        if said.message_id in self._taken:
             return False
-        self._waiting.setdefault(turn_id, {})[said.id] = said
+        self._waiting.setdefault(turn_id, {})[said.message_id] = said
         return True
 
     def is_known(self, message_id: str) -> bool:
@@ -49,7 +50,7 @@ class Steering:
     def waits(self, turn_id: str) -> bool:
         return turn_id in self._waiting
 
-    def take(self, turn_id: str) -> list[Said]:
+    def take(self, turn_id: str) -> list[Steer]:
         """For the conversation, from now on."""
         said = self._waiting.pop(turn_id, {})
         self._taken.update(said)

@@ -33,7 +33,7 @@ from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Question, State, new_turn
-from trunkline.execution.orchestrator.steering import Said
+from trunkline.execution.orchestrator.steering import Steer
 from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
@@ -71,7 +71,7 @@ class Turns:
         self._context = context
         self._sleep = sleep
         self._monotonic = monotonic
-        self._approvals = Approvals(context, sleep)
+        self._approvals = Approvals(context, sleep, fence=context.fence)
         self._jobs: deque[_Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False
@@ -132,7 +132,7 @@ class Turns:
         context, waiting = self._context, [job.turn_id for job in self._jobs]
         if turn_id not in (*waiting, context.turn_id if self._turn is not None else None):
             return
-        if not context.steering.add(turn_id, Said(message_id, message, attachments)):
+        if not context.steering.add(turn_id, Steer(message_id, message, list(attachments))):
             context.emit("steer_taken", message_id=message_id)
 
     def answer(self, data: Json) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 
 DEFAULT_RUNTIME = "semigraph"
@@ -51,15 +52,20 @@ class Start(_Down, tag="start"):
     session_config: Json = {}
     rules: list[Json] = []
     """What it may do: docs/guide/permissions.md."""
-    fenced: bool = False
-    """Whether the system confines its programs; the daemon knows."""
     openclaw_config: Json = {}
     api_keys: dict[str, str] = {}
     llm_config: Json = {}
+    fence: Profile | None = None
+    """What it may do on this machine; None: what its user may."""
     fork: Fork | None = None
     """With what it begins; only for the first process of a copy."""
     turn_id: str | None = None
     """The turn that was open when the last process of this session ended, if it still is."""
+
+    @property
+    def fenced(self) -> bool:
+        """Whether the system confines its programs."""
+        return self.fence is not None and self.fence.kind == "session"
 
     @classmethod
     def of_start_session(cls, data: Json, home: str) -> "Start":
@@ -71,9 +77,9 @@ class Start(_Down, tag="start"):
             "workspace": "",
             "roots": [],
             "writable": [],
-            "fenced": False,
             "api_keys": {},
             "llm_config": {},
+            "fence": None,
             "turn_id": None,
         }
         return msgspec.convert({**data, **ours}, cls)

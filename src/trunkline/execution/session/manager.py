@@ -13,20 +13,22 @@ from typing import Any
 import msgspec
 import structlog
 
-from trunkline.execution.errors import CheckpointError, StartFailed
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
-from trunkline.execution.session import ipc
+from trunkline.execution.session import beginnings, ipc
 from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
+from trunkline.execution.skills import store
 from trunkline.execution.worktrees import Worktrees
 from trunkline.wire import events
 
@@ -64,6 +66,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
+        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
@@ -77,6 +80,7 @@ class SessionManager:
         self._clock = clock
         self._monotonic = monotonic
         self._local = local or {}
+        self._fence = fence
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
         self._retired = Retired(line, self._bring_back, retired_max)
@@ -174,9 +178,9 @@ class SessionManager:
         async with session.lock:
             try:
                 if snapshot:
-                    await self._restore(session, snapshot)
+                    await beginnings.restore(session, snapshot)
                 elif session.config.fork is not None:
-                    await self._fork(session, session.config.fork)
+                    await beginnings.fork(session, session.config.fork, self._home)
                 session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:
@@ -202,14 +206,19 @@ class SessionManager:
             )
         api_keys, llm_config = self._access()
         config = msgspec.structs.replace(
-            self._folders.placed(start), api_keys=api_keys, llm_config=llm_config
+            self._folders.placed(start),
+            home=str(self._home.root),
+            api_keys=api_keys,
+            llm_config=llm_config,
         )
+        skills = store.SessionSkills(self._home, self._line, config.session_id)
         return Session(
             config,
             self._home.session(config.session_id),
             make_adapter,
             self._line,
-            self._local,
+            {**self._local, store.METHOD: skills.answer},
+            fence=self._fence,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
@@ -271,21 +280,6 @@ class SessionManager:
         handlers = session.handlers()
         self._line.register_session(session_id, handlers)
         return handlers
-
-    async def _fork(self, session: Session, fork: ipc.Fork) -> None:
-        """Where the other's state is gone, or cannot be read, the copy goes by what the control
-        plane knows of it."""
-        try:
-            await session.adapter.fork(self._home.session(fork.session_id))
-        except (OSError, ValueError, CheckpointError) as error:
-            _log.warning("state not copied", session=session.id, problem=str(error))
-
-    async def _restore(self, session: Session, snapshot: Json) -> None:
-        try:
-            await session.adapter.restore(snapshot)
-        except Exception as error:
-            # A session without its past is better than none, and the control plane keeps it.
-            _log.warning("snapshot not restored", session=session.id, problem=str(error))
 
     def stop_session(self, data: Json) -> asyncio.Future[None]:
         session_id, reason = str(data.get("session_id")), str(data.get("reason") or "")

@@ -16,6 +16,7 @@ import structlog
 
 from trunkline import names
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
@@ -70,6 +71,7 @@ class Session:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
+        fence: Callable[[ipc.Start], Profile | None] | None = None,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
@@ -86,6 +88,7 @@ class Session:
         self._line = line
         self._clock = clock
         self._monotonic = monotonic
+        self._fence = fence
         self._admit = admit
         self._on_turn_end = on_turn_end
         self._active_at = monotonic()
@@ -213,7 +216,9 @@ class Session:
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
         self.adapter = self._new_adapter()
-        ready = await self.adapter.start(msgspec.structs.replace(self.config, turn_id=waiting))
+        fence = self._fence(self.config) if self._fence is not None else None
+        start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
+        ready = await self.adapter.start(start)
         for problem in ready.problems:
             _log.warning("a session has to do without something", session=self.id, problem=problem)
         for said in self._steers.values():

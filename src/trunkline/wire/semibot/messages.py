@@ -138,6 +138,7 @@ class StartSessionData(msgspec.Struct, kw_only=True):
     mcp_servers: list[Json] = []
     sub_agents: list[Json] = []
     session_config: Json = {}
+    rules: list[Json] | UnsetType = UNSET
     openclaw_config: Json | UnsetType = UNSET
     snapshot: Json | UnsetType = UNSET
     fork: Json | UnsetType = UNSET

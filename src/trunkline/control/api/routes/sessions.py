@@ -154,7 +154,7 @@ async def send_message(
     While a turn runs, it waits for its end, unless `when_busy` says otherwise: with `steer` it
     reaches the model at the turn's next step, and the answer is that turn's id; where nothing runs,
     or its machine or runtime cannot do that, it opens a turn as without. With `replace` the turn is
-    cancelled first. The same `client_message_id` twice has one effect.
+    cancelled first. The same `client_message_id` twice has one effect and one answer.
     `attachment_ids` name files of yours that were uploaded ahead.
     """
     if body.attachment_ids:

@@ -303,7 +303,10 @@ class VmLine(PacedSocket):
     def accepted(self) -> frozenset[str]:
         self.capabilities = named = self._connection.authenticated()
         self._traits = Traits(
-            numbers="seq" in named, answers="query" in named, steers={"seq", "steer"} <= named
+            numbers="seq" in named,
+            answers="query" in named,
+            steers={"seq", "steer"} <= named,
+            rules="rules" in named,
         )
         return self.capabilities
 
@@ -319,7 +322,7 @@ class VmLine(PacedSocket):
     def deliver(self, command: Command) -> None:
         is_ours = bool(self.capabilities)
         dialect = DOCUMENTED if is_ours else self.dialect
-        message = to_wire(command, named_turns=is_ours, dialect=dialect)
+        message = to_wire(command, named_turns=is_ours, dialect=dialect, rules=self._traits.rules)
         if message is None:
             return
         if isinstance(message, StartSession) and "fork" not in self.capabilities:
