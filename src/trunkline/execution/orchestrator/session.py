@@ -30,6 +30,7 @@ from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import NO_FENCE
 
 _log = structlog.get_logger(__name__)
@@ -90,6 +91,7 @@ class OpenSession:
                 session_id=start.session_id,
                 workspace=workspace,
                 instructions=Instructions(workspace, folder, roots),
+                watch=Watch(workspace, folder / "git-view"),
                 folder=folder,
                 pictures=pictures,
                 settings=settings,
