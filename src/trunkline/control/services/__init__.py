@@ -18,6 +18,7 @@ from trunkline.control.services.idempotency import Reports, Results
 from trunkline.control.services.mcp_servers import McpServers
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.methods import Methods
+from trunkline.control.services.rules import Rules
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage
@@ -55,6 +56,7 @@ class Services:
         self.evolutions = Evolutions(store, clock, self.skills)
         self.snapshots = Snapshots(store, clock, tuning.snapshot_bytes_per_user_max)
         self.usage = Usage(store, clock)
+        self.rules = Rules(store, clock)
         self.methods = Methods(self)
 
     async def mcp_pool(self) -> "McpPool":

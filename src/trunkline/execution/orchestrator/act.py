@@ -191,8 +191,10 @@ async def _settings(context: Context, agent_id: str, name: str) -> Json:
         "approval_timeout_seconds": context.settings.approval_timeout_seconds,
     }
     settings = Settings().changed(config)[0].changed(limits_of_session)[0]
-    model = settings.model or context.settings.model
-    chosen = msgspec.structs.replace(settings, model=model)
+    model, window = settings.model, settings.context_window
+    if not model:
+        model, window = context.settings.model, window or context.settings.context_window
+    chosen = msgspec.structs.replace(settings, model=model, context_window=window)
     sub_agents = config.get("sub_agents")
     names = [one for one in sub_agents if isinstance(one, str)] if sub_agents else []
     return {**msgspec.structs.asdict(chosen), "sub_agents": names[: limits.NAMES_MAX]}
