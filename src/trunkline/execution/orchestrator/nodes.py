@@ -43,9 +43,9 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     if problems := context.new_problems():
         context.emit("session_status", problems=problems)
     parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled)]
-    changes: Json = {"memories": recalled}
     if not context.depth:
         parts.append(context.instructions.news())
+    changes: Json = {"memories": recalled}
     if told := prompt.note(parts):
         changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
     return changes
