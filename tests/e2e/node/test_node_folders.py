@@ -146,12 +146,18 @@ async def test_what_commands_change_is_told_with_its_diff_and_listed(
 ) -> None:
     async with await world.session(workspace=str(projects / "site"), worktree=True) as talk:
         code = {"code": "open('made.txt', 'w').write('by python')"}
-        await did(
+        first, _ = await did(
             talk,
             world,
-            bash("sed -i s/second/SECOND/ page.txt; git commit -qam x || true"),
+            bash(
+                "sed -i s/second/SECOND/ page.txt"
+                " && git -c user.name=A -c user.email=a@example.org commit -qam x"
+                " && git log --oneline && git config core.pager evil; true"
+            ),
             Turn(tool_calls=[ToolUse(name="code_execution", arguments=code)]),
         )
+        # It commits, in a fence that lets it write neither configuration nor hooks.
+        assert " x\n" in first["result"]
         told = {one["path"]: one for one in talk.events("file_changed")}
         assert told["page.txt"]["change"] == "modified"
         assert "-second\n+SECOND" in told["page.txt"]["diff"]
