@@ -28,6 +28,7 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import Care, Mode, care_of, more_careful
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
@@ -91,6 +92,8 @@ class Context:
     pictures: Pictures
     instructions: Instructions
     """The project's own."""
+    watch: Watch
+    """Tells what commands change in the workspace."""
     settings: Settings
     router: Router
     toolbox: Toolbox

@@ -32,6 +32,7 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 
 _log = structlog.get_logger(__name__)
@@ -97,6 +98,7 @@ class OpenSession:
                 session_id=start.session_id,
                 workspace=workspace,
                 instructions=Instructions(workspace, folder, roots),
+                watch=Watch(workspace, folder / "git-view"),
                 folder=folder,
                 pictures=pictures,
                 settings=settings,
