@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from trunkline import limits
+from trunkline import limits, prices
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
@@ -99,6 +99,7 @@ class OpenSession:
                 run_nested=run_nested,
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
+                prices=prices.told(start.llm_config.get("prices")),
                 allowed=Allowed(folder),
                 permits=Permits(start.rules, problems, fenced=start.fenced),
             )
