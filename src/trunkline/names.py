@@ -16,7 +16,7 @@ CONTROL: Final = (
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
-    *("vm_command", "node_roots", "node_workspace"),
+    *("vm_command", "node_roots", "node_workspace", "machines", "fence"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
     "prices",
 )
@@ -24,7 +24,7 @@ CONTROL: Final = (
 NODE: Final = (
     *("wire", "wire_server", "wire_token", "wire_id", "wire_user_id", "wire_name", "wire_agent"),
     *("wire_model", "wire_confirm", "node_home", "node_roots", "node_sessions_max"),
-    *("node_pass_env", "node_workspace"),
+    *("node_pass_env", "node_workspace", "node_network", "node_network_hosts", "node_hidden"),
 )
 """Of the execution plane, besides those that both have."""
 COMMANDS: Final = ("url", "token")
@@ -45,6 +45,8 @@ RUNTIMES: Final = ("semigraph", "openclaw", "claude-code", "acp")
 """What can run a session, as agents and sessions name it."""
 DOCUMENTED_RUNTIMES: Final = ("semigraph", "openclaw")
 """What a machine takes that says nothing of its runtimes."""
+STEERED_RUNTIMES: Final = ("semigraph",)
+"""Those that take a message to a running turn, on machines that do."""
 ACP_PRESETS: Final = ("copilot", "opencode", "gemini", "codex", "goose")
 """Programs that speak ACP and that we know how to start."""
 

@@ -213,6 +213,42 @@ def _() -> Any:
     return patched()
 
 
+@fault("what was said to a turn that ended without it is forgotten")
+def _() -> Any:
+    return patch.object(SessionCore, "open_missed", lambda self: None)
+
+
+@fault("what was said to a turn is written down after it was sent")
+def _() -> Any:
+    real = SessionCore.steer
+
+    def steer(self: SessionCore, message_id: str, turn_id: str, shown: Any, metadata: Any) -> None:
+        self.state.steers[message_id] = states.Steer(turn_id)
+        real(self, message_id, turn_id, shown, metadata)
+
+    return patch.object(SessionCore, "steer", steer)
+
+
+@fault("what a turn has taken becomes a turn of its own as well")
+def _() -> Any:
+    return patch.object(states, "_taken", lambda state, message_ids, is_taken: [])
+
+
+@fault("a turn that begins anew does not get what was said to it")
+def _() -> Any:
+    real = states._taken
+
+    def taken(state: SessionState, ids: list[str], *, is_taken: bool) -> list[states.Change]:
+        return real(state, ids, is_taken=True) if is_taken else []
+
+    return patch.object(states, "_taken", taken)
+
+
+@fault("what was said to a turn outlives its cancel")
+def _() -> Any:
+    return _no_notes(notes.Unsteered)
+
+
 @fault("nobody notices that a machine never comes")
 def _() -> Any:
     return patch.object(MachineCore, "_watch_absence", lambda self: None)

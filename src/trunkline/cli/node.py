@@ -99,6 +99,28 @@ PassEnv = Annotated[
     str | None,
     typer.Option(help="Secret variables that sessions get, as A,B. [TRUNKLINE_NODE_PASS_ENV]"),
 ]
+FenceMode = Annotated[
+    str | None,
+    typer.Option(
+        help="Whether sessions are kept to their own place: auto (as far as this system can),"
+        " require (or else not run) or off. [TRUNKLINE_FENCE, auto]"
+    ),
+]
+NetworkMode = Annotated[
+    str | None,
+    typer.Option(
+        help="What commands of sessions may reach: open, off, or list (see --network-host)."
+        " [TRUNKLINE_NODE_NETWORK, open]"
+    ),
+]
+NetworkHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--network-host",
+        help="With --network list: a host that may be reached, or *.NAME; may be repeated."
+        " [TRUNKLINE_NODE_NETWORK_HOSTS, as A,B]",
+    ),
+]
 JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON object a line.")]
 LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
 
@@ -134,6 +156,9 @@ def node(
     workspace: Workspace = None,
     max_sessions: MaxSessions = None,
     pass_env: PassEnv = None,
+    fence: FenceMode = None,
+    network: NetworkMode = None,
+    network_host: NetworkHost = None,
     json_logs: JsonLogs = None,
     log_level: LogLevel = None,
 ) -> None:
@@ -162,6 +187,9 @@ def node(
         "workspace": workspace,
         "sessions_max": max_sessions,
         "pass_env": pass_env,
+        "fence": fence,
+        "network": network,
+        "network_hosts": network_host or None,
         "json_logs": json_logs,
         "log_level": log_level,
     }

@@ -38,10 +38,13 @@ from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.foreign import Foreign
+from trunkline.control.sessions.forking import Forking
+from trunkline.control.sessions.histories import Histories
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
 from trunkline.control.sessions.rows import SqlRows
+from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
@@ -96,7 +99,7 @@ class Core:
         self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock, tuning.sessions_per_user_max)
         self.shown = Shown(store, clock)
-        self.starting = Starting(store, self.services)
+        self.starting = Starting(store, self.services, self.log)
         told = Time()
         shell = Shell(
             self.log,
@@ -146,18 +149,25 @@ class Core:
             self.starting,
             clock,
         )
+        self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
+        histories = Histories(
+            self.sessions,
+            self.session_records,
+            self.machines,
+            self.log,
+            self.projection,
+            self.tasks,
+        )
         self.adopting = Adopting(
             self.sessions,
             self.session_records,
             Foreign(self.queries),
-            self.machines,
-            self.log,
-            self.projection,
+            histories,
             self.services,
-            self.tasks,
             clock,
         )
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
+        self.forking = Forking(self.sessions, self.session_records, histories, self.log, clock)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)

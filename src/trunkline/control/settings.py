@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -86,6 +86,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_workspace: str = ""
     """The folder there of sessions that name none, in place of the machine's own workspace."""
 
+    machines: str = ""
+    """The folder with the homes of local machines; by default beside the data folder."""
+    fence: Literal["require", "auto", "off"] = "auto"
+    """Whether sessions on local machines are confined."""
+
     @property
     def data_dir(self) -> Path:
         if self.data:
@@ -95,6 +100,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def keys_dir(self) -> Path:
         return Path(self.keys).expanduser() if self.keys else self.data_dir / "keys"
+
+    @property
+    def machines_dir(self) -> Path:
+        if self.machines:
+            return Path(self.machines).expanduser()
+        data = self.data_dir.absolute()
+        return data.with_name(f"{data.name}-machines")
 
     @property
     def is_loopback(self) -> bool:

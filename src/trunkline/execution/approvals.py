@@ -61,8 +61,12 @@ class _Given(msgspec.Struct):
 class Approvals:
     """The questions of the running turn."""
 
-    def __init__(self, asker: Asker, sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, asker: Asker, sleep: Callable[[float], Awaitable[None]], *, fence: str = ""
+    ) -> None:
+        """`fence`: what keeps the session to its own place; whoever is asked is told."""
         self._asker = asker
+        self._fence = {"fence": fence} if fence else {}
         self._sleep = sleep
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
 
@@ -85,7 +89,7 @@ class Approvals:
         self.expect(questions)
         for question in questions:
             shown: Json = {name: value for name, value in question.items() if name not in _OURS}
-            self._asker.emit("approval_request", **shown)
+            self._asker.emit("approval_request", **shown, **self._fence)
         # Kept when the turn is cancelled here: `withdraw` tells readers about them.
         waits = (self._answer_to(question, least_s) for question in questions)
         answers = await asyncio.gather(*waits)

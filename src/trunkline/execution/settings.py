@@ -14,6 +14,9 @@ from msgspec import Meta
 
 from trunkline import limits, names
 from trunkline.execution.errors import SettingsError
+from trunkline.execution.fence.hosts import HOSTS_MAX, is_host
+from trunkline.execution.fence.profile import Mode
+from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
 
@@ -35,6 +38,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "workspace": ("TRUNKLINE_NODE_WORKSPACE",),
     "sessions_max": ("TRUNKLINE_NODE_SESSIONS_MAX",),
     "pass_env": ("TRUNKLINE_NODE_PASS_ENV",),
+    "fence": ("TRUNKLINE_FENCE",),
+    "network": ("TRUNKLINE_NODE_NETWORK",),
+    "network_hosts": ("TRUNKLINE_NODE_NETWORK_HOSTS",),
+    "hidden": ("TRUNKLINE_NODE_HIDDEN",),
     "json_logs": ("TRUNKLINE_JSON_LOGS",),
     "log_level": ("TRUNKLINE_LOG_LEVEL",),
 }
@@ -66,6 +73,9 @@ _FLAGS = {
     "confirm": "--confirm",
     "sessions_max": "--max-sessions",
     "roots": "--root",
+    "fence": "--fence",
+    "network": "--network",
+    "network_hosts": "--network-host",
     "workspace": "--workspace",
 }
 _NOT_FOR = {
@@ -104,6 +114,14 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     sessions_max: Annotated[int, Meta(ge=1, le=NODE_SESSIONS_MAX_MAX)] = limits.NODE_SESSIONS_MAX
     pass_env: str = ""
     """Names of secret variables (comma-separated) that sessions get all the same: for skills."""
+    fence: Mode = "auto"
+    """Whether sessions are confined: as far as this system can, or not at all, or else not run."""
+    network: Network = "open"
+    """Of the commands of sessions that say nothing of it."""
+    network_hosts: Annotated[list[str], Meta(max_length=HOSTS_MAX)] = []
+    """With the network `list`: what may be reached."""
+    hidden: list[Path] = []
+    """Folders that no session sees, wherever it works: the control plane's on the same host."""
     json_logs: bool = False
     log_level: str = "info"
     api_keys: dict[str, str] = {}
@@ -152,6 +170,10 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         values["home"] = str(values.get("home", DEFAULT_HOME))
         if "roots" in values:
             values["roots"] = _folders(values["roots"])
+        if "hidden" in values:
+            values["hidden"] = _folders(values["hidden"])
+        if isinstance(hosts := values.get("network_hosts"), str):
+            values["network_hosts"] = [one for part in hosts.split(",") if (one := part.strip())]
         if "workspace" in values:
             values["workspace"] = str(values["workspace"])
         if "agent_file" in values:
@@ -171,6 +193,8 @@ def _checked(values: dict[str, Any]) -> NodeSettings:
     _check_url(settings.control_plane_url, "the server" if is_foreign else "CONTROL_PLANE_WS")
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingsError("log_level must be debug, info, warning or error")
+    if bad := next((one for one in settings.network_hosts if not is_host(one)), None):
+        raise SettingsError(f"network_hosts: {bad[:100]!r} is no name like example.org")
     roots = [_root(folder) for folder in settings.roots]
     usual = settings.workspace and _root(settings.workspace, "--workspace")
     return msgspec.structs.replace(settings, home=home, roots=roots, workspace=usual)

@@ -88,7 +88,7 @@ async def test_a_folder_that_the_owner_does_not_allow_is_refused(
 
 async def test_two_agents_work_on_one_repository(world: World, projects: Path) -> None:
     site = projects / "site"
-    chosen = {"workspace": str(site), "worktree": True}
+    chosen: Json = {"workspace": str(site), "worktree": True}
     async with await world.session(**chosen) as one, await world.session(**chosen) as two:
         await did(one, world, write("page.txt", "FIRST\nsecond\nthird\n"), bash("git add -A"))
         await did(two, world, write("page.txt", "first\nsecond\nTHIRD\n"), write("new.txt", "n"))

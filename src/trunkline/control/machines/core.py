@@ -90,7 +90,7 @@ class MachineCore(ClientInputs):
 
     def _on_new_line(self, one: Hosted, *, is_fresh: bool) -> None:
         one.is_fetching = False
-        for known in (one.told, one.cancelled, one.answered):
+        for known in (one.told, one.steered, one.cancelled, one.answered):
             known.clear()
         if one.place is Place.STOPPING:
             self._put(one, Place.UNKNOWN)  # it is told again

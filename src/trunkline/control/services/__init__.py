@@ -20,6 +20,7 @@ from trunkline.control.services.idempotency import Reports, Results
 from trunkline.control.services.mcp_servers import McpServers
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.methods import Methods
+from trunkline.control.services.rules import Rules
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage
@@ -61,6 +62,7 @@ class Services:
         """What the operator says that models cost; None: nothing."""
         table = prices.built_in() if own is None else prices.over_built_in(own)
         self.usage = Usage(store, clock, table)
+        self.rules = Rules(store, clock)
         self.methods = Methods(self)
 
     async def mcp_pool(self) -> "McpPool":

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from trunkline import limits
+from trunkline import limits, names
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import (
@@ -21,6 +21,7 @@ from trunkline.control.errors import (
 from trunkline.control.ids import new_id
 from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
@@ -36,6 +37,7 @@ from trunkline.control.sessions.records import (
     SessionRecords,
 )
 from trunkline.control.sessions.resuming import is_resumable, resume_of
+from trunkline.control.sessions.ruling import add_always, always_rule
 from trunkline.control.sessions.starting import Starting, check_choices
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store.engine import Store
@@ -45,6 +47,8 @@ _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
 
+REPLACED = "replaced"
+"""Why a turn was stopped for which another message was sent."""
 _FIXED = frozenset(("workspace", "worktree", "acp"))
 """Of a session's configuration what its program is started with."""
 
@@ -184,27 +188,30 @@ class Sessions:
         await self._audit(who, session, "session.moved", **moved)
 
     async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
-        """A user's message. Committed to the log first, then on its way to the machine."""
+        """A user's message. Committed to the log first, then on its way to the machine. Returns the
+        turn that it opens, or steers."""
         who.require("talk")
         session = await self.get(who, session_id)
         name = new.client_message_id
         if name is not None and (known := await self._turns.named(session_id, name)) is not None:
-            return known.id  # whatever became of the session since
+            return known.steers or known.id  # whatever became of the session since
         await self._running(session)
         history = history_of(await self._turns.recent(session_id))
         machine = await self._running(session)
         log = machine.logs[session_id]
         say = Say(session_id, self._new_id(), new.message, history, new.metadata or {})
+        is_stopped = False
         with machine.input() as core:
-            names = core.sessions[session_id].session.state.names
-            if name is not None and name in names:
-                turn_id = names[name]  # said twice in the same moment
+            known_names = core.sessions[session_id].session.state.names
+            if name is not None and name in known_names:
+                turn_id = known_names[name]  # said twice in the same moment
             else:
-                turn_id = say.turn_id
                 core.check_room(size_of([new, history]))
-                core.say(say, {"content": new.message, "user_id": who.user_id, **shown_of(new)})
+                turn_id, is_stopped = _said(core, session, say, who, new)
         await self._log.committed(log)
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn_id)
+        if is_stopped:
+            await self._audit(who, session, "session.cancel", reason=REPLACED)
         await self._audit_other(who, session, "session.message", turn_id=turn_id)
         return turn_id
 
@@ -252,6 +259,8 @@ class Sessions:
         check_choices(patch)
         if fixed := _FIXED.intersection(patch):
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
+        if "confirm" in patch:
+            patch = {"permission_mode": None, **patch}
         if who.user_id != session.user_id:
             if "confirm" in patch:
                 patch = under(await self._records.owners_rule(session.user_id), patch)
@@ -289,6 +298,9 @@ class Sessions:
         session = await self.get(who, approval.session_id)
         machine = await self._running(session)
         log = machine.logs[session.id]
+        rule = always_rule(who, session, approval.request) if confirmed else None
+        if scope == "always" and rule is None:
+            scope = "session"  # nothing was shown that could hold for longer
         shown = {"answer": answer, "answered_by": who.user_id}
         if scope != "once":
             shown["scope"] = scope
@@ -307,6 +319,8 @@ class Sessions:
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
+        if scope == "always" and rule is not None:
+            await add_always(self._services, who, session, rule)
         await self._safe(log)
         return await self._approvals.find(who, approval.id, session.id)
 
@@ -362,6 +376,23 @@ class Sessions:
             "approvals": pending,
             "machine": {"id": session.machine_id, "online": online},
         }
+
+
+def _said(
+    core: MachineCore, session: Session, say: Say, who: Principal, new: NewMessage
+) -> tuple[str, bool]:
+    """The turn that the message opens or steers, and whether others were stopped for it. What
+    cannot be steered opens a turn, which waits."""
+    shown = {"content": new.message, "user_id": who.user_id, **shown_of(new)}
+    is_steering = new.when_busy == "steer" and session.runtime_type in names.STEERED_RUNTIMES
+    steered = core.steer(say, shown) if is_steering else None
+    if steered is not None:
+        return steered, False
+    is_replacing = new.when_busy == "replace" and core.is_working(session.id)
+    if is_replacing:
+        core.cancel(session.id, REPLACED)
+    core.say(say, shown)
+    return say.turn_id, is_replacing
 
 
 def shown_of(new: NewMessage) -> Json:

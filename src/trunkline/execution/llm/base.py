@@ -39,8 +39,10 @@ class Message(TypedDict):
 
     `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`. `note` is what the
     model is told beside the words of a `user` message, and nobody said: the day, memories.
-    `pictures` belong to `user` and `tool` messages. `provider_blocks` is what a provider wants back
-    as it was (signed thinking), with the provider's name.
+    `summary` is what is left of the conversation before that `user` message. `pictures` belong to
+    `user` and `tool` messages. `provider_blocks` is what a provider wants back as it was (signed
+    thinking), with the provider's name. `turn_id` is of the message that opened a turn, `steers`
+    the id of one that came while it ran.
     """
 
     role: str
@@ -49,8 +51,11 @@ class Message(TypedDict):
     tool_call_id: NotRequired[str]
     is_error: NotRequired[bool]
     note: NotRequired[str]
+    summary: NotRequired[str]
     pictures: NotRequired[list[Picture]]
     provider_blocks: NotRequired[Json]
+    turn_id: NotRequired[str]
+    steers: NotRequired[str]
 
 
 Images = dict[str, str | None]
@@ -87,6 +92,8 @@ class Call(msgspec.Struct, kw_only=True):
     max_tokens: int | None = None
     thinking_tokens: int | None = None
     """Budget for thinking, where the model can; None leaves it to the model."""
+    window: int = 0
+    """The model's context in tokens, as far as it is known."""
     first_byte_timeout_s: float = limits.MODEL_FIRST_BYTE_S
     silence_timeout_s: float = limits.MODEL_SILENCE_S
     """Between two pieces."""

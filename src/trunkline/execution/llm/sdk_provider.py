@@ -87,7 +87,7 @@ class SdkProvider(BaseLLMProvider):
     ) -> None:
         self.name = name or self.sdk.__name__
         self._key = api_key
-        self._base_url = base_url or self.usual_base_url
+        self.base_url = self._base_url = base_url or self.usual_base_url
         self._http = http
         self._client: Any = None
         self._quirks: dict[str, Quirks] = {}
@@ -97,6 +97,11 @@ class SdkProvider(BaseLLMProvider):
     def _is_own(self) -> bool:
         """The provider's own server, which wants a key, and not another that speaks like it."""
         return self._service.host == Service.at(self.name, self.usual_base_url).host
+
+    @property
+    def tells_windows(self) -> bool:
+        """Whether its server may say how much its models read; none is asked without its key."""
+        return bool(self._key) if self._is_own else True
 
     @abstractmethod
     def _reading(self, answer: ReplyBuilder, model: str) -> Reading:

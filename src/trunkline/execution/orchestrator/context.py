@@ -10,14 +10,18 @@ from typing import Any, Protocol
 
 import msgspec
 
+from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.orchestrator.steering import Steering
 from trunkline.execution.permits import Permits
 from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.skills.registry import SkillRegistry
@@ -57,7 +61,7 @@ class LiveTurn:
     A call that waited for a person is started twice."""
     taken: set[str] = field(default_factory=set)
     """Ids of tool calls, of all agents of the turn."""
-    noted: set[int] = field(default_factory=set)
+    noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
     def spend(self, model: str, usage: Usage) -> None:
@@ -89,6 +93,8 @@ class Context:
     folder: Path
     """The session's own."""
     pictures: Pictures
+    instructions: Instructions
+    """The project's own."""
     settings: Settings
     router: Router
     toolbox: Toolbox
@@ -114,7 +120,11 @@ class Context:
     """The session's rules."""
     least_care: Care = "nothing"
     """How careful the agent is that gave this one its task."""
+    steering: Steering = field(default_factory=Steering)
+    """What people say while a turn runs."""
     turn: LiveTurn = field(default_factory=LiveTurn)
+    meter: Meter = field(default_factory=Meter)
+    """Counts this agent's tokens."""
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
     partial_of: int = 0
@@ -122,6 +132,8 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    fence: str = NO_FENCE
+    """What keeps this session to its own place, in words."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
         """An event of the running turn."""
@@ -148,6 +160,7 @@ class Context:
             root=self.root or self,
             delegate=delegate,
             least_care=self.care,
+            meter=Meter(),
             partial=[],
         )
 
@@ -155,6 +168,16 @@ class Context:
         """Those that nobody was told of yet."""
         new, self.problems_told = self.problems[self.problems_told :], len(self.problems)
         return new
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether somebody has said something to this turn that its model has not got."""
+        return not self.depth and self.steering.waits(self.turn_id)
+
+    def acknowledge(self) -> None:
+        """Tells which messages to this turn have reached the model."""
+        for message_id in self.steering.acknowledge():
+            self.emit("steer_taken", message_id=message_id)
 
     @property
     def turn_id(self) -> str:

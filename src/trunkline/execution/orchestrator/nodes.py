@@ -13,12 +13,17 @@ from langgraph.types import Overwrite, interrupt
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
 from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator import prompt
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
+from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
-from trunkline.execution.orchestrator.model_call import call_model, message_of
+from trunkline.execution.orchestrator.history import newest_results, turn_results
+from trunkline.execution.orchestrator.model_call import Full, call_model, message_of
 from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
+from trunkline.execution.orchestrator.room import room
 from trunkline.execution.orchestrator.state import State
+from trunkline.execution.orchestrator.summary import compacted, tell_compacted
 from trunkline.execution.tools.memory import memories
 
 _log = structlog.get_logger(__name__)
@@ -28,18 +33,21 @@ MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
 
 
 async def start(state: State, runtime: Runtime[Context]) -> Json:
-    """Bounds what is remembered of the conversation, looks for older memories, and gives tools
-    that still start a moment."""
+    """Looks for older memories, gives tools that still start a moment, and notes beside the
+    question what the model has to know with it."""
     context = runtime.context
-    asked = state["messages"][-1]["content"]
+    *earlier, question = state["messages"]
+    asked = question["content"]
     await note_said(context, "user", asked, QUESTION)
     recalled, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
     if problems := context.new_problems():
         context.emit("session_status", problems=problems)
+    parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled)]
+    if not context.depth:
+        parts.append(context.instructions.news())
     changes: Json = {"memories": recalled}
-    kept = trimmed(state["messages"])
-    if len(kept) < len(state["messages"]):
-        changes["messages"] = Overwrite(kept)
+    if told := prompt.note(parts):
+        changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
     return changes
 
 
@@ -57,12 +65,32 @@ async def recall(context: Context, question: str) -> list[str]:
     return [one[: limits.MEMORY_QUERY_CHARS_MAX] for one in found]
 
 
+async def listen(state: State, runtime: Runtime[Context]) -> Json:
+    """What people have said since the turn began; behind every call's result, before the model is
+    asked again."""
+    context = runtime.context
+    messages: list[Message] = []
+    for said in context.steering.take(context.turn_id):
+        message = await received(context, said.text, said.attachments)
+        await note_said(context, "user", message["content"], said.message_id)
+        messages.append({**message, "steers": said.message_id})
+    return {"messages": messages}
+
+
 async def plan(state: State, runtime: Runtime[Context]) -> Json:
     """Asks the model what to say and do, and reviews what it wants done."""
     context = runtime.context
     if state["model_calls"] >= (most := context.settings.max_turns):
         raise TurnError("TURN_LIMIT", f"The turn was ended after {most} model calls (max_turns).")
-    reply = await call_model(context, state)
+    place, said = await room(context, state["messages"])
+    if said > place.free:
+        return {"squeeze": place.free}
+    try:
+        reply = await call_model(context, state, place)
+    except Full:
+        place, said = await room(context, state["messages"])
+        return {"squeeze": min(place.free, said * 7 // 10)}
+    context.acknowledge()
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
     calls = message.get("tool_calls", [])
@@ -73,6 +101,17 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
         "verdicts": verdicts,
         "questions": questions,
     }
+
+
+async def compact(state: State, runtime: Runtime[Context]) -> Json:
+    """Makes room for the next call. A step of its own: what it did is saved before that call."""
+    context, messages = runtime.context, state["messages"]
+    place, said = await room(context, messages)
+    why = "The conversation is getting long for the model: making room."
+    context.emit("thinking", stage="model", content=why)
+    done = await compacted(context, messages, place, state["squeeze"])
+    tell_compacted(context, place, said, done)
+    return {"messages": Overwrite(done.messages), "squeeze": 0}
 
 
 async def approve(state: State, runtime: Runtime[Context]) -> Json:

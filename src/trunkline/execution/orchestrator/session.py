@@ -13,6 +13,7 @@ from trunkline import limits, prices
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.fence import words
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
@@ -20,6 +21,7 @@ from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
+from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
 from trunkline.execution.orchestrator.turns import Turns
 from trunkline.execution.permits import Permits
@@ -27,9 +29,10 @@ from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
-from trunkline.permissions.modes import NO_FENCE
+from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 
 _log = structlog.get_logger(__name__)
 
@@ -62,7 +65,12 @@ class OpenSession:
         settings, problems = read_settings(start.agent_config, start.session_config)
         async with AsyncExitStack() as opened:
             skills = SkillRegistry(
-                start.skill_index, home, link, env, secrets=start.api_keys.values()
+                start.skill_index,
+                home,
+                link,
+                env,
+                secrets=start.api_keys.values(),
+                store=DaemonSkills(link),
             )
             problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
             delegate = Delegate(start.sub_agents)
@@ -82,10 +90,13 @@ class OpenSession:
             )
             opened.push_async_callback(_in_time, router.close)
             if settings.mode == "free" and not start.fenced:
-                problems.append(NO_FENCE[0].upper() + NO_FENCE[1:] + ".")
+                problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
+            workspace = home.workspace_of(start.workspace)
+            roots = [home.worktrees, *map(Path, start.roots)]
             context = Context(
                 session_id=start.session_id,
-                workspace=home.workspace_of(start.workspace),
+                workspace=workspace,
+                instructions=Instructions(workspace, folder, roots),
                 folder=folder,
                 pictures=pictures,
                 settings=settings,
@@ -101,6 +112,7 @@ class OpenSession:
                 problems=problems,
                 prices=prices.told(start.llm_config.get("prices")),
                 allowed=Allowed(folder),
+                fence=start.fence.told if start.fence is not None else words.NO_FENCE,
                 permits=Permits(start.rules, problems, fenced=start.fenced),
             )
             link.on_progress = lambda message: context.emit(
@@ -108,6 +120,8 @@ class OpenSession:
             )
             checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
+            if start.fork is not None:
+                await turns.fork(start.fork, folder)
             await turns.recover(start.turn_id)
             link.ready(list(problems))
             turns.start()
@@ -120,6 +134,9 @@ class OpenSession:
                 turn_id = data.turn_id or uuid.uuid4().hex
                 attached = read_attachments(data.metadata)
                 self._turns.submit(turn_id, data.message, data.history, attached)
+            case ipc.Steer(data=data):
+                attached = read_attachments(data.metadata)
+                self._turns.steer(data.steers, data.message_id, data.message, attached)
             case ipc.Cancel():
                 self._turns.cancel()
             case ipc.ApprovalResponse(data=answer):

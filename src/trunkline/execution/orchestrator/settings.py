@@ -30,6 +30,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
     thinking_tokens: Annotated[int, Meta(ge=0, le=limits.MODEL_TOKENS_MAX)] | None = None
+    context_window: Annotated[int, Meta(ge=1_024, le=limits.MODEL_TOKENS_MAX)] | None = None
+    """In tokens; None: as the model's server or our table says."""
     confirm: Confirm = "never"
     """Which tools ask first, where no mode is set."""
     permission_mode: NamedMode | None = None

@@ -9,13 +9,14 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, GraphOutput, Interrupt
+from langgraph.types import Command, GraphOutput, Interrupt, Overwrite
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
@@ -23,6 +24,7 @@ from trunkline.execution.attachments import Attachment
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, Picture
+from trunkline.execution.orchestrator import forked
 from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
@@ -31,6 +33,8 @@ from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Question, State, new_turn
+from trunkline.execution.orchestrator.steering import Steer
+from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
@@ -67,7 +71,7 @@ class Turns:
         self._context = context
         self._sleep = sleep
         self._monotonic = monotonic
-        self._approvals = Approvals(context, sleep)
+        self._approvals = Approvals(context, sleep, fence=context.fence)
         self._jobs: deque[_Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False
@@ -80,11 +84,16 @@ class Turns:
         )
         self._saved_usage = SavedUsage(checkpointer, self._config)
 
+    async def fork(self, fork: ipc.Fork, folder: Path) -> None:
+        """Before anything else, in a session that is a copy of another one."""
+        await forked.begin(self._graph, self._config, fork, folder, self._context.memory)
+
     async def recover(self, open_turn: str | None) -> None:
         """Takes up what the last process left. A turn that waits for a person and is still open
         goes on waiting; any other is over, and the next message follows on its last step."""
         state = await self._graph.aget_state(self._config)
         self._new = not state.values.get("messages")
+        self._context.steering.remember(state.values.get("messages", []))
         if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
             self._jobs.append(_Job(turn_id=open_turn, interrupts=state.interrupts))
             self._approvals.expect(_questions(state.interrupts))
@@ -115,6 +124,16 @@ class Turns:
             _Job(turn_id=turn_id, message=message, history=history, attachments=attached)
         )
         self._run_next()
+
+    def steer(
+        self, turn_id: str, message_id: str, message: str, attachments: Sequence[Attachment] = ()
+    ) -> None:
+        """A message to a turn that runs or waits to; for any other nothing happens."""
+        context, waiting = self._context, [job.turn_id for job in self._jobs]
+        if turn_id not in (*waiting, context.turn_id if self._turn is not None else None):
+            return
+        if not context.steering.add(turn_id, Steer(message_id, message, list(attachments))):
+            context.emit("steer_taken", message_id=message_id)
 
     def answer(self, data: Json) -> None:
         self._approvals.answer(data)
@@ -149,6 +168,7 @@ class Turns:
         self._turn.add_done_callback(self._over)
 
     def _over(self, turn: asyncio.Task[None]) -> None:
+        self._context.steering.has_ended(self._context.turn_id)
         if not turn.cancelled() and (error := turn.exception()):
             _log.error("turn without an end", session_id=self._context.session_id, exc_info=error)
         self._turn = None
@@ -190,7 +210,7 @@ class Turns:
             work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
             await self._receive(job)
-            work = self._asked(job)
+            work = await self._without_repeats(self._asked(job))
         while True:
             output = await self._run_graph(work)
             if not output.interrupts:
@@ -208,10 +228,19 @@ class Turns:
 
     def _asked(self, job: _Job) -> State:
         history = from_wire(job.history) if self._new else []
-        said = Message(role="user", content=job.message)
+        said = Message(role="user", content=job.message, turn_id=job.turn_id)
         if job.pictures:
             said["pictures"] = job.pictures
         return new_turn(job.turn_id, [*history, said])
+
+    async def _without_repeats(self, work: State) -> State:
+        """What was said to a turn that a crash ended becomes a turn of its own: where the
+        conversation has it already, it is moved to its end."""
+        if not self._context.steering.is_known(work["turn_id"]):
+            return work
+        before = (await self._graph.aget_state(self._config)).values.get("messages", [])
+        kept = [one for one in before if one.get("steers") != work["turn_id"]]
+        return {**work, "messages": Overwrite([*kept, *work["messages"]])}  # type: ignore[typeddict-item]
 
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
@@ -304,6 +333,7 @@ class Turns:
                 partial_of=context.partial_of,
             )
             self._new = False
+            context.acknowledge()
         except Exception:
             _log.exception("turn not saved", session_id=self._context.session_id)
         self._tell_usage()

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 
 DEFAULT_RUNTIME = "semigraph"
@@ -19,6 +20,15 @@ class _Down(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=True):
 
 class _Up(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=True):
     """From the session's process."""
+
+
+class Fork(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Of which session a new one is a copy, and up to which turn."""
+
+    session_id: str
+    turn_id: str
+    history: list[Json] = []
+    """What the control plane knows of it: messages with tool calls and results."""
 
 
 class Start(_Down, tag="start"):
@@ -42,13 +52,20 @@ class Start(_Down, tag="start"):
     session_config: Json = {}
     rules: list[Json] = []
     """What it may do: docs/guide/permissions.md."""
-    fenced: bool = False
-    """Whether the system confines its programs; the daemon knows."""
     openclaw_config: Json = {}
     api_keys: dict[str, str] = {}
     llm_config: Json = {}
+    fence: Profile | None = None
+    """What it may do on this machine; None: what its user may."""
+    fork: Fork | None = None
+    """With what it begins; only for the first process of a copy."""
     turn_id: str | None = None
     """The turn that was open when the last process of this session ended, if it still is."""
+
+    @property
+    def fenced(self) -> bool:
+        """Whether the system confines its programs."""
+        return self.fence is not None and self.fence.kind == "session"
 
     @classmethod
     def of_start_session(cls, data: Json, home: str) -> "Start":
@@ -60,9 +77,9 @@ class Start(_Down, tag="start"):
             "workspace": "",
             "roots": [],
             "writable": [],
-            "fenced": False,
             "api_keys": {},
             "llm_config": {},
+            "fence": None,
             "turn_id": None,
         }
         return msgspec.convert({**data, **ours}, cls)
@@ -77,6 +94,19 @@ class UserMessageData(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class UserMessage(_Down, tag="user_message"):
     data: UserMessageData
+
+
+class SteerData(msgspec.Struct, kw_only=True, omit_defaults=True):
+    message_id: str
+    steers: str
+    message: str
+    metadata: Json = {}
+
+
+class Steer(_Down, tag="steer"):
+    """A message to a turn that runs: only for a runtime that takes one."""
+
+    data: SteerData
 
 
 class Cancel(_Down, tag="cancel"):
@@ -160,6 +190,7 @@ class Pong(_Up, tag="pong"):
 Down = (
     Start
     | UserMessage
+    | Steer
     | Cancel
     | Stop
     | Response

@@ -14,19 +14,21 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
-from trunkline.execution.session import ipc
+from trunkline.execution.session import beginnings, ipc
 from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
+from trunkline.execution.skills import store
 from trunkline.execution.worktrees import Worktrees
 from trunkline.wire import events
 
@@ -64,6 +66,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
+        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
@@ -77,6 +80,7 @@ class SessionManager:
         self._clock = clock
         self._monotonic = monotonic
         self._local = local or {}
+        self._fence = fence
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
         self._retired = Retired(line, self._bring_back, retired_max)
@@ -174,7 +178,10 @@ class SessionManager:
         async with session.lock:
             try:
                 if snapshot:
-                    await self._restore(session, snapshot)
+                    await beginnings.restore(session, snapshot)
+                elif session.config.fork is not None:
+                    other = self._home.session(session.config.fork.session_id)
+                    await beginnings.fork(session, other)
                 session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:
@@ -200,14 +207,19 @@ class SessionManager:
             )
         api_keys, llm_config = self._access()
         config = msgspec.structs.replace(
-            self._folders.placed(start), api_keys=api_keys, llm_config=llm_config
+            self._folders.placed(start),
+            home=str(self._home.root),
+            api_keys=api_keys,
+            llm_config=llm_config,
         )
+        skills = store.SessionSkills(self._home, self._line, config.session_id)
         return Session(
             config,
             self._home.session(config.session_id),
             make_adapter,
             self._line,
-            self._local,
+            {**self._local, store.METHOD: skills.answer},
+            fence=self._fence,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
@@ -269,13 +281,6 @@ class SessionManager:
         handlers = session.handlers()
         self._line.register_session(session_id, handlers)
         return handlers
-
-    async def _restore(self, session: Session, snapshot: Json) -> None:
-        try:
-            await session.adapter.restore(snapshot)
-        except Exception as error:
-            # A session without its past is better than none, and the control plane keeps it.
-            _log.warning("snapshot not restored", session=session.id, problem=str(error))
 
     def stop_session(self, data: Json) -> asyncio.Future[None]:
         session_id, reason = str(data.get("session_id")), str(data.get("reason") or "")
