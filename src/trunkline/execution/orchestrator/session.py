@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from trunkline import limits
+from trunkline import limits, prices
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
@@ -112,6 +112,7 @@ class OpenSession:
                 run_nested=run_nested,
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
+                prices=prices.told(start.llm_config.get("prices")),
                 allowed=Allowed(folder),
                 fence=start.fence.told if start.fence is not None else words.NO_FENCE,
                 permits=Permits(start.rules, problems, fenced=start.fenced),
