@@ -7,7 +7,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,6 +34,9 @@ from trunkline.log_form import one_line
 if TYPE_CHECKING:
     from trunkline.cli.conversation import Answer, Conversation
     from trunkline.client import Client, Event, Session
+
+
+COMPACT = "/compact"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,7 +70,7 @@ def chat(
     """Talk to a session: streams the answer, shows tools, asks for approvals.
 
     Ctrl-C cancels the running answer; a second one, or one at the prompt, leaves. The session
-    stays and can be taken up again with --session.
+    stays and can be taken up again with --session. /compact shortens what the model reads of it.
     """
     from trunkline.cli.conversation import Conversation
     from trunkline.client import Client
@@ -141,14 +144,20 @@ def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
         except (EOFError, KeyboardInterrupt):
             typer.echo()
             return
-        if message:
+        if message == COMPACT:
+            runner.run(_interruptible(talk, talk.compact()))
+        elif message:
             runner.run(_turn(talk, message))
 
 
 async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) -> bool:
-    """A turn that Ctrl-C cancels, first on the machine, then here."""
+    return await _interruptible(talk, talk.turn(message, files))
+
+
+async def _interruptible(talk: "Conversation", work: Coroutine[Any, Any, bool]) -> bool:
+    """What Ctrl-C cancels, first on the machine, then here."""
     loop = asyncio.get_running_loop()
-    turn = asyncio.ensure_future(talk.turn(message, files))
+    turn = asyncio.ensure_future(work)
     cancelling: list[asyncio.Task[None]] = []
 
     def interrupt() -> None:
