@@ -37,6 +37,7 @@ from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.compacting import Compacting
 from trunkline.control.sessions.foreign import Foreign
 from trunkline.control.sessions.forking import Forking
 from trunkline.control.sessions.histories import Histories
@@ -167,6 +168,7 @@ class Core:
             clock,
         )
         self.forking = Forking(self.sessions, self.session_records, self.histories, self.log, clock)
+        self.compacting = Compacting(self.sessions, self.machines, self.queries)
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)

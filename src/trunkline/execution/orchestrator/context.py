@@ -139,8 +139,10 @@ class Context:
     """What keeps this session to its own place, in words."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
-        """An event of the running turn."""
-        event: Json = {"type": kind, **fields, "turn_id": self.turn.turn_id}
+        """An event of the running turn, if one runs."""
+        event: Json = {"type": kind, **fields}
+        if self.turn.turn_id:
+            event["turn_id"] = self.turn.turn_id
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent

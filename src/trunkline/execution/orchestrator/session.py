@@ -141,6 +141,8 @@ class OpenSession:
                 self._turns.steer(data.steers, data.message_id, data.message, attached)
             case ipc.Cancel():
                 self._turns.cancel()
+            case ipc.Compact():
+                self._turns.compact()
             case ipc.ApprovalResponse(data=answer):
                 self._turns.answer(answer)
             case ipc.ConfigUpdate(data=patch):

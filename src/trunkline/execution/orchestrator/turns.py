@@ -27,6 +27,7 @@ from trunkline.execution.llm.base import Message, Picture
 from trunkline.execution.orchestrator import forked
 from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.attached import received
+from trunkline.execution.orchestrator.by_hand import compact_by_hand
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
@@ -45,7 +46,8 @@ Work = State | Command[Any]
 
 
 class _Job(msgspec.Struct, kw_only=True):
-    """A turn to run: a message, or questions that were open when the last process ended."""
+    """A turn to run: a message, or questions that were open when the last process ended. One
+    without an id shortens the conversation."""
 
     turn_id: str
     message: str = ""
@@ -135,6 +137,12 @@ class Turns:
         if not context.steering.add(turn_id, Steer(message_id, message, list(attachments))):
             context.emit("steer_taken", message_id=message_id)
 
+    def compact(self) -> None:
+        """Behind the turn that runs and those that wait; once is enough."""
+        if all(job.turn_id for job in self._jobs):
+            self._jobs.append(_Job(turn_id=""))
+            self._run_next()
+
     def answer(self, data: Json) -> None:
         self._approvals.answer(data)
 
@@ -150,8 +158,8 @@ class Turns:
         if self._turn is not None:
             await asyncio.wait({self._turn})
         while self._jobs:
-            job = self._jobs.popleft()
-            self._refuse(job.turn_id, "SESSION_STOPPED", "The session was stopped.")
+            if (job := self._jobs.popleft()).turn_id:
+                self._refuse(job.turn_id, "SESSION_STOPPED", "The session was stopped.")
 
     async def kill(self) -> None:
         """Ends everything at once and tells nobody."""
@@ -186,6 +194,9 @@ class Turns:
         context.begin(job.turn_id)
         self._is_under_way = True
         try:
+            if not job.turn_id:
+                await compact_by_hand(self._graph, self._config, context)
+                return
             if self._stopping is not None:
                 raise asyncio.CancelledError
             answer = await self._drive(job)
