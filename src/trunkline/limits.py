@@ -140,6 +140,9 @@ IPC_LINE_BYTES_MAX = FRAME_BYTES_MAX  # what is longer fits no frame either
 SESSION_REQUESTS_MAX = 64  # of one process, under way
 SNAPSHOT_INTERVAL_S = 60.0
 
+MODEL_FIRST_BYTE_S = 300.0  # first_byte_timeout_seconds
+MODEL_SILENCE_S = 120.0  # silence_timeout_seconds
+MODEL_WAIT_S_MAX = 3600.0  # of either
 MODEL_RETRY_DELAYS_S = (1.0, 2.0, 4.0)  # three times, on what is retryable
 
 RECONNECT_DELAYS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)  # then the last, for ever

@@ -4,11 +4,12 @@ Messages are plain dicts, because they live in checkpoints and have to open agai
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import NotRequired, TypedDict
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.json_object import Json
 
 Quirks = frozenset[str]
@@ -93,6 +94,13 @@ class Call(msgspec.Struct, kw_only=True):
     """Budget for thinking, where the model can; None leaves it to the model."""
     window: int = 0
     """The model's context in tokens, as far as it is known."""
+    first_byte_timeout_s: float = limits.MODEL_FIRST_BYTE_S
+    silence_timeout_s: float = limits.MODEL_SILENCE_S
+    """Between two pieces."""
+    tell: Callable[[str], None] | None = None
+    """Readers are told of a long wait, while it lasts."""
+    used: Callable[[str, Usage], None] | None = None
+    """Told what every call took, by model: those that failed or were given up too."""
 
 
 class Text(msgspec.Struct, frozen=True):

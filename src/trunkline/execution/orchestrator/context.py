@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
+from trunkline.execution.llm.base import ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.router import Router
 from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
@@ -61,15 +63,13 @@ class LiveTurn:
     noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
-    def count(self, reply: Reply) -> None:
-        """Adds one model call."""
-        used = self.usage.setdefault(reply.model, {"calls": 0, "tokens_in": 0, "tokens_out": 0})
+    def spend(self, model: str, usage: Usage) -> None:
+        """Adds one model call, whatever became of it."""
+        used = self.usage.setdefault(model, {"calls": 0, "tokens_in": 0, "tokens_out": 0})
         used["calls"] += 1
-        used["tokens_in"] += reply.usage.tokens_in
-        used["tokens_out"] += reply.usage.tokens_out
-        if reply.usage.cache_read_tokens:
-            read = used.get("cache_read_tokens", 0) + reply.usage.cache_read_tokens
-            used["cache_read_tokens"] = read
+        for name, count in msgspec.structs.asdict(usage).items():
+            if count or name in used:
+                used[name] = used.get(name, 0) + count
 
     def totals(self) -> Json:
         """What the turn took so far, as the `usage` event tells it."""

@@ -18,6 +18,9 @@ NamedMode = Mode | Literal["default", "acceptEdits"]
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
 
 
+_Wait = Annotated[float, Meta(gt=0, le=limits.MODEL_WAIT_S_MAX)]
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Read from `agent_config` and `session_config`; the names are theirs."""
 
@@ -34,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: NamedMode | None = None
     tools: Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)] = []
     """Empty: all of them."""
+    first_byte_timeout_seconds: _Wait = limits.MODEL_FIRST_BYTE_S
+    silence_timeout_seconds: _Wait = limits.MODEL_SILENCE_S
     evolution: bool = False
     max_turns: Annotated[int, Meta(ge=1, le=limits.MODEL_CALLS_PER_TURN_MAX)] = (
         limits.MODEL_CALLS_PER_TURN

@@ -122,6 +122,7 @@ async def _written(context: Context, old: list[Message], place: Room) -> str:
         messages=[Message(role="user", content=f"{text}\n\n(Write the summary now.)")],
         max_tokens=most,
         window=place.window,
+        used=context.turn.spend,
     )
     try:
         async with asyncio.timeout(SUMMARY_S):
@@ -143,6 +144,5 @@ async def _answer(context: Context, call: Call) -> str:
                 case Thinking(text=text, stage="model"):
                     context.emit("thinking", content=text, stage="model")
                 case Reply():
-                    context.turn.count(piece)
                     return piece.text.strip()
     return ""

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "records_0012"
-down_revision = "records_0008"
+down_revision = "records_0010"
 branch_labels = None
 depends_on = None
 
