@@ -16,7 +16,7 @@ import click
 import typer
 
 from trunkline.cli import session_work
-from trunkline.cli.agents import Acp, Workspace, acp_of
+from trunkline.cli.agents import Acp, Mode, Workspace, acp_of
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed
 from trunkline.cli.remote import (

@@ -98,10 +98,10 @@ async def test_the_control_plane_refuses_what_a_rule_denies(
     """An `mcp_call` of a machine that knows no rules is held by an explicit rule alone."""
     caller = world.caller
     asking = Caller(caller.user_id, caller.org_id, caller.machine_id, caller.session_id, asks=True)
-    async with running_server() as (url, _):
-        given = McpServerInput(name="tools", type="remote", url=url)
+    async with running_server() as server:
+        given = McpServerInput(name="tools", type="remote", url=server.url)
         await services.mcp_servers.add(world.org, world.ann.user_id, given)
-        params = {"server": "tools", "tool": "echo", "arguments": {"text": "hi"}}
+        params = {"server": "tools", "tool": "add", "arguments": {"a": 1, "b": 2}}
 
         async def code(who: Caller) -> str:
             try:
@@ -111,7 +111,7 @@ async def test_the_control_plane_refuses_what_a_rule_denies(
             return "done"
 
         assert await code(caller) == "done"
-        ask = await add(services, world.ann, "mcp__tools__echo", "ask")
+        ask = await add(services, world.ann, "mcp__tools__add", "ask")
         assert (await code(caller), await code(asking)) == ("RULE_ASKS", "done")
         await add(services, world.ann, "mcp__tools", "deny")
         assert (await code(caller), await code(asking)) == ("RULE_DENIES", "RULE_DENIES")
