@@ -4,11 +4,8 @@ from typing import Any
 
 from trunkline import limits
 from trunkline.control.errors import LimitReached
-from trunkline.control.machines.actions import (
-    Send,
-    Status,
-)
-from trunkline.control.machines.telling import ENDED, Place, Telling, rules_name
+from trunkline.control.machines.actions import Send, Status, rules_name
+from trunkline.control.machines.telling import ENDED, Place, Telling
 from trunkline.control.sessions.core import SessionCore
 from trunkline.wire.commands import (
     MOVED,
