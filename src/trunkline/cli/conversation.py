@@ -17,11 +17,12 @@ Show = Callable[[Event], None]
 
 class Answer(NamedTuple):
     """Whether it is allowed and, where that was asked for, what the person said. `scope`: for how
-    long it is meant."""
+    long it is meant; `reason`: why not, for the agent."""
 
     confirmed: bool
     said: str | None = None
     scope: str = "once"
+    reason: str | None = None
 
 
 Ask = Callable[[Event], Answer | None]
@@ -127,7 +128,12 @@ class Conversation:
             return
         try:
             await self._client.sessions.answer(
-                name, given.confirmed, given.said, self._id, scope=given.scope
+                name,
+                given.confirmed,
+                given.said,
+                self._id,
+                scope=given.scope,
+                reason=given.reason,
             )
         except ApiError as error:
             if error.code != "ALREADY_ANSWERED":  # by somebody faster; the log says who won
