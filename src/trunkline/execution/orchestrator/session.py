@@ -17,6 +17,7 @@ from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
+from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.context import Context
@@ -90,6 +91,9 @@ class OpenSession:
             opened.push_async_callback(_in_time, router.close)
             if settings.mode == "free" and not start.is_fenced:
                 problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
+            memory = LocalShortTermMemory(folder, clock)
+            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
+            opened.callback(checkpointer.reserve.release)
             context = Context(
                 session_id=start.session_id,
                 workspace=home.workspace_of(start.workspace),
@@ -98,7 +102,9 @@ class OpenSession:
                 settings=settings,
                 router=router,
                 toolbox=toolbox,
-                memory=LocalShortTermMemory(folder, clock),
+                memory=memory,
+                edits=Edits(memory),
+                reserve=checkpointer.reserve,
                 control=link,
                 skills=skills,
                 outlet=link,
@@ -113,7 +119,6 @@ class OpenSession:
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message
             )
-            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
             await turns.recover(start.turn_id)
             link.ready(list(problems))
