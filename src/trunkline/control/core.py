@@ -49,6 +49,7 @@ from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
+from trunkline.control.sessions.transcript import Transcripts
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.sessions.work import Work
 from trunkline.control.settings import Settings
@@ -93,6 +94,7 @@ class Core:
         heads = AuditHeads(heads_file(settings))
         self.services = Services(store, keys, settings, clock, tuning, heads)
         self.log = Log(segments, clock, tuning)
+        self.services.methods.offer("get_conversation", Transcripts(self.log).asked)
         self.projection = Projection(
             SqlRows(store, self.services.audit), self.log, self.tasks, tuning
         )

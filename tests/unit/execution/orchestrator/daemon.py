@@ -208,7 +208,8 @@ class Daemon:
             self._seen.notify_all()
 
     async def _reply(self, request: ipc.Request) -> None:
-        said = self.answers[request.method](request.params)
+        unknown = ipc.ErrorBody(code="METHOD_NOT_FOUND", message=f"no {request.method}")
+        said = self.answers.get(request.method, lambda _: unknown)(request.params)
         if isinstance(said, Awaitable):
             said = await said
         if isinstance(said, ipc.ErrorBody):
