@@ -208,8 +208,9 @@ class Daemon:
             self._seen.notify_all()
 
     async def _reply(self, request: ipc.Request) -> None:
+        answer = self.answers.get(request.method)
         unknown = ipc.ErrorBody(code="METHOD_NOT_FOUND", message=f"no {request.method}")
-        said = self.answers.get(request.method, lambda _: unknown)(request.params)
+        said = unknown if answer is None else answer(request.params)
         if isinstance(said, Awaitable):
             said = await said
         if isinstance(said, ipc.ErrorBody):
