@@ -17,6 +17,7 @@ import typer
 
 from trunkline.cli import session_work
 from trunkline.cli.agents import Acp, Mode, Workspace, acp_of
+from trunkline.cli.forks import FromTurn, forked
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed
 from trunkline.cli.remote import (
@@ -29,6 +30,7 @@ from trunkline.cli.remote import (
     find_server,
     given,
 )
+from trunkline.cli.typing import typed
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ def add_to(app: typer.Typer) -> None:
 def chat(
     message: Annotated[str | None, typer.Argument(help="One message; without it, a chat.")] = None,
     session: Annotated[str | None, typer.Option(help="Go on with this session.")] = None,
+    fork: Annotated[
+        str | None, typer.Option(help="Go on with a copy of this session.", metavar="SESSION")
+    ] = None,
+    from_turn: FromTurn = None,
     agent: Annotated[str | None, typer.Option(help="Id of an agent, for a new session.")] = None,
     model: Annotated[
         str | None, typer.Option(help="Model for a new session; demo and local need no key.")
@@ -67,8 +73,9 @@ def chat(
 ) -> None:
     """Talk to a session: streams the answer, shows tools, asks for approvals.
 
-    Ctrl-C cancels the running answer; a second one, or one at the prompt, leaves. The session
-    stays and can be taken up again with --session.
+    What you type while it answers reaches it at its next step. Ctrl-C cancels the running answer;
+    a second one, or one at the prompt, leaves. The session stays and can be taken up again with
+    --session, or from an earlier turn on with --fork.
     """
     from trunkline.cli.conversation import Conversation
     from trunkline.client import Client
@@ -81,8 +88,12 @@ def chat(
         message = sys.stdin.read().strip()
         if not message:
             raise CommandFailed("no message on stdin")
+    if fork is not None and (session is not None or agent or model or runtime or machine):
+        raise typer.BadParameter("a copy has the agent, settings and machine of its session")
+    if from_turn is not None and fork is None:
+        raise typer.BadParameter("--from-turn needs --fork")
     folder = session_work.folder_of(cwd, workspace)
-    if session is not None and (folder is not None or worktree):
+    if (session or fork) is not None and (folder is not None or worktree):
         raise typer.BadParameter("the folder is chosen when a session is made")
     new = given(
         agent_id=agent,
@@ -99,6 +110,9 @@ def chat(
         talk: Conversation | None = None
         try:
             runner.run(check_server(client, where))
+            if fork is not None:
+                session = runner.run(forked(client, fork, from_turn))["id"]
+                typer.echo(f"session {session}", err=True)
             found = runner.run(_open(client, session, machine, new))
             talk = Conversation(client, found, show, partial(ask, found.id))
             if follow:
@@ -150,7 +164,7 @@ def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
 async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) -> bool:
     """A turn that Ctrl-C cancels, first on the machine, then here."""
     loop = asyncio.get_running_loop()
-    turn = asyncio.ensure_future(talk.turn(message, files))
+    turn = asyncio.ensure_future(_typing(talk, message, files))
     cancelling: list[asyncio.Task[None]] = []
 
     def interrupt() -> None:
@@ -167,6 +181,12 @@ async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) 
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         await asyncio.gather(*cancelling)
+
+
+async def _typing(talk: "Conversation", message: str, files: Sequence[Path]) -> bool:
+    """What is typed while it runs is said to the turn."""
+    with typed(talk.steer):
+        return await talk.turn(message, files)
 
 
 async def cancel(talk: "Conversation") -> None:

@@ -132,6 +132,10 @@ class Transcript:
             case "session_status":
                 status = _status(data)
                 return self._line(status, "33") if status else ""
+            case "user_message" if "steers" in data:
+                return self._line(f"↳ {_text(data.get('content'))} (for the next step)", "2")
+            case "steer_missed":
+                return self._line("↳ that turn has ended: it is a turn of its own now", "2")
             case "user_message":
                 return self._line(f"> {_text(data.get('content'))}", "1")
             case "resync":

@@ -150,7 +150,7 @@ class Core:
             clock,
         )
         self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
-        histories = Histories(
+        self.histories = Histories(
             self.sessions,
             self.session_records,
             self.machines,
@@ -162,12 +162,12 @@ class Core:
             self.sessions,
             self.session_records,
             Foreign(self.queries),
-            histories,
+            self.histories,
             self.services,
             clock,
         )
+        self.forking = Forking(self.sessions, self.session_records, self.histories, self.log, clock)
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
-        self.forking = Forking(self.sessions, self.session_records, histories, self.log, clock)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
@@ -204,6 +204,7 @@ class Core:
         """At the start, before anybody is let in: the records catch up with the log, and machines
         with open turns are watched, whether anybody asks or not."""
         await convert(self.store, self.log)
+        await self.histories.clear()
         for machine_id in await self.projection.recover():
             with contextlib.suppress(NotFound):  # it was removed
                 await self.machines.get(machine_id)

@@ -70,6 +70,7 @@ class Node:
     ) -> None:
         self._settings = settings
         self._stop = stop
+        self._fence = fence
         self._home = home
         self._sockets = SocketFolder(home.run)
         self._models = LocalModelServer()
@@ -145,6 +146,8 @@ class Node:
         a foreign server does not want this machine."""
         beside: list[asyncio.Task[Any]] = []
         try:
+            if self._fence is not None:
+                await self._fence.proxy.open()
             await self._spawner.start()
             self._manager.find_left()
             beside = [
@@ -192,6 +195,8 @@ class Node:
         # The fork server ends whatever is still there, even if that took no notice of us.
         ending = (self._spawner.close(), self._models.stop(), self._openclaw.stop())
         await asyncio.gather(*ending, return_exceptions=True)
+        if self._fence is not None:
+            await self._fence.proxy.close()
         await self._end_strays()
         self._sockets.close()
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
@@ -70,24 +70,6 @@ class NewMessage(msgspec.Struct, kw_only=True):
     """Of files that were uploaded ahead: `POST /uploads`."""
     when_busy: Literal["queue", "steer", "replace"] = "queue"
     """While a turn runs: wait for its end, reach it at its next step, or stop it first."""
-
-    @property
-    def shown(self) -> Json:
-        """What readers see of it besides its text."""
-        shown: Json = {}
-        if self.client_message_id is not None:
-            shown["client_message_id"] = self.client_message_id
-        attached = (self.metadata or {}).get("attachments")
-        if isinstance(attached, list):
-            shown["attachments"] = [
-                {
-                    "name": str(one.get("name", ""))[: limits.NAME_CHARS_MAX],
-                    "mime": str(one.get("mime", ""))[: limits.NAME_CHARS_MAX],
-                }
-                for one in attached[: limits.ATTACHMENTS_MAX]
-                if isinstance(one, dict)
-            ]
-        return shown
 
 
 class Session(msgspec.Struct, kw_only=True):
@@ -191,7 +173,19 @@ class SessionRecords:
                 size = len(msgspec.json.encode(snapshot))
                 kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
                 await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
+            await connection.execute(delete(schema.drafts).where(schema.drafts.c.id == session_id))
         return session
+
+    async def draft(self, session_id: str) -> None:
+        """A history is about to be written under that id, and `insert` may never come."""
+        row = {"id": session_id, "created_at": self._clock()}
+        await self._store.run(insert(schema.drafts).values(row))
+
+    async def drafts(self) -> list[str]:
+        return [row.id for row in await self._store.all(select(schema.drafts.c.id))]
+
+    async def undraft(self, session_id: str) -> None:
+        await self._store.run(delete(schema.drafts).where(schema.drafts.c.id == session_id))
 
     async def adopted_on(self, machine_id: str) -> dict[str, str]:
         """The open sessions that go on with another program's conversation there, by its name."""

@@ -28,7 +28,9 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import Care, Mode, care_of, more_careful
+from trunkline.prices import Prices, built_in
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
@@ -71,13 +73,16 @@ class LiveTurn:
             if count or name in used:
                 used[name] = used.get(name, 0) + count
 
-    def totals(self) -> Json:
+    def totals(self, prices: Prices) -> Json:
         """What the turn took so far, as the `usage` event tells it."""
         summed = {
             name: sum(of_model[name] for of_model in self.usage.values())
             for name in ("calls", "tokens_in", "tokens_out")
         }
-        return {**summed, "models": self.usage}
+        told: Json = {**summed, "models": self.usage}
+        if (cost := prices.total(self.usage)) is not None:
+            told["cost"] = msgspec.structs.asdict(cost)
+        return told
 
 
 @dataclass(kw_only=True)
@@ -91,6 +96,8 @@ class Context:
     pictures: Pictures
     instructions: Instructions
     """The project's own."""
+    watch: Watch
+    """Tells what commands change in the workspace."""
     settings: Settings
     router: Router
     toolbox: Toolbox
@@ -109,6 +116,7 @@ class Context:
     """Hands tasks to this agent's own sub-agents, if it has any."""
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
+    prices: Prices = field(default_factory=built_in)
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     permits: Permits = field(default_factory=Permits)

@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from trunkline import limits
+from trunkline import limits, prices
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
@@ -32,6 +32,7 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 
 _log = structlog.get_logger(__name__)
@@ -97,6 +98,7 @@ class OpenSession:
                 session_id=start.session_id,
                 workspace=workspace,
                 instructions=Instructions(workspace, folder, roots),
+                watch=Watch(workspace, folder / "git-view"),
                 folder=folder,
                 pictures=pictures,
                 settings=settings,
@@ -110,6 +112,7 @@ class OpenSession:
                 run_nested=run_nested,
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
+                prices=prices.told(start.llm_config.get("prices")),
                 allowed=Allowed(folder),
                 fence=start.fence.told if start.fence is not None else words.NO_FENCE,
                 permits=Permits(start.rules, problems, fenced=start.fenced),

@@ -340,7 +340,7 @@ class Turns:
 
     def _tell_usage(self) -> None:
         """What the turn took, before its end, whichever that is."""
-        self._context.emit("usage", **self._context.turn.totals())
+        self._context.emit("usage", **self._context.turn.totals(self._context.prices))
 
     def _refuse(self, turn_id: str, code: str, message: str) -> None:
         """Ends a turn that never ran, beside the one that runs."""

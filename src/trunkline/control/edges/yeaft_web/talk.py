@@ -11,6 +11,7 @@ from trunkline.control.ids import new_id
 from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
+from trunkline.control.sessions.saying import shown_of
 from trunkline.wire.answers import Answer, kind_of
 from trunkline.wire.answers import answer_of as meaning_of
 from trunkline.wire.yeaft.web import ATTACHMENT, Request
@@ -152,7 +153,7 @@ async def _say_there(
         said = new_id()
     text = (request.get("text", "prompt") or "")[: limits.MESSAGE_CHARS_MAX]
     metadata = {"attachments": request.fields.get("attachments")}
-    shown = NewMessage(message=text, metadata=metadata, client_message_id=said).shown
+    shown = shown_of(NewMessage(message=text, metadata=metadata, client_message_id=said))
     log = await visit.core.sessions.readable(visit.who, session.id)
     await visit.follow(session)
     visit.reader.said(said)
