@@ -20,8 +20,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 MODULES = 30
 WINDOW = 16_000
 SUMMARY = "Goal: every shape tells its area. Files: shapes/*.py. Open points: tests, commit."
-    "Goal: every shape tells its area. Files: shapes/*.py. Open points: run the tests, commit."
-)
 CHECK = f"{sys.executable} -B -m unittest -q test_shapes"
 _TEST = """\
 import unittest

@@ -80,8 +80,3 @@ class Released(msgspec.Struct, frozen=True):
 
 
 Action = Append | Skip | Send | Fetch | Load | Look | Recall | Status | Released
-
-
-def rules_name(session_id: str) -> str:
-    """Of the newest rules that wait for a session: those of before are of no use."""
-    return f"rules {session_id}"

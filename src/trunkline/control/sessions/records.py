@@ -71,24 +71,6 @@ class NewMessage(msgspec.Struct, kw_only=True):
     when_busy: Literal["queue", "steer", "replace"] = "queue"
     """While a turn runs: wait for its end, reach it at its next step, or stop it first."""
 
-    @property
-    def shown(self) -> Json:
-        """What readers see of it besides its text."""
-        shown: Json = {}
-        if self.client_message_id is not None:
-            shown["client_message_id"] = self.client_message_id
-        attached = (self.metadata or {}).get("attachments")
-        if isinstance(attached, list):
-            shown["attachments"] = [
-                {
-                    "name": str(one.get("name", ""))[: limits.NAME_CHARS_MAX],
-                    "mime": str(one.get("mime", ""))[: limits.NAME_CHARS_MAX],
-                }
-                for one in attached[: limits.ATTACHMENTS_MAX]
-                if isinstance(one, dict)
-            ]
-        return shown
-
 
 class Session(msgspec.Struct, kw_only=True):
     """`created_by`: who made it, where that was not its own user."""

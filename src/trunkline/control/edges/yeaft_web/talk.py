@@ -152,7 +152,7 @@ async def _say_there(
         said = new_id()
     text = (request.get("text", "prompt") or "")[: limits.MESSAGE_CHARS_MAX]
     metadata = {"attachments": request.fields.get("attachments")}
-    shown = NewMessage(message=text, metadata=metadata, client_message_id=said).shown
+    shown = shown_of(NewMessage(message=text, metadata=metadata, client_message_id=said))
     log = await visit.core.sessions.readable(visit.who, session.id)
     await visit.follow(session)
     visit.reader.said(said)
