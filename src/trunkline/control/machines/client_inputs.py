@@ -4,9 +4,12 @@ from typing import Any
 
 from trunkline import limits
 from trunkline.control.errors import LimitReached
-from trunkline.control.machines.actions import Send, Status, rules_name
+from trunkline.control.machines.actions import (
+    Send,
+    Status,
+)
 from trunkline.control.machines.hosted import Place
-from trunkline.control.machines.telling import ENDED, Telling
+from trunkline.control.machines.telling import ENDED, Telling, rules_name
 from trunkline.control.sessions.core import SessionCore
 from trunkline.wire.commands import (
     MOVED,

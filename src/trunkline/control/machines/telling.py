@@ -8,7 +8,14 @@ from collections.abc import Container
 
 from trunkline import limits
 from trunkline.control.errors import LimitReached, Unavailable
-from trunkline.control.machines.actions import Action, Fetch, Load, Released, Send, Time, rules_name
+from trunkline.control.machines.actions import (
+    Action,
+    Fetch,
+    Load,
+    Released,
+    Send,
+    Time,
+)
 from trunkline.control.machines.hosted import Hosted, Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
@@ -30,6 +37,11 @@ _STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists 
 SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
 
 ENDED = ("failed", "terminated")
+
+
+def rules_name(session_id: str) -> str:
+    """Of the newest rules that wait for a session: those of before are of no use."""
+    return f"rules {session_id}"
 
 
 class Telling:
