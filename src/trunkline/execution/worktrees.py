@@ -23,6 +23,7 @@ from trunkline.execution.json_object import Json
 DIFF_BYTES_MAX = 4 * limits.MIB  # of a diff as it is shown
 DIFF_FILES_MAX = 2_000
 CONFLICTS_SHOWN_MAX = 20
+CHECKOUT_S_MAX = 120.0  # for the files of a whole repository
 
 _FOLDER = "tree"
 _RECORD = "worktree.json"
@@ -98,9 +99,13 @@ class Worktrees:
             branch=f"trunkline/{session_id}",
             within=_within(folder, repository.top),
         )
-        return await self._add(session_id, record, head.text)
+        works_in = await self._add(session_id, record, head.text)
+        self._save(session_id, record)
+        return works_in
 
     async def _add(self, session_id: str, record: Worktree, commit: str) -> Path:
+        """One that has no record yet: that is written when all of it is there."""
+        await self._clear(session_id, record)
         tree = self._tree(session_id)
         tree.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = ("worktree", "add", "--no-checkout", "-b", record.branch, str(tree), commit)
@@ -110,11 +115,20 @@ class Worktrees:
         async with self._view(session_id, record) as view:
             index = Path(record.own) / "index"
             await view.git("read-tree", commit, index=index)
-            await view.git("checkout-index", "--all", "-u", "--quiet", index=index)
+            written = ("checkout-index", "--all", "-u", "--quiet")
+            await view.git(*written, index=index, within_s=CHECKOUT_S_MAX)
         works_in = self._works_in(session_id, record)
         works_in.mkdir(parents=True, exist_ok=True)
-        self._save(session_id, record)
         return works_in
+
+    async def _clear(self, session_id: str, record: Worktree) -> None:
+        """What a daemon left that was killed while it made this."""
+        tree = self._tree(session_id)
+        for own in sorted((Path(record.common) / "worktrees").glob("*/gitdir")):
+            if own.read_text(errors="replace").strip() == str(tree / ".git"):
+                await self._remove(session_id, msgspec.structs.replace(record, own=str(own.parent)))
+                return
+        await asyncio.to_thread(shutil.rmtree, tree.parent, ignore_errors=True)
 
     async def diff(self, session_id: str) -> Json:
         """Everything that differs from where it began, committed or not. Raises RequestFailed."""
@@ -142,7 +156,7 @@ class Worktrees:
         async with self._at(session_id) as record:
             async with (
                 self._view(session_id, record) as view,
-                view_of(Path(record.repository), record.user, view) as users,
+                view_of(record.user, view) as users,
             ):
                 tree = await view.written()
                 patch = await _patch(users, record.base, tree)
@@ -201,6 +215,7 @@ class Worktrees:
                 ):
                     tree = await theirs.written()
                     await view.git("read-tree", "-m", "-u", head.text, tree)
+                self._save(target, copy)
             except GitFailed as error:
                 await self._remove(target, copy)
                 raise StartFailed(f"worktree: {error}", code="WORKSPACE_REFUSED") from error
@@ -245,7 +260,7 @@ class Worktrees:
         self, session_id: str, record: Worktree, beside: View | None = None
     ) -> AbstractAsyncContextManager[View]:
         repository = Repository(self._tree(session_id), Path(record.own), Path(record.common))
-        return view_of(repository.top, repository, beside)
+        return view_of(repository, beside)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         return self._locks.setdefault(session_id, asyncio.Lock())

@@ -180,8 +180,7 @@ class SessionManager:
                 if snapshot:
                     await beginnings.restore(session, snapshot)
                 elif session.config.fork is not None:
-                    other = self._home.session(session.config.fork.session_id)
-                    await beginnings.fork(session, other)
+                    await beginnings.fork(session, session.config.fork, self._home)
                 session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:

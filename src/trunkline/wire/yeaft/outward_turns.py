@@ -20,7 +20,8 @@ _USAGE = (
 
 
 def user_message(state: Outward, event: SessionEvent) -> list[Out]:
-    state.turn(event).started_ms = event.ts if isinstance(event.ts, int) else None
+    if event.steers is None:
+        state.turn(event).started_ms = event.ts if isinstance(event.ts, int) else None
     said = event.client_message_id if isinstance(event.client_message_id, str) else None
     data = stream_json.user_text(text_of(event.content), said, event.attachments)
     return [Out(state.own.data(data), said)]
