@@ -13,6 +13,8 @@ TOOL_CALLS_PER_TURN_MAX = 1_000
 TURN_TIMEOUT_S_MAX = 24 * 3600.0
 APPROVAL_TIMEOUT_S_MAX = 7 * 24 * 3600.0
 
+OTHERS = ("workspace", "worktree", "acp", "group")
+"""Read by others: the daemon, another runtime, the control plane."""
 NamedMode = Mode | Literal["default", "acceptEdits"]
 """Ours, and what Claude Code calls two of them."""
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
@@ -94,4 +96,6 @@ def unknown_names(patch: Json) -> list[str]:
 
 
 _TYPES: dict[str, Any] = get_type_hints(Settings, include_extras=True)
+NAMES = sorted({*_TYPES, *OTHERS})
+"""What a session's configuration may hold, as the machine tells it."""
 _DEFAULTS: Json = msgspec.structs.asdict(Settings())
