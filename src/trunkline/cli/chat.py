@@ -7,7 +7,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +36,9 @@ from trunkline.log_form import one_line
 if TYPE_CHECKING:
     from trunkline.cli.conversation import Answer, Conversation
     from trunkline.client import Client, Event, Session
+
+
+COMPACT = "/compact"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -75,7 +78,7 @@ def chat(
 
     What you type while it answers reaches it at its next step. Ctrl-C cancels the running answer;
     a second one, or one at the prompt, leaves. The session stays and can be taken up again with
-    --session, or from an earlier turn on with --fork.
+    --session, or from an earlier turn on with --fork. /compact shortens what the model reads of it.
     """
     from trunkline.cli.conversation import Conversation
     from trunkline.client import Client
@@ -157,14 +160,20 @@ def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
         except (EOFError, KeyboardInterrupt):
             typer.echo()
             return
-        if message:
+        if message == COMPACT:
+            runner.run(_interruptible(talk, talk.compact()))
+        elif message:
             runner.run(_turn(talk, message))
 
 
 async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) -> bool:
-    """A turn that Ctrl-C cancels, first on the machine, then here."""
+    return await _interruptible(talk, _typing(talk, message, files))
+
+
+async def _interruptible(talk: "Conversation", work: Coroutine[Any, Any, bool]) -> bool:
+    """What Ctrl-C cancels, first on the machine, then here."""
     loop = asyncio.get_running_loop()
-    turn = asyncio.ensure_future(_typing(talk, message, files))
+    turn = asyncio.ensure_future(work)
     cancelling: list[asyncio.Task[None]] = []
 
     def interrupt() -> None:

@@ -97,6 +97,15 @@ class Conversation:
         turns.pop(ended, None)
         return turns
 
+    async def compact(self) -> bool:
+        """Lets the conversation be shortened, and waits until that is done."""
+        await self._client.sessions.compact(self._id)
+        async for event in self._events:
+            self._show(event)
+            if event.type == "context_compacted" and event.data.get("by"):
+                return event.data.get("how") != "nothing"
+        raise AssertionError("a stream ends only with an error")
+
     async def follow(self) -> None:
         """Shows what happens, until it is cancelled."""
         async for event in self._events:

@@ -34,6 +34,7 @@ from trunkline.execution.runtimes.foreign.answers import Answers
 from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
+from trunkline.execution.session import compacting
 from trunkline.execution.session.answers import SessionAnswers
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
@@ -169,6 +170,8 @@ class Node:
             raise ServerRefused(self._refusal)
 
     async def _answer(self, method: str, params: Json) -> Json:
+        if method == compacting.METHOD:
+            return compacting.compact(self._manager.active_sessions, params)
         answers = self._work if self._work.knows(method) else self._foreign
         return await answers.answer(method, params)
 

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 
 import msgspec
 
+from trunkline.execution.checkpoint.reserve import Reserve
 from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.router import Router
 from trunkline.execution.llm.tokens import Meter
+from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.instructions import Instructions
@@ -102,6 +104,8 @@ class Context:
     router: Router
     toolbox: Toolbox
     memory: LocalShortTermMemory
+    edits: Edits
+    """What people change in these files by hand."""
     control: ControlPlane
     skills: SkillRegistry
     outlet: Outlet
@@ -135,12 +139,16 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    reserve: Reserve | None = None
+    """The room on the disk that is held for what the session has to save."""
     fence: str = NO_FENCE
     """What keeps this session to its own place, in words."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
-        """An event of the running turn."""
-        event: Json = {"type": kind, **fields, "turn_id": self.turn.turn_id}
+        """An event of the running turn, if one runs."""
+        event: Json = {"type": kind, **fields}
+        if self.turn.turn_id:
+            event["turn_id"] = self.turn.turn_id
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent

@@ -17,6 +17,7 @@ from trunkline.execution.fence import words
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
+from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.context import Context
@@ -94,6 +95,9 @@ class OpenSession:
                 problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
             workspace = home.workspace_of(start.workspace)
             roots = [home.worktrees, *map(Path, start.roots)]
+            memory = LocalShortTermMemory(folder, clock)
+            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
+            opened.callback(checkpointer.reserve.release)
             context = Context(
                 session_id=start.session_id,
                 workspace=workspace,
@@ -104,7 +108,9 @@ class OpenSession:
                 settings=settings,
                 router=router,
                 toolbox=toolbox,
-                memory=LocalShortTermMemory(folder, clock),
+                memory=memory,
+                edits=Edits(memory),
+                reserve=checkpointer.reserve,
                 control=link,
                 skills=skills,
                 outlet=link,
@@ -120,7 +126,6 @@ class OpenSession:
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message
             )
-            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
             if start.fork is not None:
                 await turns.fork(start.fork, folder)
@@ -141,6 +146,8 @@ class OpenSession:
                 self._turns.steer(data.steers, data.message_id, data.message, attached)
             case ipc.Cancel():
                 self._turns.cancel()
+            case ipc.Compact():
+                self._turns.compact()
             case ipc.ApprovalResponse(data=answer):
                 self._turns.answer(answer)
             case ipc.ConfigUpdate(data=patch):

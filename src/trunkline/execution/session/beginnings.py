@@ -23,8 +23,8 @@ async def restore(session: Session, snapshot: Json) -> None:
 
 
 async def fork(session: Session, of: ipc.Fork, home: Home) -> None:
-    """Where the state of the other one is gone, or cannot be read, the copy goes by what the control
-    plane knows of it."""
+    """Where the other's state is gone, or cannot be read, the copy goes by what the control plane
+    knows of it."""
     try:
         await session.adapter.fork(home.session(of.session_id))
     except (OSError, ValueError, CheckpointError) as error:
