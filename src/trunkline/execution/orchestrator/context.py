@@ -3,7 +3,9 @@
 Made by the session's process, handed to LangGraph as its run context. Nothing here is saved.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,8 +16,9 @@ from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.begun import Begun
 from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
-from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.orchestrator.state import Above, Question, State
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
@@ -51,6 +54,10 @@ class LiveTurn:
     A call that waited for a person is started twice."""
     taken: set[str] = field(default_factory=set)
     """Ids of tool calls, of all agents of the turn."""
+    over: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    """Set when that tool call is over, for those beside it that wait for it."""
+    asked: set[str] = field(default_factory=set)
+    """Ids of questions that people were shown."""
     noted: set[int] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
@@ -71,6 +78,10 @@ class LiveTurn:
             for name in ("calls", "tokens_in", "tokens_out")
         }
         return {**summed, "models": self.usage}
+
+
+async def _nobody(_questions: Sequence[Question]) -> None:
+    """Nobody is asked before the graph stops."""
 
 
 @dataclass(kw_only=True)
@@ -97,6 +108,9 @@ class Context:
     """Hands tasks to this agent's own sub-agents, if it has any."""
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
+    begun: Begun = field(default_factory=Begun)
+    ask: Callable[[Sequence[Question]], Awaitable[None]] = _nobody
+    """Shows people what they are asked, without waiting for them."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     turn: LiveTurn = field(default_factory=LiveTurn)
@@ -114,6 +128,7 @@ class Context:
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent
+            event["parent_tool_call_id"] = self.parent_tool_call_id
         self.outlet.event(event)
 
     def begin(self, turn_id: str) -> None:
@@ -139,6 +154,11 @@ class Context:
         """Those that nobody was told of yet."""
         new, self.problems_told = self.problems[self.problems_told :], len(self.problems)
         return new
+
+    @property
+    def parent_tool_call_id(self) -> str:
+        """The call that gave this agent its task; empty for the session's own."""
+        return self.above[-1]["call"]["id"] if self.above else ""
 
     @property
     def turn_id(self) -> str:

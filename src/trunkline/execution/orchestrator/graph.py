@@ -1,4 +1,6 @@
-"""The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond."""
+"""The graph of a turn: start → plan → act → observe → plan … → reflect → respond.
+
+Beside `act`, `approve` waits for people; what they allowed goes from `observe` to `act` again."""
 
 from copy import copy
 
@@ -14,7 +16,7 @@ from trunkline.execution.orchestrator.state import State, Step
 
 AgentGraph = CompiledStateGraph[State, Context, State, State]
 
-STEPS_MAX = 4 * limits.MODEL_CALLS_PER_TURN_MAX + 10
+STEPS_MAX = 6 * limits.MODEL_CALLS_PER_TURN_MAX + 10
 """LangGraph's own limit, out of the way of `max_turns`, which says what happened."""
 
 
@@ -30,9 +32,9 @@ def _agent_graph() -> AgentGraph:
     builder.add_edge(START, "start")
     builder.add_edge("start", "plan")
     builder.add_conditional_edges("plan", edges.after_plan, ["approve", "act", "reflect"])
-    builder.add_conditional_edges("approve", edges.to_tools, ["act"])
+    builder.add_edge("approve", "observe")
     builder.add_edge("act", "observe")
-    builder.add_edge("observe", "plan")
+    builder.add_conditional_edges("observe", edges.after_observe, ["approve", "act", "plan"])
     builder.add_edge("reflect", "respond")
     builder.add_edge("respond", END)
     return builder.compile()

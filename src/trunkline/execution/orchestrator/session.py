@@ -18,6 +18,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.begun import Begun
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
@@ -90,6 +91,7 @@ class OpenSession:
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
                 allowed=Allowed(folder),
+                begun=Begun(folder),
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message

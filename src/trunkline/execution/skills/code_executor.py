@@ -11,7 +11,7 @@ from pathlib import Path
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.execution.tools.commands import TIMEOUT_SCHEMA, run_shown
 
 CODE_CHARS_MAX = 1_000_000
@@ -36,6 +36,9 @@ class CodeExecution(Tool):
 
     def is_dangerous(self, arguments: Json) -> bool:
         return True
+
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(everything=True)
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         timeout_s = float(arguments.get("timeout_seconds", limits.COMMAND_TIMEOUT_S))

@@ -24,6 +24,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     is_error: bool = False
     images: tuple[Image, ...] = ()
     """What a model that can see is shown beside `content`."""
+    todos: list[Json] | None = None
+    """What the agent has to do from now on, where the call says so."""
     details: Json = {}
     """For readers: exit code, whether the output was cut, files that were made."""
 

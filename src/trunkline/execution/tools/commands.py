@@ -14,7 +14,7 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import Finished, ending, run_process
 from trunkline.execution.texts import Excerpt
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.execution.tools.text_files import Paths
 
 COMMAND_TIMEOUT_S_MAX = 600.0
@@ -79,7 +79,8 @@ TIMEOUT_SCHEMA: Json = {
 async def run_shown(
     argv: list[str], env: Mapping[str, str], timeout_s: float, run: ToolRun
 ) -> ToolResult:
-    """Runs a program in the workspace, shows its output while it runs, and says how it ended."""
+    """Runs a program in the workspace, shows its output while it runs, and says how it ended.
+    An exit code is part of what it says; a program that had to be ended has failed."""
     output = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
     progress = OutputProgress(run.progress)
 
@@ -105,7 +106,7 @@ def _result(output: Excerpt, finished: Finished, timeout_s: float) -> ToolResult
         text = f"{text}\n[{how}]" if text else f"[{how}]"
     return ToolResult(
         content=text or "(no output)",
-        is_error=bool(how),
+        is_error=finished.timed_out or finished.flooded,
         details={
             "exit_code": finished.exit_code,
             "timed_out": finished.timed_out,
@@ -200,6 +201,11 @@ class Bash(Tool):
 
     def is_dangerous(self, arguments: Json) -> bool:
         return not only_reads(str(arguments.get("command", "")), self._paths.may_read)
+
+    def touches(self, arguments: Json) -> Touches:
+        if self.is_dangerous(arguments):
+            return Touches(everything=True)
+        return Touches(reads=self._paths.touched("."))
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         command = arguments["command"]

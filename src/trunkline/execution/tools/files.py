@@ -13,7 +13,7 @@ from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import run_process
 from trunkline.execution.texts import Excerpt, shortened
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.execution.tools.text_files import Paths, read_text, write_text
 
 FILE_READ_CHARS_MAX = 100_000  # shown of a file at once
@@ -50,6 +50,9 @@ class ReadFile(Tool):
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
 
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(reads=self._paths.touched(arguments["path"]))
+
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         path = self._paths.readable(arguments["path"])
         text = await asyncio.to_thread(read_text, path, self._paths.shown(path))
@@ -78,6 +81,9 @@ class _Writer(Tool):
 
     def is_dangerous(self, arguments: Json) -> bool:
         return True
+
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(writes=self._paths.touched(arguments["path"]))
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         path = self._paths.writable(arguments["path"])
@@ -165,6 +171,9 @@ class ListFiles(Tool):
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
 
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(reads=self._paths.touched(arguments.get("path", ".")))
+
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         folder = self._paths.readable(arguments.get("path", "."))
         if not folder.is_dir():
@@ -240,6 +249,9 @@ class SearchFiles(Tool):
     def __init__(self, paths: Paths, env: Mapping[str, str]) -> None:
         self._paths = paths
         self._env = {**env, "LC_ALL": "C.UTF-8"}
+
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(reads=self._paths.touched(arguments.get("path", ".")))
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         if any(char in arguments["query"] + arguments.get("files", "") for char in "\0\n\r"):

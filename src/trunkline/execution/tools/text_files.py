@@ -38,6 +38,13 @@ class Paths:
             return False
         return True
 
+    def touched(self, text: str) -> tuple[str, ...]:
+        """A path as the order of calls knows it; none for what no tool would take."""
+        try:
+            return (str(self.readable(text)),)
+        except ToolError:
+            return ()
+
     def shown(self, path: Path) -> str:
         """A path as people and models see it: short inside the workspace."""
         root = self.workspace.resolve()
