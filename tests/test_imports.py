@@ -13,11 +13,12 @@ MODULES = sorted(OURS.rglob("*.py"))
 # What both planes have in common and neither may take from the other.
 SHARED = (
     *("trunkline.limits", "trunkline.addresses", "trunkline.log_form"),
-    *("trunkline.names", "trunkline.private_files"),
+    *("trunkline.names", "trunkline.permissions", "trunkline.private_files"),
 )
 # What each part may import of this project, besides itself.
 MAY: dict[str, tuple[str, ...]] = {
     "wire": (),
+    "permissions": ("trunkline.limits",),
     "control": ("trunkline.wire", *SHARED),
     "execution": ("trunkline.wire", *SHARED),
     "client": ("trunkline.wire", "trunkline.limits"),

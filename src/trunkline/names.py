@@ -16,13 +16,14 @@ CONTROL: Final = (
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
-    *("vm_command", "node_roots"),
+    *("vm_command", "node_roots", "node_workspace", "machines", "fence"),
+    *("embeddings_url", "embeddings_model", "embeddings_key"),
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (
     *("wire", "wire_server", "wire_token", "wire_id", "wire_user_id", "wire_name", "wire_agent"),
     *("wire_model", "wire_confirm", "node_home", "node_roots", "node_sessions_max"),
-    "node_pass_env",
+    *("node_pass_env", "node_workspace", "node_network", "node_network_hosts", "node_hidden"),
 )
 """Of the execution plane, besides those that both have."""
 COMMANDS: Final = ("url", "token")
@@ -33,6 +34,7 @@ TOOLS: Final = frozenset(
     (
         *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
         *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
+        *("bash_output", "bash_stop", "apply_patch", "glob", "todo_write"),
         *("read_skill_file", "ask_user", "delegate"),
     )
 )

@@ -30,6 +30,7 @@ UNAUDITED = {
     ("POST", "/api/auth/logout"),
     # Gives nobody any rights: what an agent remembers, files of a message, a server's proof.
     ("POST", "/api/upload"),
+    ("POST", "/api/v1/uploads"),
     ("POST", "/proof"),
     ("POST", "/api/v1/memories"),
     ("DELETE", "/api/v1/memories/{memory_id}"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from tests.support.eventually import WAIT_S
 Json = dict[str, Any]
 
 _NOT_SAID = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"  # what OpenClaw adds, in a person's name
+_NOTE = re.compile(r"\n\n<note>\n.*?\n</note>", re.DOTALL)  # what our runtime tells beside it
 
 
 class Latch:
@@ -140,11 +142,29 @@ class ModelRequest:
         return "\n".join(_text_of(one["content"]) for one in told)
 
     @property
+    def said(self) -> list[tuple[str, str]]:
+        """Roles and texts of the conversation, without notes."""
+        told = [(one["role"], _text_of(one["content"])) for one in self.messages]
+        return [(role, _NOTE.sub("", text)) for role, text in told if role != "system"]
+
+    @property
+    def notes(self) -> str:
+        """What the model is told beside the words of people."""
+        return "\n".join(
+            found for one in self.messages for found in _NOTE.findall(_text_of(one["content"]))
+        )
+
+    @property
     def prompt(self) -> str:
         """The newest thing the person said (tool results are not it)."""
-        said = [_text_of(one["content"]) for one in self.messages if one["role"] == "user"]
+        said = [text for role, text in self.said if role == "user"]
         own = (text for text in reversed(said) if text and not text.startswith(_NOT_SAID))
         return next(own, "")
+
+    @property
+    def images(self) -> list[str]:
+        """All pictures of the conversation, as base64, in their order."""
+        return [found for one in self.messages for found in _images_of(one["content"])]
 
     @property
     def tool_names(self) -> list[str]:
@@ -168,6 +188,18 @@ class ModelRequest:
         last = self.messages[-1]["content"] if self.messages else ""
         blocks = last if isinstance(last, list) else []
         return [_text_of(one.get("content")) for one in blocks if one["type"] == "tool_result"]
+
+
+def _images_of(content: Any) -> list[str]:
+    found: list[str] = []
+    for block in content if isinstance(content, list) else []:
+        if block["type"] == "image_url":
+            found.append(block["image_url"]["url"].partition(";base64,")[2])
+        elif block["type"] == "image":
+            found.append(block["source"]["data"])
+        elif block["type"] == "tool_result":
+            found += _images_of(block["content"])
+    return found
 
 
 def _text_of(content: Any) -> str:

@@ -16,7 +16,7 @@ from trunkline.execution.llm.base import (
     ToolSpec,
     Usage,
 )
-from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.router import Router, Shelf
 
 Json = dict[str, Any]
 Said = str | list[Message]
@@ -58,6 +58,7 @@ class Session:
         keys: dict[str, str] | None = None,
         config: Json | None = None,
         control: Control | None = None,
+        pictures: Shelf | None = None,
     ) -> None:
         self.pauses: list[float] = []
         self.control = control or Control()
@@ -72,6 +73,7 @@ class Session:
             self.control,
             sleep=self._sleep,
             env=env,
+            pictures=pictures,
             clock=self._clock,
         )
 

@@ -7,13 +7,15 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
 
+from trunkline.cli import session_work
 from trunkline.cli.agents import Acp, Workspace, acp_of
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed
@@ -50,6 +52,12 @@ def chat(
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
     acp: Acp = None,
     workspace: Workspace = None,
+    cwd: session_work.Cwd = None,
+    worktree: session_work.Worktree = False,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, dir_okay=False, help="A picture or file for the message."),
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Only watch the session.")] = False,
     url: Url = None,
     token: Token = None,
@@ -66,25 +74,36 @@ def chat(
 
     if follow and session is None:
         raise typer.BadParameter("--follow needs --session")
+    if file and message is None and sys.stdin.isatty():
+        raise typer.BadParameter("--file needs a message")
     if message is None and not follow and not sys.stdin.isatty():
         message = sys.stdin.read().strip()
         if not message:
             raise CommandFailed("no message on stdin")
-    chosen = _agent_config(agent, model=model, acp=acp_of(acp), workspace=workspace)
+    folder = session_work.folder_of(cwd, workspace)
+    if session is not None and (folder is not None or worktree):
+        raise typer.BadParameter("the folder is chosen when a session is made")
+    new = given(
+        agent_id=agent,
+        agent_config=_agent_config(agent, model=model, acp=acp_of(acp)) or None,
+        runtime_type=runtime,
+        workspace=folder,
+        worktree=worktree or None,
+    )
     where = find_server(url, token, data, os.environ)
-    show = _json_line if as_json else _printer()
+    show = _json_line if as_json else _printer(is_here=cwd is not None)
     with failures(), asyncio.Runner() as runner:
         client = Client(where.url, where.token)
         talk: Conversation | None = None
         try:
             runner.run(check_server(client, where))
-            found = runner.run(_open(client, session, chosen, agent, machine, runtime))
+            found = runner.run(_open(client, session, machine, new))
             talk = Conversation(client, found, show, partial(ask, found.id))
             if follow:
                 runner.run(talk.follow())
             elif message is not None:
                 _announce(found, is_new=session is None)
-                if not runner.run(_turn(talk, message)):
+                if not runner.run(_turn(talk, message, file or ())):
                     raise typer.Exit(1)
             else:
                 _announce(found, is_new=session is None)
@@ -96,21 +115,11 @@ def chat(
 
 
 async def _open(
-    client: "Client",
-    session_id: str | None,
-    chosen: dict[str, Any],
-    agent: str | None,
-    machine: str | None,
-    runtime: str | None,
+    client: "Client", session_id: str | None, machine: str | None, new: dict[str, Any]
 ) -> "Session":
     if session_id is not None:
         return await client.sessions.get(session_id)
-    return await client.sessions.create(
-        agent_id=agent,
-        agent_config=chosen or None,
-        machine_id=await id_of_machine(client, machine),
-        runtime_type=runtime,
-    )
+    return await client.sessions.create(machine_id=await id_of_machine(client, machine), **new)
 
 
 def _agent_config(agent: str | None, **chosen: Any) -> dict[str, Any]:
@@ -136,10 +145,10 @@ def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
             runner.run(_turn(talk, message))
 
 
-async def _turn(talk: "Conversation", message: str) -> bool:
+async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) -> bool:
     """A turn that Ctrl-C cancels, first on the machine, then here."""
     loop = asyncio.get_running_loop()
-    turn = asyncio.ensure_future(talk.turn(message))
+    turn = asyncio.ensure_future(talk.turn(message, files))
     cancelling: list[asyncio.Task[None]] = []
 
     def interrupt() -> None:
@@ -167,7 +176,8 @@ async def cancel(talk: "Conversation") -> None:
         typer.echo(f"could not cancel: {one_line(str(error))} (Ctrl-C leaves)", err=True)
 
 
-def _printer() -> "Callable[[Event], None]":
+def _printer(*, is_here: bool) -> "Callable[[Event], None]":
+    """`is_here`: the folder was named as this computer knows it."""
     from trunkline.cli.transcript import Transcript
 
     transcript = Transcript(colours=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
@@ -175,6 +185,8 @@ def _printer() -> "Callable[[Event], None]":
     def show(event: "Event") -> None:
         sys.stdout.write(transcript.render(event))
         sys.stdout.flush()
+        if is_here and event.data.get("code") == "WORKSPACE_REFUSED":
+            typer.echo(session_work.REFUSED, err=True)
 
     return show
 

@@ -4,7 +4,8 @@ The stream is taken up where it was left, also from one turn to the next, so tha
 missed and nothing shown twice. Knows the client; what is printed and asked comes in as functions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from trunkline.client import ApiError, Client, Event, Session
@@ -41,9 +42,10 @@ class Conversation:
         self._ask = ask
         self._events = aiter(client.sessions.stream(session.id, session.last_event_id))
 
-    async def turn(self, message: str) -> bool:
+    async def turn(self, message: str, files: Sequence[Path] = ()) -> bool:
         """Says something and follows until that turn has ended; whether it ended well."""
-        turn_id = await self._client.sessions.send(self._id, message)
+        attached = await self._client.sessions.upload(files)
+        turn_id = await self._client.sessions.send(self._id, message, attachment_ids=attached)
         async for event in self._events:
             own = event.data.get("turn_id") in (None, turn_id)
             if event.type == "user_message" and own:

@@ -21,7 +21,7 @@ from typing import Annotated
 
 import typer
 
-from trunkline.cli import doctor_runtimes
+from trunkline.cli import doctor_fence, doctor_runtimes
 from trunkline.cli.check import Check
 from trunkline.cli.output import CommandFailed, Json
 from trunkline.cli.remote import AsJson, Data
@@ -71,13 +71,13 @@ def doctor(
         raise typer.Exit(2) from error
     running = ask(settings.data_dir, settings.admin_token)
     if install is not None:
-        where = doctor_runtimes.home_of(home, settings.data_dir, running, os.environ)
+        where = doctor_runtimes.home_of(home, settings, running, os.environ)
         doctor_runtimes.install_program(install, where, os.environ)
         return
     try:
-        where = doctor_runtimes.home_of(home, settings.data_dir, running, os.environ)
+        where = doctor_runtimes.home_of(home, settings, running, os.environ)
     except CommandFailed:  # several: each says what it has, if it runs
-        where = settings.data_dir / "vms"
+        where = settings.machines_dir
     checks = run_all(settings, os.environ, where, running)
     if as_json:
         rows = [
@@ -122,7 +122,8 @@ def run_all(
             _port(settings),
             _keys([name for name in _KEYS if env.get(name)], "in this environment"),
         ]
-    return [_python(), *first, *needed, *doctor_runtimes.checks(home, env, running)]
+    fence = doctor_fence.checks(settings, running)
+    return [_python(), *first, *fence, *needed, *doctor_runtimes.checks(home, env, running)]
 
 
 def _server(problem: str | None) -> Check:

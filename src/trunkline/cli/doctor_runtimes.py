@@ -14,13 +14,15 @@ from trunkline import names
 from trunkline.cli.check import Check
 from trunkline.cli.output import CommandFailed, Json, plain
 from trunkline.cli.running_server import Running
+from trunkline.control.machines import homes
+from trunkline.control.settings import Settings
 
 UPS_NAME = "this computer"
 """What `trunkline up` calls the machine that it keeps."""
 
 
 def home_of(
-    given: Path | None, data: Path, running: Running | str | None, env: Mapping[str, str]
+    given: Path | None, settings: Settings, running: Running | str | None, env: Mapping[str, str]
 ) -> Path:
     """Where a machine of this host has its programs: the home that was named, else that of the
     machine of `trunkline up`, else the default of `trunkline node`."""
@@ -28,10 +30,9 @@ def home_of(
 
     if given is not None:
         return given.expanduser().absolute()
+    folders = homes.homes(settings)
     if isinstance(running, Running):
-        folders = _kept_by(data, running)
-    else:
-        folders = sorted(one for one in (data / "vms").glob("*") if one.is_dir())
+        folders = _kept_by(settings, running)
     if len(folders) > 1:
         choice = ", ".join(map(str, folders))
         raise CommandFailed(
@@ -42,9 +43,9 @@ def home_of(
     return Path(env.get("TRUNKLINE_NODE_HOME") or DEFAULT_HOME).absolute()
 
 
-def _kept_by(data: Path, running: Running) -> list[Path]:
+def _kept_by(settings: Settings, running: Running) -> list[Path]:
     ours = [one for one in running.machines if one.get("name") == UPS_NAME] or running.machines
-    return [data / "vms" / str(one["id"]) for one in ours]
+    return [homes.home(settings, str(one["id"])) for one in ours]
 
 
 def install_program(name: str, home: Path, env: Mapping[str, str]) -> None:

@@ -84,12 +84,42 @@ Root = Annotated[
         " [TRUNKLINE_NODE_ROOTS, as A:B]",
     ),
 ]
+Workspace = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace",
+        help="The folder of sessions that name none. [TRUNKLINE_NODE_WORKSPACE, workspace/ in the"
+        " home]",
+    ),
+]
 MaxSessions = Annotated[
     int | None, typer.Option(help="Sessions at once. [TRUNKLINE_NODE_SESSIONS_MAX, 20]")
 ]
 PassEnv = Annotated[
     str | None,
     typer.Option(help="Secret variables that sessions get, as A,B. [TRUNKLINE_NODE_PASS_ENV]"),
+]
+FenceMode = Annotated[
+    str | None,
+    typer.Option(
+        help="Whether sessions are kept to their own place: auto (as far as this system can),"
+        " require (or else not run) or off. [TRUNKLINE_FENCE, auto]"
+    ),
+]
+NetworkMode = Annotated[
+    str | None,
+    typer.Option(
+        help="What commands of sessions may reach: open, off, or list (see --network-host)."
+        " [TRUNKLINE_NODE_NETWORK, open]"
+    ),
+]
+NetworkHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--network-host",
+        help="With --network list: a host that may be reached, or *.NAME; may be repeated."
+        " [TRUNKLINE_NODE_NETWORK_HOSTS, as A,B]",
+    ),
 ]
 JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON object a line.")]
 LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
@@ -123,8 +153,12 @@ def node(
     confirm: Confirm = None,
     home: NodeHome = None,
     root: Root = None,
+    workspace: Workspace = None,
     max_sessions: MaxSessions = None,
     pass_env: PassEnv = None,
+    fence: FenceMode = None,
+    network: NetworkMode = None,
+    network_host: NetworkHost = None,
     json_logs: JsonLogs = None,
     log_level: LogLevel = None,
 ) -> None:
@@ -150,8 +184,12 @@ def node(
         "confirm": confirm,
         "home": home,
         "roots": root or None,
+        "workspace": workspace,
         "sessions_max": max_sessions,
         "pass_env": pass_env,
+        "fence": fence,
+        "network": network,
+        "network_hosts": network_host or None,
         "json_logs": json_logs,
         "log_level": log_level,
     }

@@ -42,7 +42,14 @@ class Done(msgspec.Struct):
     text: str
 
 
-Shown = Rows | Record | Done
+class Text(msgspec.Struct):
+    """Many lines, for people and programs as they are; `item` is the whole, for JSON."""
+
+    text: str
+    item: Json = {}
+
+
+Shown = Rows | Record | Done | Text
 
 
 def show(shown: Shown, *, as_json: bool) -> None:
@@ -50,6 +57,8 @@ def show(shown: Shown, *, as_json: bool) -> None:
         _show_json(shown)
     elif isinstance(shown, Done):
         typer.echo(one_line(shown.text))
+    elif isinstance(shown, Text):
+        _show_text(shown.text)
     elif isinstance(shown, Record):
         _show_record(shown.item)
         if shown.hint:
@@ -65,8 +74,15 @@ def _show_json(shown: Shown) -> None:
     if isinstance(shown, Rows):
         value: Any = shown.items
     else:
-        value = shown.item if isinstance(shown, Record) else {"done": shown.text}
+        value = {"done": shown.text} if isinstance(shown, Done) else shown.item
     typer.echo(json.dumps(value, indent=2, ensure_ascii=not _is_utf8()))
+
+
+def _show_text(text: str) -> None:
+    """A pipe gets it as it is: it may be a patch."""
+    if sys.stdout.isatty():
+        text = "\n".join(map(one_line, text.split("\n")))
+    typer.echo(text, nl=False)
 
 
 def _show_record(item: Json) -> None:

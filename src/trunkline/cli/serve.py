@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
+from trunkline.cli import home_folder
 from trunkline.cli.output import CommandFailed
 from trunkline.private_files import write_private
 
@@ -29,6 +31,13 @@ Root = Annotated[
         "--root",
         help="A folder below which sessions here may work, besides the machine's workspace; may be"
         " repeated. [TRUNKLINE_NODE_ROOTS, as A:B]",
+    ),
+]
+Workspace = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder here of sessions that name none. [TRUNKLINE_NODE_WORKSPACE, the machine's"
+        " own]"
     ),
 ]
 Config = Annotated[
@@ -55,6 +64,7 @@ def up(
     log_level: LogLevel = None,
     machine: Machine = True,
     root: Root = None,
+    workspace: Workspace = None,
     config: Config = None,
 ) -> None:
     """Start everything on this machine and print a login link.
@@ -65,6 +75,7 @@ def up(
     flags = {"host": host, "port": port, "data": data, "database_url": database_url}
     flags |= {"json_logs": json_logs, "log_level": log_level, "local_machine": machine}
     flags["node_roots"] = os.pathsep.join(str(one.absolute()) for one in root or ()) or None
+    flags["node_workspace"] = None if workspace is None else str(workspace.absolute())
     _run(config, flags, "Trunkline", shows_link=True)
 
 
@@ -99,17 +110,35 @@ def _run(config: Path | None, flags: dict[str, Any], name: str, *, shows_link: b
     except TrunklineError as error:
         typer.echo(f"error: {error.message}", err=True)
         raise typer.Exit(2) from error
+    settings, hint = _with_home(settings)
     logging.configure(json_logs=settings.json_logs, level=settings.log_level)
     from trunkline.control.server import run
 
     link = settings.data_dir / LOGIN_LINK
     try:
-        run(settings, ready=lambda info: _greet(settings, info, name, None if shows_link else link))
+        run(
+            settings,
+            ready=lambda info: _greet(settings, info, name, None if shows_link else link, hint),
+        )
     except TrunklineError as error:
         raise CommandFailed(error.message) from error
 
 
-def _greet(settings: "Settings", info: "ServerInfo", name: str, link: Path | None) -> None:
+def _with_home(settings: "Settings") -> tuple["Settings", str]:
+    """With the user's home among the folders in which agents here may work, if that was allowed;
+    and what else a person may want to know."""
+    if not settings.local_machine or settings.node_roots:
+        return settings, ""
+    home = Path.home()
+    is_allowed = home_folder.allowed(settings.data_dir, home)
+    if is_allowed:
+        return msgspec.structs.replace(settings, node_roots=str(home)), ""
+    return settings, home_folder.HINT if is_allowed is None else ""
+
+
+def _greet(
+    settings: "Settings", info: "ServerInfo", name: str, link: Path | None, hint: str
+) -> None:
     """On stdout, apart from the logs: it is what a person or a script waits for. `link` is the file
     that the login link goes into instead."""
     typer.echo(f"{name} is up at {info.url}")
@@ -118,5 +147,7 @@ def _greet(settings: "Settings", info: "ServerInfo", name: str, link: Path | Non
     else:
         write_private(link, info.login_url + "\n")
         typer.echo(f"Log in:  the link is in {link}")
+    if hint:
+        typer.echo(hint)
     if not settings.is_loopback and info.url.startswith("http://"):
         typer.echo("Others on this network can reach it, unencrypted: put a TLS proxy in front.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli import adopting
+from trunkline.cli import adopting, session_work
 from trunkline.cli.agents import Acp, Workspace, acp_of
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import Done, Record, Rows
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 app = group("session", "Sessions.")
 adopting.add_to(app)
+session_work.add_to(app)
 
 
 @remote(app, "list", example="trunkline session list --status active")
@@ -37,17 +38,21 @@ async def create(
     runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
     acp: Acp = None,
     workspace: Workspace = None,
+    cwd: session_work.Cwd = None,
+    worktree: session_work.Worktree = False,
     title: Annotated[str | None, typer.Option(help="A title.")] = None,
 ) -> Record:
     """Make a session and pin it to a machine."""
     where = await id_of_machine(client, machine)
-    config = given(acp=acp_of(acp), workspace=workspace) or None
+    config = given(acp=acp_of(acp)) or None
     body = given(
         agent_id=agent,
         agent_config=config,
         machine_id=where,
         runtime_type=runtime,
         title=title,
+        workspace=session_work.folder_of(cwd, workspace),
+        worktree=worktree or None,
     )
     return Record(await client.post("sessions", body=body))
 
@@ -101,9 +106,12 @@ async def cancel(client: "Client", session_id: str) -> Done:
 
 @remote(app, "close", example="trunkline session close ID")
 async def close(client: "Client", session_id: str) -> Done:
-    """Stop a session on its machine; its log stays."""
+    """Stop a session on its machine; its log stays, and unapplied work in its worktree."""
+    session = await client.get("sessions", session_id)
     await client.sessions.close(session_id)
-    return Done(f"closed {session_id}")
+    has_worktree = (session["agent_config"] | session["session_config"]).get("worktree")
+    kept = "; what it did and nobody applied is kept: trunkline session diff|apply|discard"
+    return Done(f"closed {session_id}{kept if has_worktree else ''}")
 
 
 @remote(app, "approvals", example="trunkline session approvals")

@@ -1,7 +1,9 @@
 """The client: one server seen with one token. Records, and sessions to talk to and follow."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import mimetypes
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -42,12 +44,15 @@ class Sessions:
         *,
         metadata: Json | None = None,
         client_message_id: str | None = None,
+        attachment_ids: Sequence[str] = (),
     ) -> str:
         """The id of the turn. A message whose response was lost is sent again for some seconds,
         which has no effect with the same `client_message_id`."""
         body: Json = {"message": message, "client_message_id": client_message_id or str(uuid4())}
         if metadata is not None:
             body["metadata"] = metadata
+        if attachment_ids:
+            body["attachment_ids"] = list(attachment_ids)
         path = ("sessions", session_id, "messages")
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._http.timeout_s  # for all attempts together
@@ -64,6 +69,14 @@ class Sessions:
                 if not is_open or wait_s is None or clock() + wait_s >= deadline:
                     raise
             await self._sleep(wait_s)
+
+    async def upload(self, files: Iterable[Path]) -> list[str]:
+        """Ids by which the next message can name these files."""
+        form = [
+            (one.name, _media_type(one), await asyncio.to_thread(one.read_bytes)) for one in files
+        ]
+        found = await self._http.fetch(Json, "POST", "uploads", files=form) if form else {}
+        return [one["id"] for one in found.get("items", [])]
 
     async def cancel(self, session_id: str, reason: str | None = None) -> None:
         body = {} if reason is None else {"reason": reason}
@@ -116,6 +129,10 @@ class Sessions:
             "reason": reason,
         }
         return await self._http.fetch(Approval, "POST", "approvals", approval_id, body=body)
+
+
+def _media_type(file: Path) -> str:
+    return mimetypes.guess_type(file.name)[0] or "application/octet-stream"
 
 
 class Client:

@@ -3,8 +3,9 @@
 Redirects are not followed, so that the token goes nowhere but to the address that was given.
 """
 
+import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -81,14 +82,22 @@ class Http:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         upload: bytes | None = None,
+        files: Sequence[tuple[str, str, bytes]] = (),
         timeout_s: float | None = None,
     ) -> bytes:
-        """The body of a successful response; ApiError or Unreachable otherwise."""
-        data, kind = upload, "application/zip"
+        """The body of a successful response; ApiError or Unreachable otherwise. `files` are sent
+        as a form: name, media type and content of each."""
+        data: bytes | aiohttp.FormData | None = upload
+        kind = "application/zip"
         if body is not None:
             data, kind = msgspec.json.encode(body), "application/json"
         wait_s = self.timeout_s if timeout_s is None else timeout_s
         headers = {} if data is None else {"Content-Type": kind}
+        if files:
+            data = aiohttp.FormData()
+            for name, media_type, content in files:
+                field = io.BytesIO(content)
+                data.add_field("files", field, filename=name, content_type=media_type)
         params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         try:
             async with self.session.request(

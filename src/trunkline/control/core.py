@@ -46,6 +46,7 @@ from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
 from trunkline.control.sessions.turns import Turns
+from trunkline.control.sessions.work import Work
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store, sqlite_url
 from trunkline.control.surprises import Surprises
@@ -156,6 +157,7 @@ class Core:
             self.tasks,
             clock,
         )
+        self.work = Work(self.sessions, self.machines, self.queries, self.services)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)

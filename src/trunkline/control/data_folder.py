@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from trunkline.control.errors import Conflict, Unavailable
+from trunkline.control.machines.homes import OLD
 from trunkline.control.presence import read_server_file
 from trunkline.control.settings import Settings
 from trunkline.private_files import NotPrivate, close_files, close_to_others, make_folder
@@ -36,7 +37,7 @@ def prepare(settings: Settings) -> None:
         mended += close_files(folder)
         if settings.keys_dir.exists() and not settings.keys_dir.is_dir():
             raise Unavailable(f"{settings.keys_dir} is no folder; keys are kept in one")
-        for inner in (settings.keys_dir, folder / "vms"):
+        for inner in (settings.keys_dir, folder / OLD, settings.machines_dir):
             if inner.is_dir():
                 mended += [inner] if close_to_others(inner) else []
                 mended += close_files(inner)

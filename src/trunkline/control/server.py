@@ -75,6 +75,7 @@ class Server:
         self._watchers = [
             asyncio.create_task(self._sweep_for_ever(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
+            asyncio.create_task(core.services.memories.index.keep(), name="memory index"),
         ]
         code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
         await core.trail.own("login_link.made", {"by": "the start of the server"}, owner)
@@ -142,6 +143,7 @@ class Server:
         core.uploads.tidy()
         await core.services.results.purge()
         await core.services.reports.purge()
+        core.services.memories.index.wake()
         await core.auth.save_uses()
         await core.services.audit.anchor()
         await core.machines.save_all()

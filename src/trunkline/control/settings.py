@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -67,6 +67,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The model of sessions that name none; by default one of a provider with a key."""
     fallback_model: str | None = None
     """The model that is asked when another one cannot answer."""
+    embeddings_url: str | None = None
+    """A server of embeddings as OpenAI's (`…/v1`), for the search of memories by meaning; without
+    it the built-in model does it."""
+    embeddings_model: str | None = None
+    """The model that is asked for there."""
+    embeddings_key: str | None = None
+    """The key of that server."""
     local_machine: bool = False
     """Keep an execution plane for the first user as a child process; `trunkline up` does."""
     vm_command: str | None = None
@@ -74,6 +81,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_roots: str = ""
     """Folders (separated as in PATH) below which sessions of the first user's own local machine may
     work, besides its workspace."""
+    node_workspace: str = ""
+    """The folder there of sessions that name none, in place of the machine's own workspace."""
+
+    machines: str = ""
+    """The folder with the homes of local machines; by default beside the data folder."""
+    fence: Literal["require", "auto", "off"] = "auto"
+    """Whether sessions on local machines are confined."""
 
     @property
     def data_dir(self) -> Path:
@@ -84,6 +98,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def keys_dir(self) -> Path:
         return Path(self.keys).expanduser() if self.keys else self.data_dir / "keys"
+
+    @property
+    def machines_dir(self) -> Path:
+        if self.machines:
+            return Path(self.machines).expanduser()
+        data = self.data_dir.absolute()
+        return data.with_name(f"{data.name}-machines")
 
     @property
     def is_loopback(self) -> bool:
@@ -185,6 +206,7 @@ def _refused(problem: str) -> InvalidRequest:
 
 def _check(settings: Settings) -> None:
     missing = ", ".join(_missing(settings.node_roots))
+    is_lost = settings.node_workspace and _missing(settings.node_workspace)
     problems = {
         "port must be between 0 and 65535": 0 <= settings.port <= 65535,
         "rate_limit_per_minute must not be negative": settings.rate_limit_per_minute >= 0,
@@ -198,11 +220,21 @@ def _check(settings: Settings) -> None:
             settings.is_loopback or not settings.open_myagent
         ),
         f"node_roots: there is no folder {missing[:200]}": not missing,
+        f"node_workspace: there is no folder {settings.node_workspace[:200]}": not is_lost,
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
         # A proxy on this host makes strangers look local.
         "open_myagent and public_url exclude each other: a proxy would let everyone in": (
             settings.public_url is None or not settings.open_myagent
+        ),
+        "embeddings_url must be like https://name.example/v1": (
+            settings.embeddings_url is None or _is_base_url(settings.embeddings_url)
+        ),
+        "embeddings_url and embeddings_model need each other": (
+            bool(settings.embeddings_url) == bool(settings.embeddings_model)
+        ),
+        "embeddings_key must be printable ASCII, without blanks": (
+            settings.embeddings_key is None or _is_key(settings.embeddings_key)
         ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
@@ -221,6 +253,10 @@ def _check(settings: Settings) -> None:
 def _missing(node_roots: str) -> list[str]:
     named = filter(None, node_roots.split(os.pathsep))
     return [one for one in named if not Path(one).expanduser().is_dir()]
+
+
+def _is_key(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
 def _is_base_url(text: str) -> bool:

@@ -61,8 +61,12 @@ class _Given(msgspec.Struct):
 class Approvals:
     """The questions of the running turn."""
 
-    def __init__(self, asker: Asker, sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, asker: Asker, sleep: Callable[[float], Awaitable[None]], *, fence: str = ""
+    ) -> None:
+        """`fence`: what keeps the session to its own place; whoever is asked is told."""
         self._asker = asker
+        self._fence = {"fence": fence} if fence else {}
         self._sleep = sleep
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._shown: set[str] = set()
@@ -85,7 +89,7 @@ class Approvals:
                 continue
             self._shown.add(question["request_id"])
             shown: Json = {name: value for name, value in question.items() if name not in _OURS}
-            self._asker.emit("approval_request", **shown)
+            self._asker.emit("approval_request", **shown, **self._fence)
 
     async def ask(
         self, questions: Sequence[Mapping[str, Any]], least_s: float = 0.0

@@ -1,4 +1,4 @@
-"""Files that came with a message: written into the workspace, named in what the model reads.
+"""Files that came with a message: written into a folder, named in what the model reads.
 
 Names and contents come from outside. A file is whole or not there, lies in `attachments/` and
 nowhere else, and takes the place of no other.
@@ -66,33 +66,38 @@ def read_attachments(metadata: Json) -> list[Attachment]:
 
 def with_attachments(workspace: Path, message: str, attachments: Iterable[Attachment]) -> str:
     """The message, with a note of what came with it and where it is."""
-    notes = [_kept(workspace, one) for one in attachments]
+    notes = lines(workspace, attachments, base=workspace)
     if not notes:
         return message
     said = "\n".join(["Attached files, in the workspace:", *notes])
     return f"{message}\n\n{said}" if message else said
 
 
-def _kept(workspace: Path, attachment: Attachment) -> str:
-    """Saves it; a line that says where, or why not."""
+def lines(folder: Path, attachments: Iterable[Attachment], *, base: Path) -> list[str]:
+    """Saves them below `folder`; for each a line that says where, from `base`, or why not."""
+    return [_kept(folder, one, base) for one in attachments]
+
+
+def _kept(folder: Path, attachment: Attachment, base: Path) -> str:
     try:
         if attachment.refused:
             raise AttachmentRefused(attachment.refused)
-        path = save(workspace, attachment.name, attachment.data)
+        path = save(folder, attachment.name, attachment.data)
     except AttachmentRefused as error:
         _log.warning("an attachment was not kept", reason=str(error))
         return f"- {_shown(attachment.name)} could not be kept: {error}"
     kind = f"{attachment.mime}, " if attachment.mime else ""
-    return f"- {path.relative_to(workspace)} ({kind}{len(attachment.data)} bytes)"
+    shown = path.relative_to(base) if path.is_relative_to(base) else path
+    return f"- {shown} ({kind}{len(attachment.data)} bytes)"
 
 
-def save(workspace: Path, name: str, data: bytes) -> Path:
+def save(place: Path, name: str, data: bytes) -> Path:
     """Raises AttachmentRefused."""
-    folder = workspace / FOLDER
+    folder = place / FOLDER
     try:
         folder.mkdir(exist_ok=True)
-        if not folder.resolve().is_relative_to(workspace.resolve()):
-            raise AttachmentRefused(f"{FOLDER} leads out of the workspace")
+        if not folder.resolve().is_relative_to(place.resolve()):
+            raise AttachmentRefused(f"{FOLDER} leads out of the folder that it belongs to")
         return _put(folder, safe_name(name), data)
     except OSError as error:
         raise AttachmentRefused(error.strerror or type(error).__name__) from error

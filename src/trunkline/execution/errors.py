@@ -15,6 +15,7 @@
     ├── ToolError                TOOL_FAILED              a tool call failed; the model reads why
     ├── SkillRefused             SKILL_REFUSED            a skill package is not acceptable
     ├── AttachmentRefused        ATTACHMENT_REFUSED       a file of a message was not kept
+    ├── PictureRefused           PICTURE_REFUSED          a picture cannot be shown to a model
     ├── AddressRefused           ADDRESS_REFUSED          an address that tools may not connect to
     ├── InstallFailed            INSTALL_FAILED           a runtime's program was not installed
     ├── CheckpointError          CHECKPOINT_UNUSABLE      a checkpoint cannot be read or written
@@ -115,11 +116,21 @@ class ModelError(ExecutionError):
     MODEL_CONTEXT_FULL, MODEL_OVERLOADED, MODEL_UNREACHABLE, MODEL_REFUSED, MODEL_ERROR."""
 
     def __init__(
-        self, code: str, message: str, *, retryable: bool = False, retry_after_s: float = 0.0
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_s: float = 0.0,
+        limit: tuple[int, int] = (0, 0),
     ) -> None:
         super().__init__(message, code=code)
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+        self.limit = limit
+        """Of MODEL_CONTEXT_FULL: the model's window and what it was sent, in tokens; 0: unsaid."""
+        self.model = ""
+        """Which one it is about, by the name that it was asked by."""
 
 
 class ToolError(ExecutionError):
@@ -132,6 +143,10 @@ class SkillRefused(ExecutionError):
 
 class AttachmentRefused(ExecutionError):
     code = "ATTACHMENT_REFUSED"
+
+
+class PictureRefused(ExecutionError):
+    code = "PICTURE_REFUSED"
 
 
 class AddressRefused(ExecutionError, OSError):

@@ -5,6 +5,7 @@ and then; a heartbeat gets what was seen last.
 """
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 
 import structlog
@@ -44,12 +45,15 @@ class Health:
         sessions: Callable[[], dict[str, int]],
         sessions_max: int,
         *,
+        fence: Json | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`sessions` counts them, those with a process and those without apart."""
+        """`sessions` counts them, those with a process and those without apart. `fence`: what
+        keeps them to their own place."""
         self._catalog = catalog
         self._sessions = sessions
         self._sessions_max = sessions_max
+        self._fence = {} if fence is None else {"fence": fence}
         self._sleep = sleep
         self._seen = self._picture(catalog.first())
 
@@ -57,6 +61,7 @@ class Health:
         """Of this moment; costs nothing."""
         return {
             **self._seen,
+            **self._fence,
             "sessions": {**self._sessions(), "max": self._sessions_max},
             "degradation": {"without_line": {"works": list(WORKS), "degraded": DEGRADED}},
         }
@@ -78,6 +83,7 @@ class Health:
         return {
             "runtimes": sorted(name for name, one in found.items() if one.is_usable),
             "runtime_details": {name: one.told() for name, one in found.items()},
+            "worktrees": shutil.which("git") is not None,
             "node_available": not node_problem,
             "node_version": node or None,
             "node_reason": node_problem or None,

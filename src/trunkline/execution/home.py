@@ -36,11 +36,17 @@ class Home:
         self.outbox = self.internal / "outbox"
         self.run = self.internal / "run"
         self.programs = self.internal / "programs"
+        self.worktrees = self.internal / "worktrees"
+        self.cache = self.internal / "cache"
+        """What commands of all sessions fetch: packages, and nothing of any session's."""
+        self.locks = self.internal / "locks"
+        """Files that sessions lock against each other."""
 
     def make(self) -> None:
         """Creates what is missing, and closes to other users what is open to them. Raises
         NotPrivate where that cannot be done."""
         folders = [self.root, self.internal, self.sessions, self.skills, self.outbox, self.run]
+        folders += [self.cache, self.locks]
         if not self.workspace.is_symlink():  # else it is a folder that somebody chose
             folders.insert(1, self.workspace)
         mended = [folder for folder in folders if make_folder(folder)]

@@ -17,6 +17,8 @@ import structlog
 
 from trunkline.execution import logs
 from trunkline.execution.errors import HomeBusy, ServerRefused, SettingsError
+from trunkline.execution.fence import probe
+from trunkline.execution.fence.machine import Fence
 from trunkline.execution.health import Health
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -32,11 +34,13 @@ from trunkline.execution.runtimes.foreign.answers import Answers
 from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
+from trunkline.execution.session.answers import SessionAnswers
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 from trunkline.execution.session.session import MakeAdapter
 from trunkline.execution.settings import NodeSettings
+from trunkline.execution.worktrees import Worktrees
 from trunkline.execution.ws.configured_line import line_of
 
 _log = structlog.get_logger(__name__)
@@ -57,7 +61,13 @@ _STRAYS_ROUNDS_MAX = 100
 class Node:
     """One machine: its parts, put together."""
 
-    def __init__(self, settings: NodeSettings, home: Home, stop: asyncio.Event) -> None:
+    def __init__(
+        self,
+        settings: NodeSettings,
+        home: Home,
+        stop: asyncio.Event,
+        fence: Fence | None = None,
+    ) -> None:
         self._settings = settings
         self._stop = stop
         self._home = home
@@ -77,10 +87,15 @@ class Node:
             after_death=self._end_strays,
         )
         self._refusal: str | None = None
-        roots = Roots(home.workspace, settings.roots)
+        roots = Roots(
+            home.workspace, settings.roots, usual=settings.workspace, closed=home.internal
+        )
         library = Library(Path.home(), os.environ, roots)
         self._client = line_of(settings, home, library, self._refused)
-        self._client.answers(Answers(library, home).answer)
+        worktrees = Worktrees(home.worktrees)
+        self._foreign = Answers(library, home)
+        self._work = SessionAnswers(home, worktrees)
+        self._client.answers(self._answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         self._openclaw = OpenClaw(
             home,
@@ -109,12 +124,15 @@ class Node:
             home,
             runtimes,
             roots=roots,
+            worktrees=worktrees,
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
+            fence=fence,
         )
         catalog = Catalog(runtimes, home, os.environ)
-        self._health = Health(catalog, self._manager.counts, settings.sessions_max)
+        told = fence.told() if fence is not None else None
+        self._health = Health(catalog, self._manager.counts, settings.sessions_max, fence=told)
         self._client.register_session(MACHINE, self._manager.handlers())
         self._client.active_sessions = self._manager.names
         self._client.open_turns = self._manager.turns
@@ -146,6 +164,10 @@ class Node:
             await self._close()
         if self._refusal is not None:
             raise ServerRefused(self._refusal)
+
+    async def _answer(self, method: str, params: Json) -> Json:
+        answers = self._work if self._work.knows(method) else self._foreign
+        return await answers.answer(method, params)
 
     def _refused(self, why: str) -> None:
         self._refusal = why
@@ -213,18 +235,35 @@ def run(settings: NodeSettings) -> None:
     lock = home.claim()
     family.adopt_orphans()
     family.hide_memory()
+    fence = _fence(settings, home)
     try:
-        asyncio.run(_run(settings, home))
+        asyncio.run(_run(settings, home, fence))
     finally:
         os.close(lock)
 
 
-async def _run(settings: NodeSettings, home: Home) -> None:
+def _fence(settings: NodeSettings, home: Home) -> Fence:
+    """While this process has one thread."""
+    fence = Fence(
+        home,
+        settings.fence,
+        probe.look(),
+        hidden=settings.hidden,
+        roots=settings.roots,
+        network=settings.network,
+        hosts=settings.network_hosts,
+    )
+    told = fence.told()
+    (_log.info if fence.in_force else _log.warning)("fence", words=told["words"])
+    return fence
+
+
+async def _run(settings: NodeSettings, home: Home, fence: Fence) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    serving = asyncio.create_task(Node(settings, home, stop).serve())
+    serving = asyncio.create_task(Node(settings, home, stop, fence).serve())
     await asyncio.wait((serving, asyncio.create_task(stop.wait())), return_when="FIRST_COMPLETED")
     _, late = await asyncio.wait((serving,), timeout=NODE_STOP_S - 1)
     if late:

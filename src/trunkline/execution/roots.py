@@ -10,11 +10,21 @@ _PATH_CHARS_MAX = 4096
 
 
 class Roots:
-    """The first is where a session works that names no folder."""
+    """`workspace` is the machine's own; `usual` the folder that its owner chose for sessions that
+    name none. In `closed` nobody works: what is there is the machine's."""
 
-    def __init__(self, workspace: Path, more: Sequence[Path] = ()) -> None:
-        self.workspace = workspace
-        self._roots = [root.resolve() for root in (workspace, *more)]
+    def __init__(
+        self,
+        workspace: Path,
+        more: Sequence[Path] = (),
+        *,
+        usual: Path | None = None,
+        closed: Path | None = None,
+    ) -> None:
+        self.workspace = usual or workspace
+        allowed = (workspace, *more) if usual is None else (workspace, usual, *more)
+        self._roots = [root.resolve() for root in allowed]
+        self._closed = closed and closed.resolve()
 
     def names(self) -> list[str]:
         return [str(root) for root in self._roots]
@@ -22,6 +32,8 @@ class Roots:
     def contains(self, folder: Path) -> bool:
         """Where its links lead, not how it is written."""
         resolved = folder.resolve()
+        if self._closed is not None and resolved.is_relative_to(self._closed):
+            return False
         return any(resolved.is_relative_to(root) for root in self._roots)
 
     def workspace_of(self, wanted: Any) -> Path:

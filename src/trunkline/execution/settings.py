@@ -14,6 +14,9 @@ from msgspec import Meta
 
 from trunkline import limits, names
 from trunkline.execution.errors import SettingsError
+from trunkline.execution.fence.machine import HOSTS_MAX, is_host
+from trunkline.execution.fence.profile import Mode
+from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
 
@@ -32,8 +35,13 @@ NAMES: dict[str, tuple[str, ...]] = {
     "control_plane_url": ("CONTROL_PLANE_WS",),
     "home": ("TRUNKLINE_NODE_HOME",),
     "roots": ("TRUNKLINE_NODE_ROOTS",),
+    "workspace": ("TRUNKLINE_NODE_WORKSPACE",),
     "sessions_max": ("TRUNKLINE_NODE_SESSIONS_MAX",),
     "pass_env": ("TRUNKLINE_NODE_PASS_ENV",),
+    "fence": ("TRUNKLINE_FENCE",),
+    "network": ("TRUNKLINE_NODE_NETWORK",),
+    "network_hosts": ("TRUNKLINE_NODE_NETWORK_HOSTS",),
+    "hidden": ("TRUNKLINE_NODE_HIDDEN",),
     "json_logs": ("TRUNKLINE_JSON_LOGS",),
     "log_level": ("TRUNKLINE_LOG_LEVEL",),
 }
@@ -65,6 +73,10 @@ _FLAGS = {
     "confirm": "--confirm",
     "sessions_max": "--max-sessions",
     "roots": "--root",
+    "workspace": "--workspace",
+    "fence": "--fence",
+    "network": "--network",
+    "network_hosts": "--network-host",
 }
 _NOT_FOR = {
     "semibot": ("machine_id", "name", "agent_file", "model", "confirm"),
@@ -97,9 +109,19 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     home: Path = DEFAULT_HOME
     roots: Annotated[list[Path], Meta(max_length=NODE_ROOTS_MAX)] = []
     """Folders below which sessions may work, besides the workspace: the user's own projects."""
+    workspace: Path | None = None
+    """The folder of sessions that name none, in place of the home's own `workspace`."""
     sessions_max: Annotated[int, Meta(ge=1, le=NODE_SESSIONS_MAX_MAX)] = limits.NODE_SESSIONS_MAX
     pass_env: str = ""
     """Names of secret variables (comma-separated) that sessions get all the same: for skills."""
+    fence: Mode = "auto"
+    """Whether sessions are confined: as far as this system can, or not at all, or else not run."""
+    network: Network = "open"
+    """Of the commands of sessions that say nothing of it."""
+    network_hosts: Annotated[list[str], Meta(max_length=HOSTS_MAX)] = []
+    """With the network `list`: what may be reached."""
+    hidden: list[Path] = []
+    """Folders that no session sees, wherever it works: the control plane's on the same host."""
     json_logs: bool = False
     log_level: str = "info"
     api_keys: dict[str, str] = {}
@@ -148,6 +170,12 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         values["home"] = str(values.get("home", DEFAULT_HOME))
         if "roots" in values:
             values["roots"] = _folders(values["roots"])
+        if "workspace" in values:
+            values["workspace"] = str(values["workspace"])
+        if "hidden" in values:
+            values["hidden"] = _folders(values["hidden"])
+        if isinstance(hosts := values.get("network_hosts"), str):
+            values["network_hosts"] = [one for part in hosts.split(",") if (one := part.strip())]
         if "agent_file" in values:
             values["agent_file"] = str(values["agent_file"])
         return _checked(values)
@@ -165,8 +193,11 @@ def _checked(values: dict[str, Any]) -> NodeSettings:
     _check_url(settings.control_plane_url, "the server" if is_foreign else "CONTROL_PLANE_WS")
     if settings.log_level not in ("debug", "info", "warning", "error"):
         raise SettingsError("log_level must be debug, info, warning or error")
+    if bad := next((one for one in settings.network_hosts if not is_host(one)), None):
+        raise SettingsError(f"network_hosts: {bad[:100]!r} is no name like example.org")
     roots = [_root(folder) for folder in settings.roots]
-    return msgspec.structs.replace(settings, home=home, roots=roots)
+    usual = settings.workspace and _root(settings.workspace, "--workspace")
+    return msgspec.structs.replace(settings, home=home, roots=roots, workspace=usual)
 
 
 def _folders(given: Any) -> list[str]:
@@ -175,15 +206,15 @@ def _folders(given: Any) -> list[str]:
     return [part for part in parts if part]
 
 
-def _root(folder: Path) -> Path:
+def _root(folder: Path, flag: str = "--root") -> Path:
     """Where its links lead. One that is not there is a slip of whoever named it."""
     full = folder.expanduser()
     try:
         full = full.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise SettingsError(f"--root {folder}: there is no such folder") from None
+        raise SettingsError(f"{flag} {folder}: there is no such folder") from None
     if not full.is_dir():
-        raise SettingsError(f"--root {folder} is not a folder")
+        raise SettingsError(f"{flag} {folder} is not a folder")
     return full
 
 

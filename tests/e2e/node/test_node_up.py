@@ -67,7 +67,7 @@ def test_a_chat_streams_shows_the_tool_and_ends(terminal: Terminal) -> None:
     """Right after the start: what is said before the machine is up waits for it."""
     first = terminal.run("chat", "list the files here")
     assert first.returncode == 0, first.stderr
-    [workspace] = terminal.data.glob("vms/*/workspace")
+    [workspace] = terminal.data.parent.glob("*-machines/*/workspace")
     (workspace / "plan.txt").write_text("to do")
     done = terminal.run("chat", "list the files here")
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 """SemiGraph under test: its process is the whole of it, and the model is asked by itself."""
 
+import base64
 from pathlib import Path
 
 from tests.support.matrix.story import Ask
@@ -20,6 +21,4 @@ class SemiGraph(RuntimeDriver):
         return ToolUse(name="ask_user", arguments={"question": ask.question, **options})
 
     def has_image(self, request: ModelRequest, data: bytes, workspace: Path) -> bool:
-        """It gets a file in the workspace, and is told of it."""
-        files = [one for one in workspace.joinpath("attachments").iterdir() if one.is_file()]
-        return any(one.read_bytes() == data and one.name in request.prompt for one in files)
+        return base64.b64encode(data).decode() in request.images

@@ -8,6 +8,7 @@ from tests.support.programs import put_package, put_program
 from trunkline.cli import doctor_runtimes
 from trunkline.cli.output import CommandFailed
 from trunkline.cli.running_server import Running
+from trunkline.control.settings import Settings
 from trunkline.execution.home import Home
 from trunkline.execution.settings import DEFAULT_HOME
 
@@ -54,31 +55,44 @@ def test_machines_that_run_say_it_themselves(tmp_path: Path) -> None:
     assert {"Runtime semigraph on 'laptop'", "Runtime semigraph on 'desk'"} <= set(two)
 
 
+def of(tmp_path: Path) -> Settings:
+    return Settings(data=str(tmp_path / "data"))
+
+
 def test_the_home_that_is_named_is_taken(tmp_path: Path) -> None:
-    home = doctor_runtimes.home_of(tmp_path / "mine", tmp_path, Running({}, [UP]), {})
+    home = doctor_runtimes.home_of(tmp_path / "mine", of(tmp_path), Running({}, [UP]), {})
     assert home == tmp_path / "mine"
 
 
 def test_without_a_name_it_is_that_of_the_machine_that_runs(tmp_path: Path) -> None:
     other = {"id": "m-2", "name": "another"}
     running = Running({}, [other, UP])
-    assert doctor_runtimes.home_of(None, tmp_path, running, {}) == tmp_path / "vms" / "m-1"
+    home = doctor_runtimes.home_of(None, of(tmp_path), running, {})
+    assert home == tmp_path / "data-machines" / "m-1"
 
 
-def test_without_a_server_it_is_that_of_the_only_machine_of_the_data_folder(
+def test_without_a_server_it_is_that_of_the_only_machine_beside_the_data_folder(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "vms" / "m-7").mkdir(parents=True)
-    assert doctor_runtimes.home_of(None, tmp_path, None, {}) == tmp_path / "vms" / "m-7"
-    (tmp_path / "vms" / "m-8").mkdir()
+    only = tmp_path / "data-machines" / "m-7"
+    only.mkdir(parents=True)
+    assert doctor_runtimes.home_of(None, of(tmp_path), None, {}) == only
+    (tmp_path / "data-machines" / "m-8").mkdir()
     with pytest.raises(CommandFailed, match="--home"):
-        doctor_runtimes.home_of(None, tmp_path, None, {})
+        doctor_runtimes.home_of(None, of(tmp_path), None, {})
+
+
+def test_a_home_that_an_earlier_version_made_in_the_data_folder_is_found(tmp_path: Path) -> None:
+    old = tmp_path / "data" / "vms" / "m-1"
+    old.mkdir(parents=True)
+    assert doctor_runtimes.home_of(None, of(tmp_path), None, {}) == old
+    assert doctor_runtimes.home_of(None, of(tmp_path), Running({}, [UP]), {}) == old
 
 
 def test_without_any_machine_it_is_where_a_node_would_live(tmp_path: Path) -> None:
     env = {"TRUNKLINE_NODE_HOME": str(tmp_path / "node")}
-    assert doctor_runtimes.home_of(None, tmp_path, None, env) == tmp_path / "node"
-    assert doctor_runtimes.home_of(None, tmp_path, None, {}) == DEFAULT_HOME
+    assert doctor_runtimes.home_of(None, of(tmp_path), None, env) == tmp_path / "node"
+    assert doctor_runtimes.home_of(None, of(tmp_path), None, {}) == DEFAULT_HOME
 
 
 def test_what_cannot_be_installed_is_an_error_for_people(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Migrations run once, bring every branch to its head, and agree with the tables in the code."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,8 @@ from sqlalchemy.exc import IntegrityError
 
 from tests.unit.control.services.conftest import add_org, add_session, add_user
 from trunkline.control.log.segments import Head, Logged, NoteRow, Segment, SqliteSegments
+from trunkline.control.services.memory_search import by_words, scope
+from trunkline.control.services.memory_terms import asked
 from trunkline.control.store import migrate, schema
 from trunkline.control.store.columns import records
 from trunkline.control.store.engine import Store, open_engine, sqlite_url
@@ -26,11 +29,18 @@ def test_the_heads_in_the_code_are_those_of_the_scripts() -> None:
     assert set(scripts.get_heads()) == set(migrate.HEADS.values())
 
 
+_OWN_INDEXES = re.compile(r"memories_fts|(ix_)?memory_vectors_|sqlite_vec")
+
+
 def _differences(connection: Connection) -> list[object]:
     """Between the database and the tables in the code."""
     context = MigrationContext.configure(
         connection,
-        opts={"include_object": lambda _, name, kind, *__: "fts" not in str(name)},
+        opts={
+            "include_name": lambda name, kind, _: (
+                kind not in ("table", "index") or not _OWN_INDEXES.match(str(name))
+            )
+        },
     )
     return list(compare_metadata(context, records))
 
@@ -146,6 +156,36 @@ async def test_what_became_part_of_a_sessions_state_leaves_the_records(store: St
         assert await connection.run_sync(_differences) == []
         query = select(*(schema.sessions.c[name] for name in ("id", *columns)))
         assert list(await connection.execute(query)) == [(session, None, 0, 0, False)]
+
+
+async def test_memories_of_an_older_database_are_found_by_their_words(store: Store) -> None:
+    org = await add_org(store, "Acme")
+    old = [
+        "DROP INDEX ix_memories_embedded_by",
+        "ALTER TABLE memories DROP COLUMN terms",
+        "ALTER TABLE memories DROP COLUMN embedded_by",
+        "UPDATE alembic_version SET version_num = 'records_0008' WHERE version_num LIKE 'rec%'",
+        "INSERT INTO memories (id, org_id, content, metadata, fts_rowid, created_at)"
+        f" VALUES ('m', '{org}', '部署在上海的 Servers', '{{}}', 7, 1)",
+    ]
+    if store.is_sqlite:
+        old[:0] = [
+            "DROP TRIGGER memories_fts_insert",
+            "DROP TRIGGER memories_fts_delete",
+            "DROP TABLE memories_fts",
+            "ALTER TABLE memories ADD COLUMN embedding BLOB",
+        ]
+    else:
+        old[:0] = ["DROP INDEX memories_fts", "ALTER TABLE memories ADD COLUMN embedding BYTEA"]
+    async with store.write() as connection:
+        for statement in old:
+            await connection.execute(text(statement))
+    await migrate.upgrade(store.engine, "records")
+    async with store.read() as connection:
+        assert await connection.run_sync(_differences) == []
+        for query in ("server", "上海"):
+            found = await by_words(connection, scope(org, None), asked(query))
+            assert found == {"m": 1.0}
 
 
 async def test_a_log_of_the_first_version_gets_its_notes_and_keeps_its_events(

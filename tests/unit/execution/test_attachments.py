@@ -98,7 +98,9 @@ def test_a_folder_that_leads_out_of_the_workspace_is_not_used(tmp_path: Path) ->
     outside.mkdir()
     (workspace / FOLDER).symlink_to(outside)
     said = told(workspace, attached("a.txt"))
-    assert "- a.txt could not be kept: attachments leads out of the workspace" in said
+    assert (
+        "- a.txt could not be kept: attachments leads out of the folder that it belongs to" in said
+    )
     assert list(outside.iterdir()) == []
 
 

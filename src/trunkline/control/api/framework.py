@@ -28,7 +28,7 @@ Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 
 _OURS = "/api/v1"
-_PATH_PARAM = re.compile(r"\{(\w+)\}")
+_PATH_PARAM = re.compile(r"\{(\w+)(?::[^{}]+)?\}")
 _OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload", "files"})
 
 
@@ -68,6 +68,11 @@ class Route:
     def is_ours(self) -> bool:
         """Of the API that this project defines: names that it does not know, it refuses."""
         return self.path.startswith(_OURS)
+
+    @property
+    def shown_path(self) -> str:
+        """Without what says how much of the address a parameter takes."""
+        return _PATH_PARAM.sub(r"{\1}", self.path)
 
     @property
     def path_params(self) -> list[str]:

@@ -28,7 +28,8 @@ _BODY_TIMEOUT_S = 60.0  # for all of it to arrive
 
 def read_path(request: web.Request, name: str) -> str:
     value = request.match_info[name]
-    if len(value) > limits.NAME_CHARS_MAX:
+    most = limits.FILE_PATH_CHARS_MAX if name == "path" else limits.NAME_CHARS_MAX
+    if len(value) > most:
         raise web.HTTPNotFound  # longer than any name of a record
     check_text(value, f"$.{name}")
     return value

@@ -36,7 +36,7 @@ def describe(routes: Sequence[Route]) -> Json:
     paths: dict[str, Json] = {}
     for route in routes:
         operation = _operation(route, ref_of, schemas)
-        paths.setdefault(route.path, {})[route.method.lower()] = operation
+        paths.setdefault(route.shown_path, {})[route.method.lower()] = operation
     for route in routes:
         # Query structs are documented as parameters, not as schemas of their own.
         if route.query is not None:

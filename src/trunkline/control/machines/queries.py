@@ -6,7 +6,14 @@ Nothing of it is kept: a machine that is away, or that a line breaks from, is no
 import asyncio
 from typing import Any, NamedTuple, Protocol
 
-from trunkline.control.errors import InvalidRequest, LimitReached, NotFound, Timeout, Unavailable
+from trunkline.control.errors import (
+    Conflict,
+    InvalidRequest,
+    LimitReached,
+    NotFound,
+    Timeout,
+    Unavailable,
+)
 from trunkline.control.ids import new_id
 from trunkline.control.machines.machine import Line, Machine
 from trunkline.control.machines.machines import Machines
@@ -85,7 +92,12 @@ def _error(error: Refusal) -> Exception:
     match error.code:
         case "INVALID_REQUEST":
             return InvalidRequest(message)
-        case "FOREIGN_SESSION_NOT_FOUND":
-            return NotFound("foreign session", message)
+        case "FOREIGN_SESSION_NOT_FOUND" | "FILE_NOT_FOUND" | "SESSION_NOT_FOUND":
+            kind = error.code.removesuffix("_NOT_FOUND").lower().replace("_", " ")
+            return NotFound(kind, message)
+        case "NO_WORKTREE" | "APPLY_CONFLICT" | "GIT_FAILED" | "SESSION_BUSY":
+            return Conflict(message, code=error.code)
+        case "METHOD_NOT_FOUND":
+            return Unavailable("this machine cannot say that", code="MACHINE_CANNOT_SAY")
         case _:
             return Unavailable(f"the machine failed to answer: {message}", code="MACHINE_FAULT")

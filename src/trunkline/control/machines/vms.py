@@ -11,6 +11,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Coroutine, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -27,6 +28,7 @@ from trunkline.control.errors import (
     NotFound,
     Unavailable,
 )
+from trunkline.control.machines import homes
 from trunkline.control.machines.local_vm import Keeper, Lines, Sleep, first
 from trunkline.control.machines.processes import Child, scrubbed
 from trunkline.control.machines.vm_records import ACTIVE, UPS, UPS_NAME, VmRecords
@@ -264,8 +266,9 @@ class Vms:
 
     async def _launch(self, machine_id: str, user_id: str, org_id: str) -> Child:
         command = self._command()
-        folder = (self._settings.data_dir / "vms" / machine_id).absolute()
+        folder = homes.home(self._settings, machine_id)
         try:
+            await asyncio.to_thread(make_folder, folder.parent)
             if await asyncio.to_thread(make_folder, folder):
                 _log.warning("was open to other users, and is closed to them now", path=str(folder))
         except NotPrivate as error:
@@ -281,12 +284,22 @@ class Vms:
             "VM_TICKET": ticket,
             "CONTROL_PLANE_WS": _ws_url(self._local_url),
             "TRUNKLINE_NODE_HOME": str(folder),
+            "TRUNKLINE_NODE_HIDDEN": os.pathsep.join(map(str, self._hidden())),
+            "TRUNKLINE_FENCE": self._settings.fence,
             "TRUNKLINE_JSON_LOGS": "true",
         }
         if is_operators and self._settings.node_roots:
             # The folders are the operator's: nobody else's machine may work there.
             env["TRUNKLINE_NODE_ROOTS"] = self._settings.node_roots
+        if is_operators and self._settings.node_workspace:
+            env["TRUNKLINE_NODE_WORKSPACE"] = self._settings.node_workspace
         return await Child.start(command, env, folder, machine_id)
+
+    def _hidden(self) -> list[Path]:
+        """What no agent sees, on whichever machine of this host, wherever it works."""
+        settings = self._settings
+        places = (settings.data_dir, settings.keys_dir, settings.machines_dir)
+        return [place.absolute() for place in places]
 
     def _command(self) -> list[str]:
         """What a local VM runs; Unavailable when it is not there."""

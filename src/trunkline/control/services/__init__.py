@@ -12,7 +12,7 @@ from trunkline.control.clock import Clock, now_ms
 from trunkline.control.services.audit import Audit
 from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.config import Config
-from trunkline.control.services.embeddings import Embeddings
+from trunkline.control.services.embeddings import embeddings_of
 from trunkline.control.services.evolutions import Evolutions
 from trunkline.control.services.idempotency import Reports, Results
 from trunkline.control.services.mcp_servers import McpServers
@@ -47,7 +47,8 @@ class Services:
         self.audit = Audit(store, keys, clock, heads)
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
-        self.memories = Memories(store, clock, Embeddings(), tuning.memories_per_user_max)
+        embeddings = embeddings_of(settings)
+        self.memories = Memories(store, clock, embeddings, tuning.memories_per_user_max)
         self.reports = Reports(store, clock)
         self.results = Results(store, clock)
         self.skills = Skills(store, clock, tuning.skill_bytes_per_org_max)
@@ -70,5 +71,6 @@ class Services:
 
     async def close(self) -> None:
         """Ends what is connected; the store belongs to whoever opened it."""
+        await self.memories.close()
         if self._mcp_pool is not None:
             await self._mcp_pool.close()

@@ -16,9 +16,12 @@ from trunkline.control.clock import Clock
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_object, checked_text
 from trunkline.control.records.page import SeenRows
-from trunkline.control.services import memory_search
-from trunkline.control.services.embeddings import Embeddings
+from trunkline.control.services import memory_search, memory_terms
+from trunkline.control.services.embeddings import Embeddings, is_nothing
 from trunkline.control.services.idempotency import Once, always
+from trunkline.control.services.memory_index import MemoryIndex
+from trunkline.control.services.memory_search import Scores
+from trunkline.control.services.memory_vectors import Place, owner_of, owners_of
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import memories
 from trunkline.control.tuning import DEFAULT
@@ -36,7 +39,8 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 class MemoryHit(msgspec.Struct, frozen=True):
-    """A search result; `score` is between 0 and 1 and only orders one search's results."""
+    """A search result. `score`, between 0 and 1: how well it fits, mostly by what is meant and a
+    little by its words; by its words alone, against the best one, where meaning is not known."""
 
     content: str
     score: float
@@ -55,6 +59,7 @@ class Memories(SeenRows[Memory]):
         self._per_user_max = per_user_max
         self._clock = clock
         self._embeddings = embeddings
+        self.index = MemoryIndex(store, embeddings)
 
     async def add(
         self,
@@ -74,35 +79,46 @@ class Memories(SeenRows[Memory]):
         )
         mine = memories.c.user_id == user_id  # or, without one, `IS NULL`: the org's
         await self._check_count(self._per_user_max, memories.c.org_id == org_id, mine)
-        vectors = await self._embeddings.encode([content])
-        embedding = None if vectors is None else vectors[0].tobytes()
-        row = self._insert(memory, embedding=embedding, fts_rowid=secrets.randbits(63))
+        meaning = await self.index.meaning(content)
+        row = secrets.randbits(63)
+        inserted = self._insert(
+            memory,
+            terms=memory_terms.indexed(content),
+            embedded_by=meaning and meaning.by,
+            fts_rowid=row,
+        )
         async with self._store.write() as connection:
             await once(connection)
-            await connection.execute(row)
+            await connection.execute(inserted)
+            if meaning is not None:
+                place = Place(memory.id, row, owner_of(org_id, user_id))
+                await self.index.note(connection, place, meaning)
+        if meaning is None:
+            self.index.wake()
         return memory
 
     async def search(
         self, org_id: str, user_id: str | None, query: str, top_k: int | None = None
     ) -> list[MemoryHit]:
-        """The best matches, best first. A larger `top_k` than the bound is cut to it."""
+        """The best there are, best first. A larger `top_k` than the bound is cut to it."""
         checked_text(query, "query", limits.MEMORY_QUERY_CHARS_MAX, empty=True)
         count = limits.MEMORY_TOP_K_DEFAULT if top_k is None else top_k
         count = min(count, limits.MEMORY_TOP_K_MAX)
-        if count < 1 or not query.strip():
+        if count < 1 or not memory_terms.has_words(query):
             return []
-        where, terms = memory_search.scope(org_id, user_id), memory_search.terms_of(query)
-        vectors = await self._embeddings.encode([query])
+        where, terms = memory_search.scope(org_id, user_id), memory_terms.asked(query)
+        meaning = await self.index.meaning(query, is_query=True)
         async with self._store.read() as connection:
-            rankings = [
-                await memory_search.by_full_text(connection, where, terms),
-                await memory_search.by_parts(connection, where, terms),
-            ]
-            if vectors is not None:
-                rankings.append(await memory_search.by_vector(connection, where, vectors[0]))
-            best = memory_search.fuse(rankings)[:count]
+            words = await memory_search.by_words(connection, where, terms)
+            near: Scores | None = None
+            if meaning is not None and not is_nothing(meaning.vector):
+                owners = owners_of(org_id, user_id)
+                near = await meaning.vectors.nearest(connection, owners, meaning.vector)
+                if apart := [one for one in words if one not in near]:
+                    near |= await meaning.vectors.similarity(connection, apart, meaning.vector)
+            best = memory_search.blend(words, near)[:count]
             found = select(memories.c.id, memories.c.content, memories.c.metadata).where(
-                memories.c.id.in_([memory_id for memory_id, _ in best])
+                memories.c.id.in_([memory_id for memory_id, _ in best]), where
             )
             rows = {row.id: row for row in (await connection.execute(found)).all()}
         return [
@@ -113,3 +129,7 @@ class Memories(SeenRows[Memory]):
 
     async def remove(self, who: Principal, memory_id: str) -> None:
         await self._remove_owned(who, memory_id)
+        self.index.wake()
+
+    async def close(self) -> None:
+        await self._embeddings.close()

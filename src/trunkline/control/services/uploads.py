@@ -3,12 +3,18 @@
 In memory, for ten minutes, for the person who uploaded them; a message takes them out.
 """
 
+import base64
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 
 from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.errors import LimitReached, NotFound, TooLarge
 from trunkline.control.ids import new_id
+
+Json = dict[str, Any]
 
 BYTES_MAX = limits.ATTACHMENTS_BYTES_MAX // 4 * 3
 """Of one file: what a message can carry, before it is base64."""
@@ -73,7 +79,25 @@ class Uploads:
             raise NotFound("file", file_id)
         return kept.file
 
-    def remove(self, user_id: str, file_ids: list[str]) -> None:
+    def attachments(self, user_id: str, file_ids: Sequence[str]) -> list[Json]:
+        """The files as a message carries them. They stay until `remove`: the message may yet be
+        refused."""
+        found = [self.get(user_id, one) for one in file_ids]
+        size = sum(-(-len(one.content) // 3) * 4 for one in found)
+        if size > limits.ATTACHMENTS_BYTES_MAX:
+            raise TooLarge(
+                f"the files of a message may have {BYTES_MAX} bytes together; these are larger"
+            )
+        return [
+            {
+                "name": one.name,
+                "mime": one.mime,
+                "base64": base64.b64encode(one.content).decode(),
+            }
+            for one in found
+        ]
+
+    def remove(self, user_id: str, file_ids: Sequence[str]) -> None:
         """They are part of a message of that user now."""
         for file_id in file_ids:
             kept = self._kept.get(file_id)

@@ -6,10 +6,11 @@ A machine that is known to lack what the session needs is refused here, before a
 from sqlalchemy import case, select
 
 from trunkline.control.access.auth import Principal
-from trunkline.control.errors import NotFound, TrunklineError, Unavailable
+from trunkline.control.errors import Conflict, NotFound, TrunklineError, Unavailable
 from trunkline.control.machines import runtimes
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.records.fields import Json
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -71,13 +72,22 @@ class MachineChoice:
 
 def problem_with(machine: Machine, made_of: MadeOf | Session) -> TrunklineError | None:
     """Why that machine cannot run it, as far as that is known."""
+    config = {**made_of.agent_config, **made_of.session_config}
     return runtimes.problem(
-        made_of.runtime_type,
-        {**made_of.agent_config, **made_of.session_config},
-        machine.runtimes,
-        machine.core.traits,
-        machine.id,
-    )
+        made_of.runtime_type, config, machine.runtimes, machine.core.traits, machine.id
+    ) or _problem_of_worktree(machine, config)
+
+
+def _problem_of_worktree(machine: Machine, config: Json) -> TrunklineError | None:
+    """A machine that does not know the word would work in the folder itself."""
+    if config.get("worktree") is not True or machine.runtimes is None:
+        return None
+    if machine.line is None and machine.runtimes and not machine.health:
+        return None
+    if machine.health.get("worktrees") is True:
+        return None
+    why = "has no git" if "worktrees" in machine.health else "makes no worktrees"
+    return Conflict(f"the machine {machine.id!r} {why}", code="WORKTREE_UNSUPPORTED")
 
 
 def _is_expected(machine: Machine) -> bool:

@@ -13,8 +13,9 @@ CHOICES: Final = frozenset(
     (
         *AGENT_FIELDS,
         # What our own runtime reads besides (`execution/orchestrator/settings.py`).
-        *("thinking_tokens", "evolution", "max_turns", "max_tool_calls", "timeout_seconds"),
-        "approval_timeout_seconds",
+        *("thinking_tokens", "context_window", "evolution", "max_turns", "max_tool_calls"),
+        *("timeout_seconds", "approval_timeout_seconds", "worktree"),
+        *("command_timeout_seconds", "command_timeout_seconds_max"),
     )
 )
 _FREE: Final = "agent_config"

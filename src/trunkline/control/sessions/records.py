@@ -15,7 +15,7 @@ from trunkline.control.errors import LimitReached, NotFound, TooLarge
 from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
-from trunkline.control.records.fields import Json, Label
+from trunkline.control.records.fields import Id, Json, Label, Workspace
 from trunkline.control.records.page import Page, Paging, visible
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions import others
@@ -40,7 +40,8 @@ class Adopt(msgspec.Struct, kw_only=True):
 
 
 class NewSession(msgspec.Struct, kw_only=True):
-    """What a client may choose; without a machine, one that is online is picked."""
+    """What a client may choose; without a machine, one that is online is picked. `workspace`: the
+    folder that it works in, on its machine; `worktree`: in a git worktree of its own made of it."""
 
     agent_id: str | None = None
     agent_config: Json | None = None
@@ -50,12 +51,23 @@ class NewSession(msgspec.Struct, kw_only=True):
     session_config: Json | None = None
     openclaw_config: Json | None = None
     adopt: Adopt | None = None
+    workspace: Workspace | None = None
+    worktree: bool | None = None
+
+    @property
+    def choices(self) -> Json:
+        """`session_config`, with what is said of the folder beside it."""
+        chosen = {"workspace": self.workspace, "worktree": self.worktree}
+        said = {name: value for name, value in chosen.items() if value is not None}
+        return {**(self.session_config or {}), **said}
 
 
 class NewMessage(msgspec.Struct, kw_only=True):
     message: Annotated[str, Meta(min_length=1, max_length=limits.MESSAGE_CHARS_MAX)]
     metadata: Json | None = None
     client_message_id: Label | None = None
+    attachment_ids: Annotated[list[Id], Meta(max_length=limits.ATTACHMENTS_MAX)] = []
+    """Of files that were uploaded ahead: `POST /uploads`."""
 
 
 class Session(msgspec.Struct, kw_only=True):
@@ -188,7 +200,7 @@ class SessionRecords:
             ).one()
             is_others = who.user_id != user_id
             rule = await others.owners_rule(connection, user_id) if is_others else None
-        config, session_config = configs(agent, new.agent_config or {}, new.session_config or {})
+        config, session_config = configs(agent, new.agent_config or {}, new.choices)
         if rule is not None:
             config, session_config = others.under(rule, config), others.modeless(session_config)
         before, session_before = configs(agent, {}, {})

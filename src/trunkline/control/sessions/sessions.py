@@ -45,7 +45,7 @@ _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
 
-_FIXED = frozenset(("workspace", "acp"))
+_FIXED = frozenset(("workspace", "worktree", "acp"))
 """Of a session's configuration what its program is started with."""
 
 

@@ -38,6 +38,8 @@ AGENT_FIELDS = (
     "workspace",
     "acp",
 )
+_FOLDER = ("workspace", "worktree")
+"""Said in either configuration; that of the session wins."""
 
 
 class _Choices(msgspec.Struct, kw_only=True):
@@ -51,6 +53,7 @@ class _Choices(msgspec.Struct, kw_only=True):
     tools: Names | None = None
     confirm: Confirm | None = None
     workspace: Workspace | None = None
+    worktree: bool | None = None
     acp: Acp | None = None
 
 
@@ -75,6 +78,9 @@ def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> t
     chosen = {name: value for name, value in agent_choices.items() if value is not None}
     of_agent = (agent or {}).get("session_config") or {}
     session = {**DEFAULT_SESSION_CONFIG, **of_agent, **session_choices}
+    for name in _FOLDER:
+        if name in chosen and name not in session_choices:
+            session.pop(name, None)  # the agent's own, which runtimes would read last
     confirm = session.pop("confirm", None)
     if confirm in get_args(Confirm):
         chosen["confirm"] = confirm

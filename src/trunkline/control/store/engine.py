@@ -20,6 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from trunkline.control.errors import Unavailable
 from trunkline.control.redaction import redact
+from trunkline.control.store import sqlite_vec
 from trunkline.control.store.migrate import upgrade
 from trunkline.log_form import one_line
 from trunkline.private_files import NotPrivate, make_file
@@ -86,7 +87,8 @@ def open_engine(url: str) -> AsyncEngine:
             f"{missing.name} is not installed: pip install 'trunkline[postgres]'"
         ) from missing
     if backend == "sqlite":
-        event.listen(engine.sync_engine, "connect", _set_pragmas)
+        sqlite_vec.problem()  # before there is a connection that it is to be in
+        event.listen(engine.sync_engine, "connect", _prepare)
     return engine
 
 
@@ -173,7 +175,8 @@ def _to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _set_pragmas(connection: Any, _record: Any) -> None:
+def _prepare(connection: Any, _record: Any) -> None:
+    sqlite_vec.load(connection)
     cursor = connection.cursor()
     for pragma in (
         "journal_mode=WAL",

@@ -36,8 +36,11 @@ memories = sa.Table(
     ref("user_id", "users", nullable=True),  # null: the whole org's
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("metadata", sa.JSON, nullable=False),
-    sa.Column("embedding", sa.LargeBinary),  # float32, little endian; null without the model
-    # Its row in SQLite's memories_fts, kept in step by triggers; random: never used twice.
+    # What the full text index holds: words, and pieces of scripts without spaces.
+    sa.Column("terms", sa.Text, nullable=False),
+    # The model whose vector is in the index of vectors; null: it has none yet.
+    sa.Column("embedded_by", sa.String(32), index=True),
+    # Its row in SQLite's indexes, kept in step by triggers; random: never used twice.
     sa.Column("fts_rowid", sa.BigInteger, nullable=False, unique=True),
     created(),
 )

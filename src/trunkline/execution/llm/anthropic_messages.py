@@ -8,7 +8,16 @@ temperature, so none is sent. Pure functions: no SDK, no network.
 import re
 
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Call, Message, Quirks, ToolCall, ToolSpec, Usage
+from trunkline.execution.llm import sight
+from trunkline.execution.llm.base import (
+    Call,
+    Images,
+    Message,
+    Quirks,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import repaired, safe_id, safe_name
 from trunkline.execution.llm.reply_builder import count
@@ -25,8 +34,8 @@ def request(call: Call, quirks: Quirks) -> Json:
     """The arguments of `messages.create`."""
     body: Json = {
         "model": call.model,
-        "messages": _messages(call, keep_thoughts="no thoughts" not in quirks),
-        "max_tokens": call.max_tokens or MODEL_ANSWER_TOKENS,
+        "messages": _messages(call, quirks),
+        "max_tokens": call.max_tokens or _answer_tokens(call.window),
         "stream": True,
     }
     if call.system.strip():
@@ -44,8 +53,15 @@ def request(call: Call, quirks: Quirks) -> Json:
     return body
 
 
+def _answer_tokens(window: int) -> int:
+    return min(MODEL_ANSWER_TOKENS, window // 4) if window else MODEL_ANSWER_TOKENS
+
+
 def quirk_of(told: Refusal, body: Json, quirks: Quirks) -> str | None:
     """What to do without next, if the refusal is about something that can be left out."""
+    is_shown = any(_has_picture(one["content"]) for one in body["messages"])
+    if (quirk := sight.quirk_of(told, is_shown, quirks)) is not None:
+        return quirk
     if told.status not in (400, 422):
         return None
     message = told.message
@@ -88,17 +104,20 @@ def _thinking(call: Call, quirks: Quirks) -> Json | None:
     return {"type": "enabled", "budget_tokens": max(call.thinking_tokens, _THINKING_TOKENS_MIN)}
 
 
-def _messages(call: Call, *, keep_thoughts: bool) -> list[Json]:
+def _messages(call: Call, quirks: Quirks) -> list[Json]:
     """Turns of `user` and `assistant`, each a list of blocks; neighbours of one role joined."""
     found: list[Json] = []
-    for message in repaired(call.messages):
+    thoughts_of = None if "no thoughts" in quirks else call.model
+    sees = sight.can_see(call.model, quirks)
+    for message in sight.seen(repaired(call.messages), call.images, sees=sees):
         role = "assistant" if message["role"] == "assistant" else "user"
         if role == "assistant":
-            blocks = _assistant_blocks(message, call.model if keep_thoughts else None)
+            blocks = _assistant_blocks(message, thoughts_of)
         elif message["role"] == "tool":
-            blocks = [_result(message)]
+            blocks = [_result(message, call.images)]
         else:
-            blocks = _text(message["content"]) or _text("(empty message)")
+            pictures = _pictures(message, call.images)
+            blocks = pictures + (_text(message["content"]) or _text("(empty message)"))
         if found and found[-1]["role"] == role:
             found[-1]["content"] += blocks
         else:
@@ -144,13 +163,33 @@ def _tool_use(call: ToolCall) -> Json:
     }
 
 
-def _result(message: Message) -> Json:
-    block: Json = {
-        "type": "tool_result",
-        "tool_use_id": safe_id(message.get("tool_call_id", "")),
-        "content": message["content"] if message["content"].strip() else "(no output)",
-    }
-    return {**block, "is_error": True} if message.get("is_error") else block
+def _result(message: Message, images: Images) -> Json:
+    text = message["content"] if message["content"].strip() else "(no output)"
+    block: Json = {"type": "tool_result", "tool_use_id": safe_id(message.get("tool_call_id", ""))}
+    if message.get("is_error"):  # an error is refused with anything but text in it
+        return {**block, "content": text, "is_error": True}
+    pictures = _pictures(message, images)
+    return {**block, "content": _text(text) + pictures if pictures else text}
+
+
+def _pictures(message: Message, images: Images) -> list[Json]:
+    return [
+        {
+            "type": "image",
+            "source": {
+                "type": "base64",
+                "media_type": picture["media_type"],
+                "data": images[picture["path"]],
+            },
+        }
+        for picture in message.get("pictures", ())
+    ]
+
+
+def _has_picture(blocks: list[Json]) -> bool:
+    inner = [block.get("content") for block in blocks if block["type"] == "tool_result"]
+    nested = any(_has_picture(one) for one in inner if isinstance(one, list))
+    return nested or any(block["type"] == "image" for block in blocks)
 
 
 def _tool(spec: ToolSpec) -> Json:
@@ -162,7 +201,10 @@ def _tool(spec: ToolSpec) -> Json:
 
 
 def _mark_for_cache(body: Json) -> None:
-    """The ends of what the next call will repeat: tools, system prompt, conversation."""
-    for blocks in (body.get("tools"), body.get("system"), body["messages"][-1]["content"]):
+    """The ends of what the next call will repeat: tools, system prompt, conversation. Where the
+    last call ended is marked too: it is looked for a few blocks back only, and a step may bring
+    more. Four marks are taken."""
+    asked = [one["content"] for one in body["messages"] if one["role"] == "user"][-2:]
+    for blocks in (body.get("tools"), body.get("system"), *asked):
         if blocks:
             blocks[-1]["cache_control"] = _CACHED

@@ -39,8 +39,9 @@ class Message(TypedDict):
     `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`; `denied`: a person
     or a rule did not allow the call, so the tool did not fail. `note` is what the
     model is told beside the words of a `user` message, and nobody said: the day, memories.
-    `pictures` belong to `user` and `tool` messages. `provider_blocks` is what a provider wants back
-    as it was (signed thinking), with the provider's name.
+    `summary` is what is left of the conversation before that `user` message. `pictures` belong to
+    `user` and `tool` messages. `provider_blocks` is what a provider wants back as it was (signed
+    thinking), with the provider's name.
     """
 
     role: str
@@ -50,8 +51,13 @@ class Message(TypedDict):
     is_error: NotRequired[bool]
     denied: NotRequired[bool]
     note: NotRequired[str]
+    summary: NotRequired[str]
     pictures: NotRequired[list[Picture]]
     provider_blocks: NotRequired[Json]
+
+
+Images = dict[str, str | None]
+"""What pictures hold, as base64, by their `path`; None: the file is gone."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
@@ -77,11 +83,15 @@ class Call(msgspec.Struct, kw_only=True):
     model: str
     system: str
     messages: list[Message]
+    images: Images = {}
+    """Of the pictures of `messages`, those that are shown."""
     tools: list[ToolSpec] = []
     temperature: float | None = None
     max_tokens: int | None = None
     thinking_tokens: int | None = None
     """Budget for thinking, where the model can; None leaves it to the model."""
+    window: int = 0
+    """The model's context in tokens, as far as it is known."""
 
 
 class Text(msgspec.Struct, frozen=True):

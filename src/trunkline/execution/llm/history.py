@@ -29,7 +29,7 @@ def repaired(messages: list[Message]) -> list[Message]:
             found.append(_told(message))
         elif calls:
             found.append(message)
-            found += _results(calls, messages[index + 1 :])
+            found += _results(calls, messages, index + 1)
         elif message["content"].strip():
             found.append(message)
     if found and found[0]["role"] != "user":
@@ -40,13 +40,12 @@ def repaired(messages: list[Message]) -> list[Message]:
 
 
 def _told(message: Message) -> Message:
-    """What a person said, and what the model is told with it."""
-    note = message.get("note", "")
-    said = message["content"] or ("" if note else "(empty message)")
-    told: Message = {"role": "user", "content": f"{said}\n\n{note}".strip() if note else said}
-    if pictures := message.get("pictures"):
-        told["pictures"] = pictures
-    return told
+    """What a person said, and what the model is told with it: before it what was summed up of the
+    conversation, behind it the note."""
+    summary, note = message.get("summary", ""), message.get("note", "")
+    said = message["content"] or ("" if note or summary else "(empty message)")
+    told = "\n\n".join(part for part in (summary, said, note) if part)
+    return _with_pictures("user", told, message)
 
 
 def flattened(messages: list[Message]) -> list[Message]:
@@ -54,15 +53,24 @@ def flattened(messages: list[Message]) -> list[Message]:
     found: list[Message] = []
     for message in messages:
         if message["role"] == "tool":
-            found.append({"role": "user", "content": f"[result] {message['content']}"})
+            found.append(_with_pictures("user", f"[result] {message['content']}", message))
             continue
         calls = "".join(f"\n[called {call['name']}]" for call in message.get("tool_calls") or [])
         said = (message["content"] + calls).strip()
         if found and found[-1]["role"] == message["role"]:
             found[-1]["content"] += f"\n\n{said}"
+            if more := message.get("pictures"):
+                found[-1]["pictures"] = [*found[-1].get("pictures", []), *more]
         else:
-            found.append({"role": message["role"], "content": said})
+            found.append(_with_pictures(message["role"], said, message))
     return found
+
+
+def _with_pictures(role: str, content: str, message: Message) -> Message:
+    told: Message = {"role": role, "content": content}
+    if pictures := message.get("pictures"):
+        told["pictures"] = pictures
+    return told
 
 
 def safe_name(name: str) -> str:
@@ -78,11 +86,12 @@ def safe_id(call_id: str) -> str:
     return "call_" + hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def _results(calls: list[ToolCall], later: list[Message]) -> list[Message]:
+def _results(calls: list[ToolCall], messages: list[Message], start: int) -> list[Message]:
     """One result for each call, from the messages up to the model's next calls: ids are unique
     in one answer, and some servers begin again with the next."""
     results: dict[str, Message] = {}
-    for message in later:
+    for index in range(start, len(messages)):
+        message = messages[index]
         if message["role"] == "assistant" and message.get("tool_calls"):
             break
         if message["role"] == "tool":

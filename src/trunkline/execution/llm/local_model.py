@@ -10,6 +10,7 @@ import msgspec
 
 from trunkline.execution.errors import ModelError, RequestFailed
 from trunkline.execution.line import ControlPlane
+from trunkline.execution.llm import sight
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
     Call,
@@ -91,7 +92,7 @@ class Served(msgspec.Struct, frozen=True):
 def _small(call: Call, model: str) -> Call:
     """The call for a model with a small head: the opening of the system prompt, the newest
     messages, no tools."""
-    messages = flattened(repaired(call.messages))
+    messages = flattened(sight.seen(repaired(call.messages), {}, sees=False))
     kept: list[Message] = []
     room = LOCAL_MODEL_HISTORY_CHARS
     for message in reversed(messages):

@@ -9,7 +9,8 @@ import re
 import msgspec
 
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Call, Message, Quirks, ToolSpec, Usage
+from trunkline.execution.llm import sight
+from trunkline.execution.llm.base import Call, Images, Message, Quirks, ToolSpec, Usage
 from trunkline.execution.llm.errors import Refusal
 from trunkline.execution.llm.history import flattened, repaired, safe_id, safe_name
 from trunkline.execution.llm.reply_builder import count, fields
@@ -36,12 +37,13 @@ _QUIRKS: dict[str, tuple[str, ...]] = {
 def request(call: Call, quirks: Quirks, *, is_openai: bool, provider: str) -> Json:
     """The arguments of `chat.completions.create`."""
     thinks = bool(_REASONING.search(call.model))
-    messages = repaired(call.messages)
+    sees = sight.can_see(call.model, quirks)
+    messages = sight.seen(repaired(call.messages), call.images, sees=sees)
     if "no tools" in quirks:
         messages = flattened(messages)
     body: Json = {
         "model": call.model,
-        "messages": _messages(call.system, messages, provider, call.model),
+        "messages": _messages(call, messages, provider),
         "stream": True,
     }
     if "no stream_options" not in quirks:
@@ -61,6 +63,9 @@ def request(call: Call, quirks: Quirks, *, is_openai: bool, provider: str) -> Js
 
 def quirk_of(told: Refusal, body: Json, quirks: Quirks) -> str | None:
     """What to do without next, if the refusal is about one parameter of the request."""
+    is_shown = any(_has_picture(one["content"]) for one in body["messages"])
+    if (quirk := sight.quirk_of(told, is_shown, quirks)) is not None:
+        return quirk
     if told.status not in (400, 422) or not _NOT_TAKEN.search(told.message):
         return None
     sent = [name for name in _QUIRKS if name in body]
@@ -87,14 +92,20 @@ def usage_of(told: object) -> Usage:
     )
 
 
-def _messages(system: str, messages: list[Message], provider: str, model: str) -> list[Json]:
-    found: list[Json] = [{"role": "system", "content": system}] if system.strip() else []
+def _messages(call: Call, messages: list[Message], provider: str) -> list[Json]:
+    system = {"role": "system", "content": call.system}
+    found: list[Json] = [system] if call.system.strip() else []
+    behind: list[Json] = []
     asked = max(i for i, message in enumerate(messages) if message["role"] == "user")
     for index, message in enumerate(messages):
         if message["role"] == "tool":
             found.append(_result(message))
+            behind += _pictures_of_result(message, call.images)
             continue
+        found, behind = found + _shown_behind(behind), []
         one: Json = {"role": message["role"], "content": message["content"]}
+        if pictures := _pictures(message, call.images):
+            one["content"] = [{"type": "text", "text": message["content"]}, *pictures]
         if calls := message.get("tool_calls"):
             one["tool_calls"] = [
                 {
@@ -110,11 +121,40 @@ def _messages(system: str, messages: list[Message], provider: str, model: str) -
             # Some reasoning servers want their thoughts back while a turn's tools are used, and
             # refuse them later.
             blocks = message.get("provider_blocks") or {}
-            same = blocks.get("provider") == provider and blocks.get("model") == model
+            same = blocks.get("provider") == provider and blocks.get("model") == call.model
             if same and index > asked:
                 one["reasoning_content"] = blocks.get("reasoning_content", "")
         found.append(one)
-    return found
+    return found + _shown_behind(behind)
+
+
+def _pictures(message: Message, images: Images) -> list[Json]:
+    return [
+        {
+            "type": "image_url",
+            "image_url": {"url": f"data:{one['media_type']};base64,{images[one['path']]}"},
+        }
+        for one in message.get("pictures", ())
+    ]
+
+
+def _pictures_of_result(message: Message, images: Images) -> list[Json]:
+    """A tool's result may hold text alone here: its pictures come behind all results."""
+    shown: list[Json] = []
+    named = zip(message.get("pictures", ()), _pictures(message, images), strict=True)
+    for picture, block in named:
+        result = safe_id(message.get("tool_call_id", ""))
+        text = f"Picture {sight.named(picture)} of the result of {result}:"
+        shown += [{"type": "text", "text": text}, block]
+    return shown
+
+
+def _has_picture(content: str | list[Json]) -> bool:
+    return isinstance(content, list) and any(one["type"] == "image_url" for one in content)
+
+
+def _shown_behind(pictures: list[Json]) -> list[Json]:
+    return [{"role": "user", "content": pictures}] if pictures else []
 
 
 def _result(message: Message) -> Json:

@@ -7,8 +7,8 @@ is repeated only while nothing of its answer has been passed on.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 import structlog
@@ -18,16 +18,31 @@ from trunkline.execution.backoff import Backoff
 from trunkline.execution.errors import ModelError
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
-from trunkline.execution.llm.base import BaseLLMProvider, Call, Piece, Reply, Text, Thinking, Usage
+from trunkline.execution.llm.base import (
+    BaseLLMProvider,
+    Call,
+    Images,
+    Message,
+    Piece,
+    Reply,
+    Text,
+    Thinking,
+    Usage,
+)
 from trunkline.execution.llm.demo_provider import DemoProvider
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.local_model import LocalProvider
+from trunkline.execution.llm.model_lists import asked_window
 from trunkline.execution.llm.openai_provider import OpenAIProvider
 from trunkline.execution.llm.routes import DEMO, LOCAL, Route, Routes
+from trunkline.execution.llm.sdk_provider import SdkProvider
+from trunkline.execution.llm.windows import WINDOW_DEFAULT, Windows
 
 log = structlog.get_logger(__name__)
 
 MODEL_RETRY_AFTER_S_MAX = 30.0  # a provider that asks for more is not asked again
+WINDOW_SURE = 3_000  # tokens that every model can read
+WINDOW_WAIT_S = 1.0  # for a server that says how much a model reads
 
 _PROVIDERS: dict[str, Callable[..., BaseLLMProvider]] = {
     "anthropic": AnthropicProvider,
@@ -36,6 +51,12 @@ _PROVIDERS: dict[str, Callable[..., BaseLLMProvider]] = {
 """By the format that is spoken."""
 # Another model would be told the same.
 _FINAL = ("MODEL_REFUSED", "MODEL_CONTEXT_FULL")
+
+
+class Shelf(Protocol):
+    """Where the pictures of a conversation are."""
+
+    async def load(self, messages: Sequence[Message]) -> Images: ...
 
 
 class Router:
@@ -49,15 +70,19 @@ class Router:
         *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         env: Mapping[str, str] | None = None,
+        pictures: Shelf | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keys = dict(api_keys)
         self._routes = Routes(self._keys, llm_config, env or {})
         self._control = control
         self._sleep = sleep
+        self._pictures = pictures
         self._clock = clock
         self._http = HttpClient()
         self._providers: dict[str, BaseLLMProvider] = {}
+        self._windows = Windows()
+        self._asking: dict[str, asyncio.Task[None]] = {}
 
     def default_model(self) -> str:
         return self._routes.default_model()
@@ -83,7 +108,45 @@ class Router:
             failed = error
             yield Thinking(f"{failed.message} Asking {second} instead.", "model")
 
+    def is_plain(self, name: str) -> bool:
+        """Whether it takes neither tools nor more than the opening of a system prompt."""
+        route = self._found(name)
+        return route is not None and route.api in (LOCAL, DEMO)
+
+    async def window(self, name: str, size: int = 0) -> int:
+        """The model's context in tokens, as far as it is known. Its server is asked once, on the
+        side; a call of that size waits a moment for the answer where it might not fit."""
+        route = self._found(name)
+        if route is None:
+            return WINDOW_DEFAULT
+        place = _place(route)
+        if route.api in _PROVIDERS and place not in self._asking:
+            self._asking[place] = asyncio.create_task(self._ask(route), name="model's window")
+        if size > WINDOW_SURE and not self._windows.is_sure(place) and place in self._asking:
+            await asyncio.wait({self._asking[place]}, timeout=WINDOW_WAIT_S)
+        return self._windows.of(place, route.model)
+
+    def learn(self, name: str, window: int) -> None:
+        """What a refusal taught."""
+        if route := self._found(name):
+            self._windows.taught(_place(route), window)
+
+    def _found(self, name: str) -> Route | None:
+        with contextlib.suppress(ModelError):
+            return self._routes.find(name.strip() or self.default_model())
+        return None
+
+    async def _ask(self, route: Route) -> None:
+        provider = self._provider(route)
+        if isinstance(provider, SdkProvider) and provider.tells_windows:
+            key = self._keys.get(route.provider, "")
+            window = await asked_window(self._http.get(), route, provider.base_url, key)
+            self._windows.told(_place(route), window)
+
     async def close(self) -> None:
+        for asking in self._asking.values():
+            asking.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
         self._providers.clear()
         await self._http.close()
 
@@ -100,6 +163,7 @@ class Router:
                         attempt.said = attempt.said or isinstance(piece, Text | Reply)
                         yield piece
             except ModelError as error:
+                error.model = name
                 attempt.error = error
             failed = attempt.error
             if failed is None or attempt.said:
@@ -113,7 +177,8 @@ class Router:
 
     async def _once(self, name: str, call: Call) -> AsyncGenerator[Piece, None]:
         route = self._routes.find(name)
-        asked = msgspec.structs.replace(call, model=route.model)
+        images = await self._pictures.load(call.messages) if self._pictures else {}
+        asked = msgspec.structs.replace(call, model=route.model, images=images)
         started = self._clock()
         spent = Usage()
         stream = self._provider(route).stream(asked)
@@ -155,6 +220,10 @@ class Router:
             base_url=route.base_url,
             http=self._http,
         )
+
+
+def _place(route: Route) -> str:
+    return f"{route.base_url or route.provider} {route.model}"
 
 
 class _Attempt:

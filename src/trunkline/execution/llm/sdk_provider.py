@@ -13,6 +13,7 @@ import structlog
 
 from trunkline.execution.errors import ModelError
 from trunkline.execution.json_object import Json
+from trunkline.execution.llm import sight
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
     Call,
@@ -85,7 +86,7 @@ class SdkProvider(BaseLLMProvider):
     ) -> None:
         self.name = name or self.sdk.__name__
         self._key = api_key
-        self._base_url = base_url or self.usual_base_url
+        self.base_url = self._base_url = base_url or self.usual_base_url
         self._http = http
         self._client: Any = None
         self._quirks: dict[str, Quirks] = {}
@@ -95,6 +96,11 @@ class SdkProvider(BaseLLMProvider):
     def _is_own(self) -> bool:
         """The provider's own server, which wants a key, and not another that speaks like it."""
         return self._service.host == Service.at(self.name, self.usual_base_url).host
+
+    @property
+    def tells_windows(self) -> bool:
+        """Whether its server may say how much its models read; none is asked without its key."""
+        return bool(self._key) if self._is_own else True
 
     @abstractmethod
     def _reading(self, answer: ReplyBuilder, model: str) -> Reading:
@@ -120,6 +126,9 @@ class SdkProvider(BaseLLMProvider):
             stream, learned = await self._open(call)
             if "no tools" in learned and call.tools:
                 yield Thinking(f"{self._service} takes no tools: asked without them.", "model")
+            if sight.NO_IMAGES in learned:
+                told = f"{self._service} takes no pictures for this model: told of them in words."
+                yield Thinking(told, "model")
             reading = self._reading(answer, call.model)
             async with stream:
                 async for event in stream:

@@ -40,8 +40,11 @@ T = TypeVar("T")
 class LocalMcp:
     """`env` is the scrubbed one; what only this server may know is in its record."""
 
+    is_remote = False
+
     def __init__(self, server: LocalServer, env: Mapping[str, str], cwd: Path) -> None:
         self.name = server.name
+        self.trust_hints = server.trust_hints
         self._server = server
         self._env = env
         self._cwd = cwd

@@ -34,6 +34,7 @@ class LocalServer(msgspec.Struct, frozen=True, kw_only=True):
     args: Annotated[list[_Argument], Meta(max_length=limits.MCP_ARGS_MAX)] = []
     env: Annotated[dict[_Variable, _Value], Meta(max_length=MCP_ENV_MAX)] = {}
     timeout_s: Annotated[float, Meta(gt=0, le=limits.MCP_TIMEOUT_S_MAX)] = limits.MCP_TIMEOUT_S
+    trust_hints: bool = False
 
 
 class RemoteServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +44,7 @@ class RemoteServer(msgspec.Struct, frozen=True, kw_only=True):
     name: _Name
     called: Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)] = ""
     offered: list[Json] = []
+    trust_hints: bool = False
 
 
 def parse_servers(given: list[Json], problems: list[str]) -> list[LocalServer | RemoteServer]:
@@ -72,7 +74,8 @@ def _parse(entry: Any) -> LocalServer | RemoteServer:
     if kind not in ("local", "stdio", "remote"):
         raise ValueError(f"its type {str(kind)[:40]!r} is unknown")
     if kind == "remote":
-        return RemoteServer(name=msgspec.convert(given.get("name"), _Name))
+        trusted = given.get("trust_hints") is True
+        return RemoteServer(name=msgspec.convert(given.get("name"), _Name), trust_hints=trusted)
     return msgspec.convert(given, LocalServer)
 
 
@@ -102,8 +105,11 @@ def _offered(given: Json) -> list[Json]:
 
 
 class RemoteMcp:
+    is_remote = True
+
     def __init__(self, server: RemoteServer, control: ControlPlane) -> None:
         self.name = server.name
+        self.trust_hints = server.trust_hints
         self._called = server.called or server.name
         self._offered = server.offered
         self._control = control

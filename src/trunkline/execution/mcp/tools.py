@@ -5,8 +5,7 @@ cannot be asked now is asked again later.
 """
 
 import asyncio
-import hashlib
-import re
+import base64
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -18,51 +17,54 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.arguments import is_schema
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Image, Tool, ToolResult, ToolRun, object_schema
+from trunkline.permissions.names import mcp_name
 
 MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
 MCP_TOOL_SCHEMA_BYTES_MAX = 16 * 1024
 MCP_SCHEMAS_BYTES_MAX = 256 * 1024  # of one server's tools; every model call carries them
 MCP_TOOL_DESCRIPTION_CHARS_MAX = 4_000
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_DIGEST_CHARS = 8
-
-
-def tool_name(server: str, tool: str) -> str:
-    """The same for the same pair, and different for different ones.
-
-    Where something had to be changed, or the two parts could be read in more than one way, a
-    digest of the originals keeps names apart.
-    """
-    plain = f"mcp__{server}__{tool}" if tool else f"mcp__{server}"
-    safe = _UNSAFE.sub("_", plain)
-    is_clear = "__" not in f"{server}.{tool}" and not f"{server}.{tool}".startswith("_")
-    is_clear = is_clear and not server.endswith("_") and not tool.startswith("_")
-    if safe == plain and is_clear and len(plain) <= limits.TOOL_NAME_CHARS_MAX:
-        return plain
-    digest = hashlib.sha256(f"{len(server)}:{server}{tool}".encode(errors="replace")).hexdigest()
-    kept = limits.TOOL_NAME_CHARS_MAX - _DIGEST_CHARS - 1
-    return f"{safe[:kept]}_{digest[:_DIGEST_CHARS]}"
+MCP_BLOCKS_LOOKED_AT = 1_000  # of one result, for pictures
 
 
 def tool_result(result: Any) -> ToolResult:
     """`result` is what MCP calls a tool result, as JSON; anything else is shown as JSON."""
     if not isinstance(result, dict) or not isinstance(result.get("content"), list):
         return _bounded(_json(result), is_error=False)
-    parts = [_block(block) for block in result["content"]]
+    blocks = result["content"]
+    parts = [_block(block) for block in blocks]
     structured = result.get("structuredContent")
     if structured is not None and not any(parts):
         parts.append(_json(structured))
     text = "\n".join(part for part in parts if part)
-    return _bounded(text or "(no output)", is_error=result.get("isError") is True)
+    is_error = result.get("isError") is True
+    return _bounded(text or "(no output)", is_error=is_error, images=_images(blocks))
 
 
-def _bounded(text: str, *, is_error: bool) -> ToolResult:
+def _bounded(text: str, *, is_error: bool, images: tuple[Image, ...] = ()) -> ToolResult:
     shown = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
     shown.add(text)
     details = {"output_cut_chars": shown.cut_chars}
-    return ToolResult(content=str(shown), is_error=is_error, details=details)
+    return ToolResult(content=str(shown), is_error=is_error, details=details, images=images)
+
+
+def _images(blocks: list[Any]) -> tuple[Image, ...]:
+    """Pictures among the blocks, and in resources that came whole."""
+    found: list[Image] = []
+    for block in blocks[:MCP_BLOCKS_LOOKED_AT]:
+        match block:
+            case {"type": "image", "data": str(data), "mimeType": str(kind)}:
+                name = ""
+            case {"type": "resource", "resource": {"blob": str(data), "mimeType": str(kind)}}:
+                name = str(block["resource"].get("uri", ""))
+            case _:
+                continue
+        if kind.startswith("image/") and len(data) <= limits.PICTURE_BYTES_MAX * 4 // 3 + 4:
+            try:
+                found.append(Image(kind, base64.b64decode(data), name))
+            except ValueError:
+                continue  # the text says what should have been there
+    return tuple(found)
 
 
 def _block(block: Any) -> str:
@@ -95,9 +97,12 @@ def _json(value: Any) -> str:
 
 
 class McpSource(Protocol):
-    """A server, wherever it is. Both methods raise ToolError."""
+    """A server, wherever it is. Both methods raise ToolError. `is_remote`: what it is told leaves
+    this machine; `trust_hints`: its word counts for what its tools do."""
 
     name: str
+    is_remote: bool
+    trust_hints: bool
 
     async def tools(self) -> list[Json] | None: ...
 
@@ -107,18 +112,23 @@ class McpSource(Protocol):
 
 
 class McpTool(Tool):
-    """One tool of a server. Whether it only reads is the server's word, which is all there is."""
+    """One tool of a server. Whether it only reads is the server's word, which counts where people
+    trust it; that it destroys is believed in any case."""
+
+    brings = True
 
     def __init__(self, source: McpSource, given: Json, parameters: Json) -> None:
         self._source = source
         self._tool = str(given["name"])
-        self.name = tool_name(source.name, self._tool)
+        self.name = mcp_name(source.name, self._tool)
         description = given.get("description") or given.get("title") or self._tool
         self.description = shortened(str(description), MCP_TOOL_DESCRIPTION_CHARS_MAX)
         self.parameters = parameters
         annotations = given.get("annotations")
         hints = annotations if isinstance(annotations, dict) else {}
-        self._only_reads = hints.get("readOnlyHint") is True
+        reads = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
+        self._only_reads = reads and source.trust_hints
+        self.reveals = source.is_remote
 
     def is_dangerous(self, arguments: Json) -> bool:
         return not self._only_reads
@@ -130,6 +140,7 @@ class McpTool(Tool):
 class AnyMcpTool(Tool):
     """A whole server as one tool, where nobody can say which tools it has."""
 
+    brings = True
     parameters = object_schema(
         {
             "tool": {"type": "string", "minLength": 1, "maxLength": limits.NAME_CHARS_MAX},
@@ -140,11 +151,15 @@ class AnyMcpTool(Tool):
 
     def __init__(self, source: McpSource) -> None:
         self._source = source
-        self.name = tool_name(source.name, "")
+        self.name = mcp_name(source.name, "")
         self.description = (
             f"Calls a tool of the MCP server {source.name!r}. Which tools it has is not known "
             "here: name one, with its arguments."
         )
+        self.reveals = source.is_remote
+
+    def rule_name(self, arguments: Json) -> str:
+        return mcp_name(self._source.name, str(arguments.get("tool", "")))
 
     def is_dangerous(self, arguments: Json) -> bool:
         return True

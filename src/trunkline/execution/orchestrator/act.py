@@ -20,9 +20,10 @@ from trunkline import limits
 from trunkline.execution.errors import ModelError, RequestFailed, ToolError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.orchestrator.attached import RESULT_IMAGES_MAX, kept_pictures
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.loops import hint
-from trunkline.execution.orchestrator.settings import Settings, stricter
+from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Step, new_turn
 from trunkline.execution.texts import both_ends, clipped, readable
 from trunkline.execution.tools.asking import Delegate
@@ -63,8 +64,12 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
     if is_denied:
         message["denied"] = True
     message["content"] += hint(state.get("before"), message)
+    pictures, problems = await kept_pictures(context, result.images[:RESULT_IMAGES_MAX])
+    message["content"] = "\n".join([message["content"], *problems])
+    if pictures:
+        message["pictures"] = pictures
     shown.complete(msgspec.structs.replace(result, content=message["content"]), denied=is_denied)
-    changes: Json = {"messages": [message]}
+    changes: Json = {"messages": [message], "outside": list(context.permits.outside)}
     if result.todos is not None:
         changes["todos"] = result.todos
     return changes
@@ -91,6 +96,7 @@ class Shown:
 
     def __init__(self, context: Context, call: ToolCall) -> None:
         self._context = context
+        self._turn = context.turn
         self._call = call
         self._began = context.clock()
         self._about = {"tool_name": call["name"], "tool_call_id": call["id"]}
@@ -107,6 +113,9 @@ class Shown:
         self._context.turn.shown[self._call["id"]] = self.cancelled
 
     def progress(self, text: str) -> None:
+        """What a tool that runs prints; of a command in the background, until the turn's end."""
+        if self._turn.is_over:
+            return
         self._context.emit("tool_call_progress", **self._about, content=text)
 
     def event(self, event: Json) -> None:
@@ -161,7 +170,11 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         progress=shown.progress,
         event=shown.event,
         ask_agent=partial(ask_agent, context, call),
+        command_timeout_s=context.settings.command_timeout_seconds,
+        command_timeout_s_max=context.settings.command_timeout_seconds_max,
     )
+    if tool.brings:
+        context.permits.outside[call["name"]] = None
     try:
         return await tool.run(call["arguments"], run)
     except (ToolError, ModelError, TurnError) as error:
@@ -188,15 +201,16 @@ async def ask_agent(context: Context, call: ToolCall, agent_id: str, name: str, 
     nested = context.sub_agent(name, msgspec.convert(found, Settings), call, delegate)
     asked = new_turn(context.turn.turn_id, [Message(role="user", content=task)])
     done = await context.run_nested(asked, nested)
+    context.permits.outside.update(dict.fromkeys(done.get("outside", ())))
     return done["messages"][-1]["content"]
 
 
 @func.task
 async def _settings(context: Context, agent_id: str, name: str) -> Json:
-    """The agent's own, as they are when it gets its task; how careful to be is never less than
-    the caller's. The result is in the step's checkpoint: a tool call runs again from its start
-    when a person has answered, and the line may be down by then. What else the agent's
-    configuration has, its servers' secrets for one, does not come to the disk."""
+    """The agent's own, as they are when it gets its task. The result is in the step's checkpoint:
+    a tool call runs again from its start when a person has answered, and the line may be down by
+    then. What else the agent's configuration has, its servers' secrets for one, does not come to
+    the disk."""
     try:
         found = await context.control.request("get_config", agent_id=agent_id)
         config = msgspec.convert(found, _Config).config
@@ -210,9 +224,10 @@ async def _settings(context: Context, agent_id: str, name: str) -> Json:
         "approval_timeout_seconds": context.settings.approval_timeout_seconds,
     }
     settings = Settings().changed(config)[0].changed(limits_of_session)[0]
-    confirm = stricter(settings.confirm, context.confirm)
-    model = settings.model or context.settings.model
-    chosen = msgspec.structs.replace(settings, confirm=confirm, model=model)
+    model, window = settings.model, settings.context_window
+    if not model:
+        model, window = context.settings.model, window or context.settings.context_window
+    chosen = msgspec.structs.replace(settings, model=model, context_window=window)
     sub_agents = config.get("sub_agents")
     names = [one for one in sub_agents if isinstance(one, str)] if sub_agents else []
     return {**msgspec.structs.asdict(chosen), "sub_agents": names[: limits.NAMES_MAX]}

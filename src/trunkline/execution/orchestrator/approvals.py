@@ -7,6 +7,7 @@ waiting are `execution/approvals.py`.
 import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -15,11 +16,18 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import ToolCall
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.state import Question, Verdict
+from trunkline.execution.permits import call_of
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
+from trunkline.permissions.judging import Danger, Judgement, judge
+from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
+from trunkline.permissions.reading import simple_only_reads
+from trunkline.permissions.shell import Simple
 
 _COMMANDS = frozenset(("bash", "code_execution"))
 """Tools that can do anything: who allows one call of them has not seen the next."""
+_BY_HOST = "web_fetch"
+"""Who allows one host has not seen the next."""
 _TOO_LONG = (
     "not run: a person has to allow it, and it is too long or too deep to be shown whole. "
     "Do it in smaller parts."
@@ -27,9 +35,10 @@ _TOO_LONG = (
 
 
 def review(
-    context: Context, calls: Sequence[ToolCall]
+    context: Context, calls: Sequence[ToolCall], outside: Sequence[str] = ()
 ) -> tuple[dict[str, Verdict], list[Question]]:
-    """What is decided of a step's calls at once, and what people have to be asked."""
+    """What is decided of a step's calls at once, and what people have to be asked. `outside`: what
+    has brought in something that did not come from the session's user."""
     verdicts: dict[str, Verdict] = {}
     questions: list[Question] = []
     most = context.settings.max_tool_calls
@@ -41,11 +50,21 @@ def review(
             verdicts[call["id"]] = Verdict(refused=f"there is no tool named {call['name']!r}")
         elif problem := context.toolbox.check(tool, call["arguments"]):
             verdicts[call["id"]] = Verdict(refused=problem)
-        elif _needs_a_person(context, tool, call) and _name(call) not in context.allowed:
-            if can_be_shown(call["arguments"]):
-                questions.append(_question(context, call))
-            else:
-                verdicts[call["id"]] = Verdict(refused=_TOO_LONG)
+        elif isinstance(tool, AskUser) and can_be_shown(call["arguments"]):
+            questions.append(_question(context, call))
+        elif isinstance(tool, AskUser):
+            verdicts[call["id"]] = Verdict(refused=_TOO_LONG)
+        else:
+            judgement = _judged(context, tool, call, outside)
+            match judgement.outcome:
+                case "refuse":
+                    verdicts[call["id"]] = Verdict(refused=judgement.why, denied=True)
+                case "ask" if can_be_shown(call["arguments"]):
+                    questions.append(_question(context, call, judgement))
+                case "ask":
+                    verdicts[call["id"]] = Verdict(refused=_TOO_LONG)
+                case "run":
+                    pass
     return verdicts, questions
 
 
@@ -85,26 +104,35 @@ def _name(call: ToolCall) -> str:
 
 
 def _name_of(tool: str, arguments: Json) -> str:
-    """What a lasting yes is for: a tool, or one call of it."""
+    """What a lasting yes is for: a tool, one host, or one call."""
+    if tool == _BY_HOST:
+        found = call_of(tool, arguments, Path()).subjects[0].value
+        return f"{tool}(domain:{found})"
     if tool not in _COMMANDS:
         return tool
     whole = msgspec.json.encode([tool, arguments], order="deterministic")
     return hashlib.sha256(whole).hexdigest()
 
 
-def _needs_a_person(context: Context, tool: Tool, call: ToolCall) -> bool:
-    if isinstance(tool, AskUser):
-        return True
-    match context.confirm:
-        case "always":
-            return True
-        case "dangerous":
-            return tool.is_dangerous(call["arguments"])
-        case _:
-            return False
+def _judged(context: Context, tool: Tool, call: ToolCall, outside: Sequence[str]) -> Judgement:
+    arguments, place = call["arguments"], tool.place()
+
+    def only_reads(part: Simple) -> bool:
+        return place is not None and simple_only_reads(part, place)
+
+    paths = tool.paths(arguments)
+    return judge(
+        call_of(tool.rule_name(arguments), arguments, context.workspace, paths),
+        Danger(changes=tool.is_dangerous(arguments), reveals=tool.reveals, keeps=tool.keeps),
+        context.permits.rules,
+        context.care,
+        outside=list(dict.fromkeys([*outside, *context.permits.outside])),
+        is_allowed=_name(call) in context.allowed,
+        only_reads=only_reads,
+    )
 
 
-def _question(context: Context, call: ToolCall) -> Question:
+def _question(context: Context, call: ToolCall, judgement: Judgement | None = None) -> Question:
     patience = context.settings.approval_timeout_seconds
     asking = call["name"] == AskUser.name
     options = call["arguments"].get("options") if asking else None
@@ -113,18 +141,29 @@ def _question(context: Context, call: ToolCall) -> Question:
         tool_call_id=call["id"],
         tool_name=call["name"],
         tool_input=call["arguments"],
-        message=call["arguments"]["question"] if asking else f"May I use {call['name']}?",
+        message=call["arguments"]["question"] if asking else _message(context, call, judgement),
         kind=("select" if options else "input") if asking else "approve",
         timeout_seconds=patience,
         expires_at=context.clock() + patience,
     )
     if options:
         question["options"] = options
+    if judgement is not None and judgement.rule is not None:
+        question["rule"] = judgement.rule
     if context.agent:
         question["agent"] = context.agent
         question["above"] = list(context.above)
         question["parent_tool_call_id"] = context.parent_tool_call_id
     return question
+
+
+def _message(context: Context, call: ToolCall, judgement: Judgement | None) -> str:
+    lines = [f"May I use {call['name']}?"]
+    if judgement is not None and judgement.why:
+        lines.append(judgement.why[0].upper() + judgement.why[1:])
+    if not context.permits.fenced and "free" in (context.settings.mode, context.session_mode):
+        lines.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
+    return "\n".join(lines)
 
 
 def _too_many(most: int) -> str:

@@ -10,19 +10,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
 from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.begun import Begun
-from trunkline.execution.orchestrator.settings import Confirm, Settings, stricter
+from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, Question, State
+from trunkline.execution.permits import Permits
+from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+from trunkline.permissions.modes import Care, Mode, care_of, more_careful
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
@@ -45,6 +50,7 @@ class LiveTurn:
     """What is known of the running turn in memory. `recovery` saves the part that outlives it."""
 
     turn_id: str = ""
+    is_over: bool = False
     worked_s: float = 0.0
     """How long it ran, without waiting for people."""
     usage: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -90,6 +96,9 @@ class Context:
 
     session_id: str
     workspace: Path
+    folder: Path
+    """The session's own."""
+    pictures: Pictures
     settings: Settings
     router: Router
     toolbox: Toolbox
@@ -113,7 +122,13 @@ class Context:
     """Shows people what they are asked, without waiting for them."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
+    permits: Permits = field(default_factory=Permits)
+    """The session's rules."""
+    least_care: Care = "nothing"
+    """How careful the agent is that gave this one its task."""
     turn: LiveTurn = field(default_factory=LiveTurn)
+    meter: Meter = field(default_factory=Meter)
+    """Counts this agent's tokens."""
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
     partial_of: int = 0
@@ -121,6 +136,8 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    fence: str = NO_FENCE
+    """What keeps this session to its own place, in words."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
         """An event of the running turn."""
@@ -147,6 +164,8 @@ class Context:
             above=(*self.above, Above(call=call, agent=self.agent)),
             root=self.root or self,
             delegate=delegate,
+            least_care=self.care,
+            meter=Meter(),
             partial=[],
         )
 
@@ -169,10 +188,19 @@ class Context:
         return self.settings.model or self.router.default_model()
 
     @property
-    def confirm(self) -> Confirm:
-        """How careful to be: what people change in a running session holds for every agent."""
+    def care(self) -> Care:
+        """How careful to be: what people change in a running session holds for every agent, and
+        none is less careful than the one that it works for."""
         session = (self.root or self).settings
-        return stricter(self.settings.confirm, session.confirm)
+        own = (
+            care_of(one.mode, one.confirm, fenced=self.permits.fenced)
+            for one in (self.settings, session)
+        )
+        return more_careful(more_careful(*own), self.least_care)
+
+    @property
+    def session_mode(self) -> Mode | None:
+        return (self.root or self).settings.mode
 
     def offers(self, name: str) -> bool:
         """Whether this agent may use the tool of that name."""

@@ -10,7 +10,9 @@ Next = list[Send | str]
 
 
 def after_plan(state: State) -> Next:
-    """To the tools when there are calls, else to the end."""
+    """To make room where that is needed, to the tools when there are calls, else to the end."""
+    if state.get("squeeze"):
+        return ["compact"]
     return to_tools(state) or ["reflect"]
 
 

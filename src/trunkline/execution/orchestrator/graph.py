@@ -1,6 +1,8 @@
 """The graph of a turn: start → plan → act → observe → plan … → reflect → respond.
 
-Beside `act`, `approve` waits for people; what they allowed goes from `observe` to `act` again."""
+Beside `act`, `approve` waits for people; what they allowed goes from `observe` to `act` again. A
+plan that finds the conversation too long goes to compact, and is made again.
+"""
 
 from copy import copy
 
@@ -24,6 +26,7 @@ def _agent_graph() -> AgentGraph:
     builder = StateGraph(State, context_schema=Context)
     builder.add_node("start", nodes.start)
     builder.add_node("plan", nodes.plan)
+    builder.add_node("compact", nodes.compact)
     builder.add_node("approve", nodes.approve)
     builder.add_node("act", act, input_schema=Step)
     builder.add_node("observe", nodes.observe)
@@ -31,7 +34,10 @@ def _agent_graph() -> AgentGraph:
     builder.add_node("respond", nodes.respond)
     builder.add_edge(START, "start")
     builder.add_edge("start", "plan")
-    builder.add_conditional_edges("plan", edges.after_plan, ["approve", "act", "reflect"])
+    builder.add_conditional_edges(
+        "plan", edges.after_plan, ["compact", "approve", "act", "reflect"]
+    )
+    builder.add_edge("compact", "plan")
     builder.add_edge("approve", "observe")
     builder.add_edge("act", "observe")
     builder.add_conditional_edges("observe", edges.after_observe, ["approve", "act", "plan"])

@@ -14,20 +14,18 @@ from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator import prompt
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.edges import to_tools
-from trunkline.execution.orchestrator.history import (
-    newest_results,
-    trimmed,
-    turn_results,
-    unanswered,
-)
+from trunkline.execution.orchestrator.history import newest_results, turn_results, unanswered
 from trunkline.execution.orchestrator.loops import counted, end_if_stuck
-from trunkline.execution.orchestrator.model_call import call_model, message_of
+from trunkline.execution.orchestrator.model_call import Full, call_model, message_of
 from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
 from trunkline.execution.orchestrator.order import order
+from trunkline.execution.orchestrator.room import room
 from trunkline.execution.orchestrator.state import State
+from trunkline.execution.orchestrator.summary import compacted, tell_compacted
 from trunkline.execution.tools.memory import memories
 
 _log = structlog.get_logger(__name__)
@@ -36,18 +34,19 @@ MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
 
 
 async def start(state: State, runtime: Runtime[Context]) -> Json:
-    """Bounds what is remembered of the conversation, looks for older memories, and gives tools
-    that still start a moment."""
+    """Looks for older memories, gives tools that still start a moment, and notes beside the
+    question what the model has to know with it."""
     context = runtime.context
-    asked = state["messages"][-1]["content"]
+    *earlier, question = state["messages"]
+    asked = question["content"]
     await note_said(context, "user", asked, QUESTION)
     recalled, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
     if problems := context.new_problems():
         context.emit("session_status", problems=problems)
+    parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled)]
     changes: Json = {"memories": recalled}
-    kept = trimmed(state["messages"])
-    if len(kept) < len(state["messages"]):
-        changes["messages"] = Overwrite(kept)
+    if told := prompt.note(parts):
+        changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
     return changes
 
 
@@ -70,11 +69,18 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     context = runtime.context
     if state["model_calls"] >= (most := context.settings.max_turns):
         raise TurnError("TURN_LIMIT", f"The turn was ended after {most} model calls (max_turns).")
-    reply = await call_model(context, state)
+    place, said = await room(context, state["messages"])
+    if said > place.free:
+        return {"squeeze": place.free}
+    try:
+        reply = await call_model(context, state, place)
+    except Full:
+        place, said = await room(context, state["messages"])
+        return {"squeeze": min(place.free, said * 7 // 10)}
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
     calls = message.get("tool_calls", [])
-    verdicts, questions = review(context, calls)
+    verdicts, questions = review(context, calls, state.get("outside", []))
     return {
         "messages": [message],
         "model_calls": state["model_calls"] + 1,
@@ -82,6 +88,17 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
         "questions": questions,
         "waits": order(context, calls, verdicts),
     }
+
+
+async def compact(state: State, runtime: Runtime[Context]) -> Json:
+    """Makes room for the next call. A step of its own: what it did is saved before that call."""
+    context, messages = runtime.context, state["messages"]
+    place, said = await room(context, messages)
+    why = "The conversation is getting long for the model: making room."
+    context.emit("thinking", stage="model", content=why)
+    done = await compacted(context, messages, place, state["squeeze"])
+    tell_compacted(context, place, said, done)
+    return {"messages": Overwrite(done.messages), "squeeze": 0}
 
 
 async def approve(state: State, runtime: Runtime[Context]) -> Json:

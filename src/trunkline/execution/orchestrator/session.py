@@ -11,8 +11,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from trunkline import limits
 from trunkline.execution import logs
-from trunkline.execution.attachments import read_attachments, with_attachments
+from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
@@ -23,11 +24,15 @@ from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.settings import read_settings, unknown_names
 from trunkline.execution.orchestrator.turns import Turns
+from trunkline.execution.permits import Permits
+from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 from trunkline.execution.skills.registry import SkillRegistry
+from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
+from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 
 _log = structlog.get_logger(__name__)
 
@@ -60,7 +65,12 @@ class OpenSession:
         settings, problems = read_settings(start.agent_config, start.session_config)
         async with AsyncExitStack() as opened:
             skills = SkillRegistry(
-                start.skill_index, home, link, env, secrets=start.api_keys.values()
+                start.skill_index,
+                home,
+                link,
+                env,
+                secrets=start.api_keys.values(),
+                store=DaemonSkills(link),
             )
             problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
             delegate = Delegate(start.sub_agents)
@@ -74,11 +84,18 @@ class OpenSession:
                 env=env,
             )
             opened.push_async_callback(_in_time, toolbox.close)
-            router = Router(start.api_keys, start.llm_config, link, sleep=sleep, env=env)
+            pictures = Pictures(folder, env)
+            router = Router(
+                start.api_keys, start.llm_config, link, sleep=sleep, env=env, pictures=pictures
+            )
             opened.push_async_callback(_in_time, router.close)
+            if settings.mode == "free" and not start.is_fenced:
+                problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
             context = Context(
                 session_id=start.session_id,
                 workspace=home.workspace_of(start.workspace),
+                folder=folder,
+                pictures=pictures,
                 settings=settings,
                 router=router,
                 toolbox=toolbox,
@@ -92,6 +109,8 @@ class OpenSession:
                 problems=problems,
                 allowed=Allowed(folder),
                 begun=Begun(folder),
+                permits=Permits(start.rules, problems, fenced=start.is_fenced),
+                fence=start.fence.told if start.fence is not None else NO_FENCE,
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message
@@ -109,8 +128,7 @@ class OpenSession:
             case ipc.UserMessage(data=data):
                 turn_id = data.turn_id or uuid.uuid4().hex
                 attached = read_attachments(data.metadata)
-                said = with_attachments(self._context.workspace, data.message, attached)
-                self._turns.submit(turn_id, said, data.history)
+                self._turns.submit(turn_id, data.message, data.history, attached)
             case ipc.Cancel():
                 self._turns.cancel()
             case ipc.ApprovalResponse(data=answer):
@@ -123,10 +141,12 @@ class OpenSession:
     def _configure(self, patch: Json) -> None:
         """Holds from the next model call on; what is no good changes nothing. Who says anew which
         tools ask first does not mean what was allowed before."""
-        if "confirm" in patch:
+        if "confirm" in patch or "permission_mode" in patch:
             self._context.allowed.clear()
+        rules = patch.pop("rules", None)
+        wrong = [] if rules is None else self._context.permits.change(rules)
         self._context.settings, problems = self._context.settings.changed(patch)
-        ignored = problems + [f"{name}: unknown" for name in unknown_names(patch)]
+        ignored = wrong + problems + [f"{name}: unknown" for name in unknown_names(patch)]
         if ignored:
             _log.warning("settings ignored", session_id=self._context.session_id, reasons=ignored)
 

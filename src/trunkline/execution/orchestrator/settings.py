@@ -1,19 +1,23 @@
 """What an agent's configuration says about turns, and how `config_update` changes it."""
 
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
+from trunkline.permissions.modes import Confirm, Mode
 
 TOOL_CALLS_PER_TURN_MAX = 1_000
 TURN_TIMEOUT_S_MAX = 24 * 3600.0
 APPROVAL_TIMEOUT_S_MAX = 7 * 24 * 3600.0
 
-Confirm = Literal["never", "dangerous", "always"]
+NamedMode = Mode | Literal["default", "acceptEdits"]
+"""Ours, and what Claude Code calls two of them."""
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
+
+CommandTimeout = Annotated[float, Meta(gt=0, le=limits.COMMAND_TIMEOUT_S_LIMIT)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +29,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
     thinking_tokens: Annotated[int, Meta(ge=0, le=limits.MODEL_TOKENS_MAX)] | None = None
+    context_window: Annotated[int, Meta(ge=1_024, le=limits.MODEL_TOKENS_MAX)] | None = None
+    """In tokens; None: as the model's server or our table says."""
     confirm: Confirm = "never"
+    """Which tools ask first, where no mode is set."""
+    permission_mode: NamedMode | None = None
     tools: Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)] = []
     """Empty: all of them."""
     evolution: bool = False
@@ -40,10 +48,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         limits.APPROVAL_TIMEOUT_S
     )
 
+    command_timeout_seconds: CommandTimeout = limits.COMMAND_TIMEOUT_S
+    """Of a command that does not say how long it may take."""
+    command_timeout_seconds_max: CommandTimeout = limits.COMMAND_TIMEOUT_S_MAX
+
+    @property
+    def mode(self) -> Mode | None:
+        match self.permission_mode:
+            case "default":
+                return None
+            case "acceptEdits":
+                return "accept_edits"
+            case mode:
+                return mode
+
     def changed(self, patch: Json) -> tuple["Settings", list[str]]:
         """With the good values of `patch`, and what is wrong with the others. Null is the
-        default; names that are no settings are left to others."""
+        default; names that are no settings are left to others. Who says which tools ask first
+        means that, and no mode of before."""
         good: Json = {}
+        if patch.get("confirm") is not None:
+            patch = {"permission_mode": None, **patch}
         problems: list[str] = []
         for name, value in patch.items():
             if name not in _TYPES:
@@ -62,11 +87,6 @@ def read_settings(agent_config: Json, session_config: Json) -> tuple[Settings, l
     settings, problems = Settings().changed(agent_config)
     settings, more = settings.changed(session_config)
     return settings, problems + more
-
-
-def stricter(one: Confirm, other: Confirm) -> Confirm:
-    """The one that asks more often."""
-    return max(one, other, key=get_args(Confirm).index)
 
 
 def unknown_names(patch: Json) -> list[str]:

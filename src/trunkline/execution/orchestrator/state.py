@@ -9,6 +9,8 @@ from typing import Annotated, NotRequired, TypedDict
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
 
+OUTSIDE_MAX = 20
+
 Todos = list[Json]
 """`title` and `status` of each."""
 
@@ -22,7 +24,7 @@ class Above(TypedDict):
 
 class Question(TypedDict):
     """What a person is asked; becomes an `approval_request`. `expires_at` is in Unix seconds.
-    `above`: the calls that wait with it, outermost first."""
+    `above`: the calls that wait with it, outermost first. `rule`: what "always" will mean."""
 
     request_id: str
     tool_call_id: str
@@ -30,6 +32,7 @@ class Question(TypedDict):
     tool_input: Json
     message: str
     kind: str
+    rule: NotRequired[str]
     options: NotRequired[list[str]]
     agent: NotRequired[str]
     parent_tool_call_id: NotRequired[str]
@@ -58,10 +61,16 @@ def _newest(_before: Todos, after: Todos) -> Todos:
     return after
 
 
+def _union(before: list[str], more: list[str]) -> list[str]:
+    return list(dict.fromkeys([*before, *more]))[:OUTSIDE_MAX]
+
+
 class State(TypedDict, total=False):
-    """The graph's state. All but `messages` and `todos` belongs to the turn."""
+    """The graph's state. All but `messages`, `outside` and `todos` belongs to the turn."""
 
     messages: Annotated[list[Message], operator.add]
+    outside: Annotated[list[str], _union]
+    """The tools that have brought in what did not come from the session's user."""
     turn_id: str
     memories: list[str]
     model_calls: int
@@ -77,6 +86,8 @@ class State(TypedDict, total=False):
     """By tool call of the newest step, those that it has to wait for (`order`)."""
     todos: Annotated[Todos, _newest]
     """What the agent has noted to do (`todo_write`); stays from turn to turn."""
+    squeeze: int
+    """Tokens that the conversation has to fit into before the model is asked; 0: it fits."""
 
 
 class Step(TypedDict):
@@ -103,4 +114,5 @@ def new_turn(turn_id: str, messages: list[Message]) -> State:
         questions=[],
         verdicts={},
         waits={},
+        squeeze=0,
     )

@@ -19,10 +19,12 @@ from langgraph.types import Command, GraphOutput, Interrupt
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
+from trunkline.execution.attachments import Attachment
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message
+from trunkline.execution.llm.base import Message, Picture
 from trunkline.execution.orchestrator.act import Shown
+from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
@@ -44,6 +46,9 @@ class _Job(msgspec.Struct, kw_only=True):
     turn_id: str
     message: str = ""
     history: list[Json] = []
+    attachments: list[Attachment] = []
+    """That have not been taken out of it yet."""
+    pictures: list[Picture] = []
     interrupts: Sequence[Interrupt] = ()
     is_taken_up: bool = False
 
@@ -63,7 +68,7 @@ class Turns:
         self._context = context
         self._sleep = sleep
         self._monotonic = monotonic
-        self._approvals = Approvals(context, sleep)
+        self._approvals = Approvals(context, sleep, fence=context.fence)
         context.ask = self._show
         self._working_since: float | None = None
         self._jobs: deque[_Job] = deque()
@@ -101,12 +106,21 @@ class Turns:
         self._is_closed = False
         self._run_next()
 
-    def submit(self, turn_id: str, message: str, history: list[Json]) -> None:
+    def submit(
+        self,
+        turn_id: str,
+        message: str,
+        history: list[Json],
+        attachments: Sequence[Attachment] = (),
+    ) -> None:
         """A message of a person; it waits while a turn runs."""
         if len(self._jobs) >= TURNS_QUEUED_MAX:
             self._refuse(turn_id, "TURN_QUEUE_FULL", "Too many messages wait for this session.")
             return
-        self._jobs.append(_Job(turn_id=turn_id, message=message, history=history))
+        attached = list(attachments)
+        self._jobs.append(
+            _Job(turn_id=turn_id, message=message, history=history, attachments=attached)
+        )
         self._run_next()
 
     def answer(self, data: Json) -> None:
@@ -185,6 +199,7 @@ class Turns:
             again_s = APPROVAL_AGAIN_S
             work = None  # what waits for a person asks again
         else:
+            await self._receive(job)
             work = self._asked(job)
         while True:
             output = await self._run_graph(work)
@@ -212,9 +227,18 @@ class Turns:
             TurnUsage(worked_s=worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
         )
 
+    async def _receive(self, job: _Job) -> None:
+        """Takes out what came with the words."""
+        said = await received(self._context, job.message, job.attachments)
+        job.message, job.attachments = said["content"], []
+        job.pictures = said.get("pictures", [])
+
     def _asked(self, job: _Job) -> State:
         history = from_wire(job.history) if self._new else []
-        return new_turn(job.turn_id, [*history, Message(role="user", content=job.message)])
+        said = Message(role="user", content=job.message)
+        if job.pictures:
+            said["pictures"] = job.pictures
+        return new_turn(job.turn_id, [*history, said])
 
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
@@ -315,6 +339,7 @@ class Turns:
 
     def _tell_usage(self) -> None:
         """What the turn took, before its end, whichever that is."""
+        self._context.turn.is_over = True
         self._context.emit("usage", **self._context.turn.totals())
 
     def _refuse(self, turn_id: str, code: str, message: str) -> None:

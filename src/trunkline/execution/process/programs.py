@@ -7,11 +7,13 @@ what was started here: the others are reaped by hand. What a program is for is i
 import asyncio
 import codecs
 import os
+import re
 import signal
+import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -22,23 +24,106 @@ from trunkline.execution.process.family import kill_group
 COMMAND_OUTPUT_BYTES_MAX = (
     64 * limits.MIB
 )  # read of one command, which is ended when it prints more
+COMMAND_WATCH_S = 1.0  # between two looks at what a command uses
 COMMAND_DRAIN_S = 0.5  # for output of a command that has ended, if something still holds the pipe
 
 _CHUNK_BYTES = 64 * 1024
+
+
+class Program(Protocol):
+    """A program that was started here."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int: ...
+
+
+class Confined(Protocol):
+    """Whoever starts the commands of a session with less than the session may."""
+
+    def problem(self) -> str | None:
+        """Why what runs must end now, if it must. May take some milliseconds."""
+
+    @property
+    def limits_told(self) -> str:
+        """What commands may reach, for whoever ran into it."""
+
+    async def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        """As `subprocess.Popen`. Raises OSError."""
+
+
+class _Awaited:
+    """A program that another thread of this process started; the loop is told of its end."""
+
+    def __init__(self, started: subprocess.Popen[bytes], confined: Confined) -> None:
+        self._started = started
+        self._confined = confined
+        self.ended_for = ""
+        """Why it was ended for using too much."""
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._handle = os.pidfd_open(started.pid)
+        self._loop.add_reader(self._handle, self._end)
+        self._watching = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(COMMAND_WATCH_S)
+            if problem := await asyncio.to_thread(self._confined.problem):
+                self.ended_for = problem
+                kill_group(self.pid)
+
+    @property
+    def pid(self) -> int:
+        return self._started.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._started.returncode
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._ended)
+
+    def _end(self) -> None:
+        status = self._started.poll()
+        if status is not None:
+            self._loop.remove_reader(self._handle)
+            os.close(self._handle)
+            self._watching.cancel()
+            self._ended.set_result(status)
 
 
 class Children:
     """Knows the programs that were started through it; their exit status is the loop's."""
 
     def __init__(self) -> None:
-        self._started: set[asyncio.subprocess.Process] = set()
+        self._started: set[Program] = set()
         self._starting = 0
+        self.confined: Confined | None = None
+        """Starts commands, where there is a fence."""
 
     async def start(self, *argv: str, **options: Any) -> asyncio.subprocess.Process:
         """As `asyncio.create_subprocess_exec`."""
         self._starting += 1
         try:
             process = await asyncio.create_subprocess_exec(*argv, **options)
+            self._started.add(process)
+        finally:
+            self._starting -= 1
+        return process
+
+    async def start_command(self, argv: Sequence[str], **options: Any) -> Program:
+        """A program that a session's agent chose, inside of the fence if there is one. It has no
+        pipes of the loop's: its ends are descriptors."""
+        if self.confined is None:
+            return await self.start(*argv, **options)
+        self._starting += 1
+        try:
+            process = _Awaited(await self.confined.start(argv, **options), self.confined)
             self._started.add(process)
         finally:
             self._starting -= 1
@@ -82,6 +167,10 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool
     flooded: bool
     """It printed more than it may, and was ended for that."""
+    ended_for: str = ""
+    """What else it used too much of, in words."""
+    refused: str = ""
+    """It failed, and spoke of a permission that it lacks: what it may do here."""
 
 
 async def run_process(
@@ -89,19 +178,21 @@ async def run_process(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    timeout_s: float,
+    timeout_s: float | None,
     take: Callable[[str], None],
     output_bytes_max: int = COMMAND_OUTPUT_BYTES_MAX,
+    is_there: Callable[[], None] = lambda: None,
 ) -> Finished:
-    """Runs it with no input; `take` gets what it prints, errors included, as it comes.
+    """Runs it with no input; `take` gets what it prints, errors included, as it comes. `is_there`
+    is called when it runs.
 
     When it ends, runs out of time or is cancelled, everything it started ends too, also what it
     left in the background. Raises OSError when the program cannot be started.
     """
     async with _output_pipe() as (reader, write_end):
         try:
-            process = await children.start(
-                *argv,
+            process = await children.start_command(
+                argv,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=write_end,
                 stderr=write_end,
@@ -111,7 +202,9 @@ async def run_process(
             )
         finally:
             os.close(write_end)
-        pump = asyncio.create_task(_pump(reader, take, output_bytes_max, process.pid))
+        is_there()
+        refusals = _Refusals(take)
+        pump = asyncio.create_task(_pump(reader, refusals.take, output_bytes_max, process.pid))
         timed_out = False
         try:
             async with asyncio.timeout(timeout_s):
@@ -131,7 +224,31 @@ async def run_process(
         await asyncio.wait({pump})
         flooded = not pump.cancelled() and pump.result()
     assert process.returncode is not None
-    return Finished(exit_code=process.returncode, timed_out=timed_out, flooded=flooded)
+    ended_for = process.ended_for if isinstance(process, _Awaited) else ""
+    confined = children.confined
+    was_refused = confined is not None and process.returncode != 0 and refusals.seen
+    return Finished(
+        exit_code=process.returncode,
+        timed_out=timed_out,
+        flooded=flooded,
+        ended_for=ended_for,
+        refused=confined.limits_told if confined is not None and was_refused else "",
+    )
+
+
+_REFUSED = re.compile(r"permission denied|operation not permitted|EACCES|EPERM", re.IGNORECASE)
+
+
+class _Refusals:
+    """Hands on what is printed, and notes whether it speaks of a refusal."""
+
+    def __init__(self, take: Callable[[str], None]) -> None:
+        self._take = take
+        self.seen = False
+
+    def take(self, text: str) -> None:
+        self.seen = self.seen or _REFUSED.search(text) is not None
+        self._take(text)
 
 
 async def _pump(
@@ -173,8 +290,12 @@ def ending(finished: Finished, timeout_s: float) -> str:
         return f"ended after {timeout_s:g} s: it took too long"
     if finished.flooded:
         return "ended: it printed too much"
+    if finished.ended_for:
+        return f"ended: {finished.ended_for}"
     if finished.exit_code < 0:
         return f"ended by signal {_signal_name(-finished.exit_code)}"
+    if finished.refused:
+        return f"exit code {finished.exit_code}; {finished.refused}"
     return f"exit code {finished.exit_code}" if finished.exit_code else ""
 
 

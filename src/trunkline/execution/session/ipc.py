@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 
 DEFAULT_RUNTIME = "semigraph"
@@ -32,17 +33,28 @@ class Start(_Down, tag="start"):
     """Where it works: chosen by the session or its agent, else the machine's own."""
     roots: list[str] = []
     """The folders below which sessions of this machine may work."""
+    writable: list[str] = []
+    """What git writes besides when it commits, where the session works in a worktree."""
     runtime_type: str = DEFAULT_RUNTIME
     agent_config: Json = {}
     skill_index: list[Json] = []
     mcp_servers: list[Json] = []
     sub_agents: list[Json] = []
     session_config: Json = {}
+    rules: list[Json] = []
+    """What it may do: docs/guide/permissions.md."""
     openclaw_config: Json = {}
     api_keys: dict[str, str] = {}
     llm_config: Json = {}
+    fence: Profile | None = None
+    """What it may do on this machine; None: what its user may."""
     turn_id: str | None = None
     """The turn that was open when the last process of this session ended, if it still is."""
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether the system confines what its commands may touch."""
+        return self.fence is not None and self.fence.kind == "session"
 
     @classmethod
     def of_start_session(cls, data: Json, home: str) -> "Start":
@@ -53,8 +65,10 @@ class Start(_Down, tag="start"):
             "home": home,
             "workspace": "",
             "roots": [],
+            "writable": [],
             "api_keys": {},
             "llm_config": {},
+            "fence": None,
             "turn_id": None,
         }
         return msgspec.convert({**data, **ours}, cls)

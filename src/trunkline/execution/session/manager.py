@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.machine import Fence
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -21,11 +22,14 @@ from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
 from trunkline.execution.session import ipc
+from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
 from trunkline.execution.session.session import MakeAdapter, Session
 from trunkline.execution.session.snapshots import Snapshots
 from trunkline.execution.session.stand_ins import Refusals, Retired
+from trunkline.execution.skills import store
+from trunkline.execution.worktrees import Worktrees
 from trunkline.wire import events
 
 _log = structlog.get_logger(__name__)
@@ -57,21 +61,26 @@ class SessionManager:
         runtimes: Mapping[str, MakeAdapter],
         *,
         roots: Roots | None = None,
+        worktrees: Worktrees | None = None,
         sessions_max: int,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
+        fence: Fence | None = None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
         self._line = line
         self._home = home
         self._runtimes = runtimes
-        self._roots = roots or Roots(home.workspace)
+        self._folders = Folders(
+            roots or Roots(home.workspace), worktrees or Worktrees(home.worktrees)
+        )
         self._sessions_max = sessions_max
         self._clock = clock
         self._monotonic = monotonic
         self._local = local or {}
+        self._fence = fence
         self._resting_max = resting_max
         self._refusals = Refusals(line, self._emit)
         self._retired = Retired(line, self._bring_back, retired_max)
@@ -170,6 +179,7 @@ class SessionManager:
             try:
                 if snapshot:
                     await self._restore(session, snapshot)
+                session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:
                 self.active_sessions.pop(session.id, None)
@@ -193,20 +203,20 @@ class SessionManager:
                 code="RUNTIME_UNSUPPORTED",
             )
         api_keys, llm_config = self._access()
-        wanted = {**start.agent_config, **start.session_config}.get("workspace")
         config = msgspec.structs.replace(
-            start,
-            workspace=str(self._roots.workspace_of(wanted)),
-            roots=self._roots.names(),
+            self._folders.placed(start),
+            home=str(self._home.root),
             api_keys=api_keys,
             llm_config=llm_config,
         )
+        skills = store.SessionSkills(self._home, self._line, config.session_id)
         return Session(
             config,
             self._home.session(config.session_id),
             make_adapter,
             self._line,
-            self._local,
+            {**self._local, store.METHOD: skills.answer},
+            fence=self._fence.of if self._fence is not None else lambda _: None,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
@@ -300,6 +310,7 @@ class SessionManager:
             except ValueError:
                 return
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await self._folders.closed(session_id)
 
     async def _stop(self, session: Session, reason: str, why: Failure) -> None:
         await session.stop(reason, why=why)

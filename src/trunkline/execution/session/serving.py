@@ -11,6 +11,8 @@ from typing import Protocol
 import structlog
 
 from trunkline import limits
+from trunkline.execution.fence import inside
+from trunkline.execution.process.programs import children
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
 
@@ -61,6 +63,10 @@ async def serve(
 
     async def opened(start: ipc.Start) -> None:
         nonlocal session
+        if start.fence is not None:
+            children.confined = inside.enter(start.fence)
+            if children.confined is None and start.fence.kind == "session":
+                start.fence = None
         session = await open_session(start, link)
         for message in early:
             session.take(message)

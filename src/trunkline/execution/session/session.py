@@ -15,10 +15,11 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
-from trunkline.execution.session import ipc
+from trunkline.execution.session import changed_files, ipc
 from trunkline.execution.session.process_requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.saved import SavedTurns, save_start
@@ -60,6 +61,7 @@ class Session:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
+        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
@@ -76,6 +78,7 @@ class Session:
         self._line = line
         self._clock = clock
         self._monotonic = monotonic
+        self._fence = fence
         self._admit = admit
         self._on_turn_end = on_turn_end
         self._active_at = monotonic()
@@ -199,7 +202,9 @@ class Session:
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
         self.adapter = self._new_adapter()
-        ready = await self.adapter.start(msgspec.structs.replace(self.config, turn_id=waiting))
+        fence = self._fence(self.config)
+        start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
+        ready = await self.adapter.start(start)
         for problem in ready.problems:
             _log.warning("a session has to do without something", session=self.id, problem=problem)
         _log.info("session process ready", session=self.id)
@@ -249,8 +254,10 @@ class Session:
         self._put(ipc.Cancel(reason=str(data.get("reason") or "user_cancelled")[:200]))
 
     def config_update(self, data: Json) -> None:
+        settings = {name: value for name, value in data.items() if name != "rules"}
+        rules = data["rules"] if isinstance(data.get("rules"), list) else self.config.rules
         self.config = msgspec.structs.replace(
-            self.config, session_config=self.config.session_config | data
+            self.config, session_config=self.config.session_config | settings, rules=rules
         )
         save_start(self.folder, self.config)
         self._put(ipc.ConfigUpdate(data=data))
@@ -331,6 +338,7 @@ class Session:
     def _relay(self, event: str) -> None:
         # The outbox first: an end that is noted here but was never sent would be lost.
         self._line.send_sse_event(self.id, event)
+        changed_files.note(self.folder, event)
         if self.turns.saw(event):
             self._active_at = self._monotonic()
             self._on_turn_end(self)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.json_object import Json
+from trunkline.permissions.reading import Place
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -39,6 +41,10 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Shows output of a tool that still runs (`tool_call_progress`)."""
     event: Callable[[Json], None]
     """Any other event of this call, such as `file_created`; `turn_id` and the like are added."""
+    command_timeout_s: float = limits.COMMAND_TIMEOUT_S
+    """Of a command that does not say how long it may take."""
+    command_timeout_s_max: float = limits.COMMAND_TIMEOUT_S_MAX
+    """Of one that does."""
     ask_agent: Callable[[str, str, str], Awaitable[str]]
     """Gives a sub-agent a task: its id, its name, the task. Its answer."""
 
@@ -80,6 +86,12 @@ class Tool(ABC):
     description: str
     parameters: Json
     """A JSON schema of type object; arguments are checked against it before `run`."""
+    reveals: bool = False
+    """What it is given leaves this machine: to the web, to a remote MCP server."""
+    keeps: bool = False
+    """Later sessions read what it writes."""
+    brings: bool = False
+    """Its results come from others than the session's user."""
 
     def is_dangerous(self, arguments: Json) -> bool:
         """Whether this call can change or reveal something: asked for with confirm=dangerous."""
@@ -88,6 +100,18 @@ class Tool(ABC):
     def touches(self, arguments: Json) -> Touches:
         """What this call reads and writes. Nothing: it runs beside any other."""
         return Touches()
+
+    def rule_name(self, arguments: Json) -> str:
+        """What rules call it, for this call."""
+        return self.name
+
+    def paths(self, arguments: Json) -> Sequence[str] | None:
+        """Which files a call is about, where its arguments do not say so as `path`."""
+        return None
+
+    def place(self) -> Place | None:
+        """Where commands run, for a tool that runs them."""
+        return None
 
     @abstractmethod
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:

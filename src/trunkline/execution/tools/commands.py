@@ -1,12 +1,6 @@
-"""`bash`, and what it shares with `code_execution`: programs that are shown while they run.
-
-Commands that only look, at files an agent may read anyway, need no question. Which those are is
-deliberately narrow: what is not understood counts as dangerous.
-"""
+"""`bash`, and what it shares with `code_execution`: programs that are shown while they run."""
 
 import asyncio
-import re
-import shlex
 from collections.abc import Callable, Mapping
 
 from trunkline import limits
@@ -14,10 +8,11 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import Finished, ending, run_process
 from trunkline.execution.texts import Excerpt
+from trunkline.execution.tools.background import Background
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.execution.tools.text_files import Paths
+from trunkline.permissions.reading import Place, only_reads
 
-COMMAND_TIMEOUT_S_MAX = 600.0
 COMMAND_CHARS_MAX = 100_000  # Linux takes 131,071 bytes in one argument
 PROGRESS_INTERVAL_S = 0.1  # between two pieces of a running tool's output
 PROGRESS_PIECE_CHARS_MAX = 4_000
@@ -71,9 +66,21 @@ class OutputProgress:
 TIMEOUT_SCHEMA: Json = {
     "type": "number",
     "exclusiveMinimum": 0,
-    "maximum": COMMAND_TIMEOUT_S_MAX,
-    "description": f"How long it may take; {limits.COMMAND_TIMEOUT_S:g} unless set.",
+    "maximum": limits.COMMAND_TIMEOUT_S_LIMIT,
+    "description": f"How long it may take; {limits.COMMAND_TIMEOUT_S:g} unless set otherwise.",
 }
+
+
+def timeout_of(arguments: Json, run: ToolRun) -> float:
+    """How long a command may take. Raises ToolError for more than the agent's settings allow."""
+    most = max(run.command_timeout_s, run.command_timeout_s_max)
+    wanted = float(arguments.get("timeout_seconds", run.command_timeout_s))
+    if wanted > most:
+        raise ToolError(
+            f"timeout_seconds is at most {most:g} here; what takes longer can run in the "
+            "background (bash with background: true)"
+        )
+    return wanted
 
 
 async def run_shown(
@@ -106,7 +113,7 @@ def _result(output: Excerpt, finished: Finished, timeout_s: float) -> ToolResult
         text = f"{text}\n[{how}]" if text else f"[{how}]"
     return ToolResult(
         content=text or "(no output)",
-        is_error=finished.timed_out or finished.flooded,
+        is_error=finished.timed_out or finished.flooded or bool(finished.ended_for),
         details={
             "exit_code": finished.exit_code,
             "timed_out": finished.timed_out,
@@ -115,92 +122,37 @@ def _result(output: Excerpt, finished: Finished, timeout_s: float) -> ToolResult
     )
 
 
-# Chaining, redirection, substitution, expansion, escapes, further lines.
-_SHELL_SYNTAX = re.compile(r"[;&|<>$`(){}\\\n\r\x00]")
-# Text that the shell takes as it is; escapes and expansions are gone by then.
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-# A pattern may find a link that leads out, or before bash 5.2 the folder above.
-_PATTERN = re.compile(r"[*?\[]")
-
-_PROGRAMS = frozenset(
-    {
-        *("basename", "cat", "cmp", "cut", "dirname", "du", "df", "echo", "false", "find"),
-        *("grep", "head", "id", "ls", "md5sum", "nl", "pwd", "readlink", "realpath", "sha256sum"),
-        *("stat", "tail", "true", "uname", "wc", "which", "whoami"),
-    }
-)
-# Options of `find` that start programs, write or remove files, or follow links.
-_FIND_ACTIONS = re.compile(r"-(?:exec|ok|delete|f(?:print|ls)|files0|follow).*|-[HL]+")
-# Options, short and long, that follow links or take names of files from a file. (`diff` is not
-# among the programs: in folders it follows links without being asked to.)
-_FAR_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "du": ("DHLX", ("dereference-args", "exclude-from", "files0-from")),
-    "grep": ("Rf", ("dereference-recursive", "file")),
-    "ls": ("HL", ("dereference-command-line-symlink-to-dir",)),
-    "md5sum": ("c", ("check",)),
-    "sha256sum": ("c", ("check",)),
-    "stat": ("L", ("dereference",)),
-    "wc": ("", ("files0-from",)),
-}
-
-
-def only_reads(command: str, may_read: Callable[[str], bool]) -> bool:
-    """Whether a command is one simple program that changes nothing. `may_read` says whether a word,
-    taken as a path, is one of the files that need no question."""
-    if _SHELL_SYNTAX.search(command) or _PATTERN.search(_QUOTED.sub("", command)):
-        return False
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    if not words or words[0] not in _PROGRAMS:
-        return False
-    program, *arguments = words
-    return not any(_reaches_far(program, word) for word in arguments) and all(
-        _is_harmless(word, may_read) for word in arguments
-    )
-
-
-def _reaches_far(program: str, word: str) -> bool:
-    if program == "find":
-        return _FIND_ACTIONS.fullmatch(word) is not None
-    short, long = _FAR_OPTIONS.get(program, ("", ()))
-    if word.startswith("--"):
-        name = word[2:].partition("=")[0]
-        # Long options may be shortened: `--deref`.
-        return bool(name) and any(option.startswith(name) for option in long)
-    return word.startswith("-") and any(letter in word for letter in short)
-
-
-def _is_harmless(word: str, may_read: Callable[[str], bool]) -> bool:
-    if word.startswith("~"):
-        return False
-    if word.startswith("-") and ("/" in word or ".." in word):  # `--file=/…`, `-f/…`
-        return False
-    return may_read(word)  # also of `-x`, which is a file after `--`
-
-
 class Bash(Tool):
     name = "bash"
     description = (
         "Runs a command with bash in the workspace and returns what it prints, errors included. "
-        "There is no input to read from. Everything the command started ends with it, also what "
-        "runs in the background."
+        "There is no input to read from. Everything the command started ends with it. What should "
+        "go on, such as a server or a long build, is started with `background: true`, without &: "
+        "the answer is its id, at once, for bash_output and bash_stop."
     )
     parameters = object_schema(
         {
             "command": {"type": "string", "minLength": 1, "maxLength": COMMAND_CHARS_MAX},
             "timeout_seconds": TIMEOUT_SCHEMA,
+            "background": {"type": "boolean"},
         },
         required=["command"],
     )
 
-    def __init__(self, env: Mapping[str, str], paths: Paths) -> None:
+    def __init__(
+        self, env: Mapping[str, str], paths: Paths, background: Background | None = None
+    ) -> None:
         self._env = env
         self._paths = paths
+        self._background = background or Background()
 
     def is_dangerous(self, arguments: Json) -> bool:
-        return not only_reads(str(arguments.get("command", "")), self._paths.may_read)
+        return not only_reads(str(arguments.get("command", "")), self.place())
+
+    def place(self) -> Place:
+        folder = self._paths.workspace
+        is_repository = (folder / ".git").exists()
+        return Place(self._paths.may_read, is_repository, str(folder))
 
     def touches(self, arguments: Json) -> Touches:
         if self.is_dangerous(arguments):
@@ -212,5 +164,19 @@ class Bash(Tool):
         if "\0" in command:
             raise ToolError("the command has a NUL character, which no command can have")
         argv = ["bash", "--noprofile", "--norc", "-c", command]
-        timeout_s = float(arguments.get("timeout_seconds", limits.COMMAND_TIMEOUT_S))
-        return await run_shown(argv, self._env, timeout_s, run)
+        if arguments.get("background", False):
+            return await self._started(command, argv, run)
+        return await run_shown(argv, self._env, timeout_of(arguments, run), run)
+
+    async def _started(self, command: str, argv: list[str], run: ToolRun) -> ToolResult:
+        progress = OutputProgress(run.progress)
+        try:
+            started = await self._background.start(
+                command, argv, self._env, run.workspace, progress.add
+            )
+        except OSError as error:
+            raise ToolError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+        return ToolResult(
+            content=f"Started in the background. Its id is {started.id}.",
+            details={"id": started.id, "running": True},
+        )

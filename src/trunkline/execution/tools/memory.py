@@ -54,6 +54,7 @@ async def memories(control: ControlPlane, query: str, top_k: int) -> list[str]:
 
 class MemoryWrite(Tool):
     name = "memory_write"
+    keeps = True
     description = "Remembers something about this user for later sessions."
     parameters = object_schema(
         {

@@ -12,21 +12,31 @@ from pathlib import Path
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.files import write_atomic
+from trunkline.execution.json_object import Json
 from trunkline.execution.texts import shortened
 
 FILE_BYTES_MAX = 10 * limits.MIB  # read or written by a tool
 
+PATH: Json = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": limits.FILE_PATH_CHARS_MAX,
+    "description": "Relative to the workspace.",
+}
+"""In the schema of a tool's arguments."""
+
 
 class Paths:
-    """What a session may touch: the folder that it works in, and the skills to read."""
+    """What a session may touch: the folder that it works in, and to read the skills and the files
+    that people sent (`received`)."""
 
-    def __init__(self, workspace: Path, skills: Path) -> None:
+    def __init__(self, workspace: Path, skills: Path, received: Path | None = None) -> None:
         self.workspace = workspace
-        self._skills = skills
+        self._readable = (workspace, skills, *([] if received is None else [received]))
 
     def readable(self, text: str) -> Path:
         """The file or folder that a path means, for reading. Raises ToolError outside."""
-        return self._inside(text, (self.workspace, self._skills))
+        return self._inside(text, self._readable)
 
     def writable(self, text: str) -> Path:
         return self._inside(text, (self.workspace,))
@@ -76,7 +86,10 @@ _SNIFF_BYTES = 8 * 1024
 
 def read_text(path: Path, shown: str) -> str:
     """The text of a file. Raises ToolError for whatever is no text file of bearable size."""
-    data = read_bytes(path, shown)
+    return text_of(read_bytes(path, shown), shown)
+
+
+def text_of(data: bytes, shown: str) -> str:
     if b"\0" in data[:_SNIFF_BYTES]:
         raise ToolError(f"{shown} is a binary file of {len(data)} bytes")
     try:
@@ -124,6 +137,13 @@ def write_text(path: Path, text: str, shown: str) -> bool:
     except OSError as error:
         raise ToolError(f"{shown} cannot be written: {error.strerror}") from error
     return mode is None
+
+
+def is_there(path: Path) -> bool:
+    try:
+        return _mode(path) is not None
+    except OSError:  # no name that a file could have
+        return False
 
 
 def _mode(path: Path) -> int | None:

@@ -80,6 +80,8 @@ _HEADERS = {
 
 class WebFetch(Tool):
     name = "web_fetch"
+    reveals = True
+    brings = True
     description = "Fetches a page of the public web and returns its readable text."
     parameters = object_schema(
         {

@@ -106,6 +106,8 @@ def _text(value: Any) -> str:
 
 class WebSearch(Tool):
     name = "web_search"
+    reveals = True
+    brings = True
     description = "Searches the web. Returns title, address and a snippet of each result."
     parameters = object_schema(
         {

@@ -1,6 +1,7 @@
 """Memory search, hybrid and full text only, English and Chinese, on both databases."""
 
 import asyncio
+from array import array
 from typing import Any
 
 import pytest
@@ -15,9 +16,10 @@ from trunkline import limits
 from trunkline.control.errors import Forbidden, InvalidRequest, NotFound, TooLarge
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.embeddings import Embeddings
+from trunkline.control.services.embeddings import BuiltIn
 from trunkline.control.services.memories import Memories
-from trunkline.control.services.memory_search import by_vector, fts5_query, fuse, scope, terms_of
+from trunkline.control.services.memory_search import blend, fts5_query, tsquery
+from trunkline.control.services.memory_terms import asked, indexed
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 
@@ -38,7 +40,7 @@ def missing() -> Any:
 async def memories(
     request: pytest.FixtureRequest, store: Store, clock: FakeClock, world: World
 ) -> Memories:
-    embeddings = Embeddings() if request.param == "hybrid" else Embeddings(missing)
+    embeddings = BuiltIn() if request.param == "hybrid" else BuiltIn(missing)
     service = Memories(store, clock, embeddings)
     for fact in FACTS:
         await service.add(world.org, world.ann.user_id, fact, {"fact": fact[:5]})
@@ -79,7 +81,7 @@ async def test_scores_fall_and_lie_between_0_and_1(world: World, memories: Memor
     scores = [hit.score for hit in hits]
     assert len(scores) > 2
     assert scores == sorted(scores, reverse=True)
-    assert all(0 < score <= 1 for score in scores)
+    assert all(0 <= score <= 1 for score in scores)
 
 
 async def test_only_the_users_own_and_the_orgs_memories_are_found(
@@ -225,57 +227,50 @@ async def test_memories_from_before_the_model_was_installed_are_still_found(
     world: World, store: Store, clock: FakeClock
 ) -> None:
     user = world.ann.user_id
-    await Memories(store, clock, Embeddings(missing)).add(world.org, user, "the cat is called Tom")
-    later = Memories(store, clock, Embeddings())
+    await Memories(store, clock, BuiltIn(missing)).add(world.org, user, "the cat is called Tom")
+    later = Memories(store, clock, BuiltIn())
     hits = await later.search(world.org, user, "cat name")
     assert [hit.content for hit in hits] == ["the cat is called Tom"]
 
 
-async def test_a_missing_model_is_told_once() -> None:
-    embeddings = Embeddings(missing)
+async def test_a_missing_model_is_told_once_and_search_goes_by_words(
+    world: World, store: Store, clock: FakeClock
+) -> None:
+    memories = Memories(store, clock, BuiltIn(missing))
     with capture_logs() as logs:
-        answers = await asyncio.gather(*(embeddings.encode(["x"]) for _ in range(10)))
-    assert answers == [None] * 10
+        for _ in range(3):
+            await memories.add(world.org, None, "the cat is called Tom")
+        await asyncio.gather(*(memories.search(world.org, None, "cat") for _ in range(10)))
     assert [entry["event"] for entry in logs] == ["memory search is full text only"]
-    assert "trunkline[embeddings]" in logs[0]["fix"]
+    state = await memories.index.state()
+    assert (state.model, state.pending) == (None, 3)
+    assert "wordllama" in str(state.problem)
 
 
 async def test_vectors_are_unit_length_float32() -> None:
-    vectors = await Embeddings().encode(["hello world", ""])
-    assert vectors is not None
-    assert vectors.dtype == "<f4"
-    assert float(vectors[0] @ vectors[0]) == pytest.approx(1.0, abs=1e-5)
-    assert float(vectors[1] @ vectors[1]) == pytest.approx(0.0, abs=1e-5)
+    word, nothing = await BuiltIn().encode(["hello world", ""])
+    numbers = array("f", word)
+    assert len(numbers) == (await BuiltIn().model()).dimension
+    assert sum(number * number for number in numbers) == pytest.approx(1.0, abs=1e-5)
+    assert not any(array("f", nothing))
 
 
-def test_what_is_first_everywhere_has_score_1() -> None:
-    assert fuse([["a", "b"], ["a"], []]) == [("a", 1.0), ("b", pytest.approx(0.492, abs=1e-3))]
-    assert fuse([[], []]) == []
+def test_meaning_counts_more_than_words_and_both_lie_between_0_and_1() -> None:
+    assert blend({"a": 1.0, "b": 0.5}, None) == [("a", 1.0), ("b", 0.5)]
+    assert blend({}, None) == []
+    meaning = {"a": 0.1, "c": 1.0, "d": -0.5}
+    assert blend({"a": 1.0}, meaning) == [("c", 0.8), ("a", pytest.approx(0.28)), ("d", 0.0)]
 
 
 @given(st.text(max_size=300))
 def test_terms_are_bounded_and_never_empty(query: str) -> None:
-    terms = terms_of(query)
-    assert len(terms.words) <= 32
-    assert len(terms.parts) <= 32
-    assert all(terms.words)
-    assert all(len(term) >= 3 for term in terms.long)
-    assert all(0 < len(term) < 3 for term in terms.short)
+    terms = asked(query)
+    assert len(terms) <= 64
+    assert all(terms)
+    assert not any(one in "".join(terms) for one in " \"'():*&|!")
+    assert set(terms) <= set(indexed(query).split())
 
 
 def test_a_quote_cannot_end_a_search_term() -> None:
-    assert fts5_query(['a"b', "NEAR"]) == '"a""b" OR "NEAR"'
-
-
-async def test_a_large_collection_is_scanned_in_chunks(world: World, services: Services) -> None:
-    user = world.ann.user_id
-    texts: dict[str, str] = {}
-    for fact in [*FACTS, *FACTS]:
-        texts[(await services.memories.add(world.org, user, fact)).id] = fact
-    vectors = await Embeddings().encode(["favourite colour scheme"])
-    assert vectors is not None
-    async with world.store.read() as connection:
-        found = await by_vector(
-            connection, scope(world.org, user), vectors[0], rows_max=30, chunk_rows=3
-        )
-    assert [texts[memory_id] for memory_id in found[:2]] == [FACTS[0], FACTS[0]]
+    assert fts5_query(['a"b', "NEAR"]) == '"a""b" OR "NEAR"*'
+    assert tsquery(["a'b", "near", "深色"]) == "'a''b' | 'near':* | '深色'"

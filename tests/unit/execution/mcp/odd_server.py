@@ -12,7 +12,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-TOOLS = ["echo", "env", "die", "hang", "flood", "child", "fail", "refuse", "noise", "pid", "escape"]
+TOOLS = [
+    "echo",
+    "picture",
+    "env",
+    "die",
+    "hang",
+    "flood",
+    "child",
+    "fail",
+    "refuse",
+    "noise",
+    "pid",
+    "escape",
+]
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
@@ -29,6 +42,9 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     match name:
         case "echo":
             return text(arguments.get("text", ""))
+        case "picture":
+            image = {"type": "image", "data": arguments["text"], "mimeType": "image/png"}
+            return {"content": [image]}
         case "env":
             return text(json.dumps(dict(os.environ)))
         case "pid":

@@ -35,8 +35,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> list[turns.Turns]:
 
 
 def said_to(model: ModelServer, number: int) -> list[tuple[str, str]]:
-    messages = model.requests[number].messages
-    return [(one["role"], one["content"]) for one in messages if one["role"] != "system"]
+    return model.requests[number].said
 
 
 def conversation(daemon: Daemon) -> list[tuple[str, str]]:

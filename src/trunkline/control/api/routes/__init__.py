@@ -4,11 +4,13 @@ from trunkline.control.api.framework import Route
 from trunkline.control.api.routes import (
     agents,
     audit,
+    files,
     groups,
     machines,
     people,
     server,
     sessions,
+    uploads,
     yeaft,
 )
 
@@ -24,7 +26,9 @@ _SUBJECTS = (
     groups.persons,
     groups.groups,
     sessions.sessions,
+    files.files,
     sessions.approvals,
+    uploads.uploads,
     agents.skills,
     agents.evolutions,
     agents.memories,

@@ -97,14 +97,25 @@ def _end_old_line(core: Core, machine_id: str) -> None:
             live.revive()
 
 
+_FENCE_CHARS_MAX = 500
+
+
+class Fence(msgspec.Struct, kw_only=True):
+    """What keeps sessions of a machine to their own place, in its own words."""
+
+    in_force: bool
+    words: str
+
+
 class Machine(MachineRecord, kw_only=True):
     """A machine as it is now. `health` is what it last said of itself while online, with
-    `degradation`: what does not work there, and why."""
+    `degradation`: what does not work there, and why. `fence`: null for one that says nothing."""
 
     online: bool
     sessions: list[str]
     health: Json
     degradation: Json
+    fence: Fence | None = None
 
 
 class MachineQuery(Paging, kw_only=True):
@@ -272,6 +283,13 @@ async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
                 sessions=sessions.get(record.id, []),
                 health=health,
                 degradation=degradation if isinstance(degradation, dict) else {},
+                fence=_fence(health.get("fence")),
             )
         )
     return found
+
+
+def _fence(said: object) -> Fence | None:
+    if not isinstance(said, dict) or not isinstance(text := said.get("words"), str):
+        return None
+    return Fence(in_force=said.get("in_force") is True, words=text[:_FENCE_CHARS_MAX])

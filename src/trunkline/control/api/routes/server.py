@@ -13,6 +13,7 @@ from trunkline.control.errors import Forbidden
 from trunkline.control.records.credentials import from_environment
 from trunkline.control.records.fields import Json
 from trunkline.control.redaction import is_secret_name, redact
+from trunkline.control.services.memory_index import MemoryIndexState
 from trunkline.control.store.engine import shown
 
 server = Routes("server")
@@ -21,7 +22,7 @@ server = Routes("server")
 class ServerState(msgspec.Struct, kw_only=True):
     """`settings`: as this server has them, secrets left out. `providers`: those whose keys are in
     its environment. `problem`: why it cannot serve requests now. `is_audit_broken`: the audit log
-    takes no more entries (`AUDIT_BROKEN`)."""
+    takes no more entries (`AUDIT_BROKEN`). `memory_search`: by which model memories are found."""
 
     version: str
     pid: int
@@ -32,6 +33,7 @@ class ServerState(msgspec.Struct, kw_only=True):
     providers: list[str]
     problem: str | None
     is_audit_broken: bool
+    memory_search: MemoryIndexState
 
 
 @server.get("/server")
@@ -55,6 +57,7 @@ async def get_server(core: Core, who: Principal) -> ServerState:
         providers=[one.provider for one in from_environment(os.environ)],
         problem=await problem_of(core),
         is_audit_broken=core.services.audit.is_broken,
+        memory_search=await core.services.memories.index.state(),
     )
 
 

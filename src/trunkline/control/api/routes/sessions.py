@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
+from trunkline.control.api.routes.uploads import with_files
 from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.errors import InvalidRequest
@@ -150,9 +151,14 @@ async def send_message(
 ) -> AcceptedMessage:
     """Say something to a session.
 
-    The same `client_message_id` twice has one effect and one answer.
+    The same `client_message_id` twice has one effect and one answer. `attachment_ids` name files of
+    yours that were uploaded ahead.
     """
-    return AcceptedMessage(turn_id=await core.sessions.send(who, session_id, body))
+    if body.attachment_ids:
+        body = await with_files(core, who, session_id, body)
+    turn_id = await core.sessions.send(who, session_id, body)
+    core.uploads.remove(who.user_id, body.attachment_ids)
+    return AcceptedMessage(turn_id=turn_id)
 
 
 @sessions.post("/sessions/{session_id}/cancel", status=202, scope="talk")

@@ -1,6 +1,5 @@
 """What a person says on a Yeaft web client: messages, cancels, answers, group chat."""
 
-import base64
 from typing import Any
 
 import msgspec
@@ -33,7 +32,7 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
     said = said or new_id()
     file_ids = _file_ids(request)
     if file_ids and await visit.core.turns.named(session.id, said) is None:
-        request.attach([_uploaded(visit, one) for one in file_ids])
+        request.attach(visit.core.uploads.attachments(visit.who.user_id, file_ids))
     machine = await visit.machine_of(session)
     is_yeafts = machine is not None and machine.kind == WIRE
     message = _message(request, said, _metadata(visit, request, is_yeafts))
@@ -48,13 +47,6 @@ async def _say(visit: Visit, request: Request, session: Session, said: str | Non
 
 def _file_ids(request: Request) -> list[str]:
     return request.texts("fileIds", limits.ATTACHMENTS_MAX) or []
-
-
-def _uploaded(visit: Visit, file_id: str) -> Json:
-    """A file that was uploaded ahead of this message, as an attachment."""
-    file = visit.core.uploads.get(visit.who.user_id, file_id)
-    content = base64.b64encode(file.content).decode()
-    return {"name": file.name, "mime": file.mime, "base64": content}
 
 
 def _message(request: Request, said: str, metadata: Json) -> NewMessage:
@@ -136,7 +128,7 @@ async def _session_chat(visit: Visit, request: Request, unseen: dict[str, NotFou
             raise NotFound("group", request.get("groupId", "sessionId") or "")
         file_ids = _file_ids(request)
         if file_ids:  # it cannot fetch them from here
-            request.attach([_uploaded(visit, one) for one in file_ids])
+            request.attach(visit.core.uploads.attachments(visit.who.user_id, file_ids))
             request.attachments(limits.ATTACHMENTS_MAX, limits.ATTACHMENTS_BYTES_MAX)
             request.rewrite(without="fileIds")
         await _say_there(visit, request, machine, session)

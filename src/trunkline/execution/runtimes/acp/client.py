@@ -101,7 +101,7 @@ class Client:
         told, call = self._translator.asked(params)
         self._tell(told)
         options = permissions.read_options(params.get("options"))
-        if call.shows.is_cut and turn.settings.confirm != "never":
+        if call.shows.is_cut and turn.asks != "never":
             return permissions.chosen(options, Permission(allowed=False))
         question = asyncio.create_task(
             turn.permit(

@@ -17,10 +17,10 @@ from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.routes import Routes
-from trunkline.execution.orchestrator.settings import Confirm
 from trunkline.execution.runtimes import programs
 from trunkline.execution.runtimes.catalog import install_command
 from trunkline.names import ACP_PRESETS
+from trunkline.permissions.modes import Confirm
 
 _Word = Annotated[str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"\A[^\0]*\Z")]
 _Variable = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\A[^=\0]+\Z")]

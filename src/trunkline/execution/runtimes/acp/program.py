@@ -113,7 +113,11 @@ class AcpProgram(Program):
         start = opening.start
         config = presets.read_config(self._config.get("acp"))
         wanted = presets.wanted_of(
-            self._launch_model, settings.confirm, start.api_keys, start.llm_config, opening.env
+            self._launch_model,
+            opening.permits.asks(settings),
+            start.api_keys,
+            start.llm_config,
+            opening.env,
         )
         return presets.launch(config, wanted, Home(Path(start.home)), opening.env)
 

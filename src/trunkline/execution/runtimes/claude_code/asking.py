@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable
 
 from trunkline.execution.json_object import Json
-from trunkline.execution.orchestrator.settings import Confirm
 from trunkline.execution.runtimes.claude_code import permissions, servers
 from trunkline.execution.runtimes.claude_code.output import text_of
 from trunkline.execution.runtimes.claude_code.permissions import Granted
 from trunkline.execution.runtimes.hosted.turn import Turn
+from trunkline.permissions.judging import told
+from trunkline.permissions.modes import Confirm
 
 HOOK = "before-each-tool"
 _NOBODY = "Nobody is in the conversation at the moment who could allow it."
@@ -47,16 +48,23 @@ class Asking:
                 raise ValueError(f"{text_of(other)[:100]!r} is not answered here")
 
     def _before_tool(self, request: Json) -> Json:
-        """Where every tool is asked for, also what the program would do without."""
+        """Where every tool is asked for, also what the program would do without: and where a rule
+        is for it."""
         turn, given = self._turn(), request.get("input")
         called = given if isinstance(given, dict) else {}
         tool, arguments = text_of(called.get("tool_name")), called.get("tool_input")
         is_known = isinstance(arguments, dict) and self._granted.covers(tool, arguments)
-        confirm = self.confirm if turn is None else turn.settings.confirm
+        ruled = None
+        if turn is not None and isinstance(arguments, dict):
+            ruled = turn.ruled(tool, arguments)
+        if ruled is not None and ruled.effect == "deny":
+            return _decision("deny", told(ruled))
+        if ruled is not None and ruled.effect == "ask" and not is_known:
+            return _decision("ask", told(ruled))
+        confirm = self.confirm if turn is None else turn.asks
         if confirm != "always" or is_known:
             return {}
-        decision = {"permissionDecision": "ask", "permissionDecisionReason": _EVERY}
-        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
+        return _decision("ask", _EVERY)
 
     async def _may_use(self, request: Json) -> Json:
         turn, tool = self._turn(), text_of(request.get("tool_name"))
@@ -66,7 +74,9 @@ class Asking:
             return _no(_NOBODY)
         if tool == permissions.ASKING:
             return await self._ask(turn, request, given)
-        reads = tool in servers.READS_ONLY and turn.settings.confirm != "always"
+        if (ruled := turn.ruled(tool, given)) is not None and ruled.effect == "deny":
+            return _no(told(ruled))
+        reads = tool in servers.READS_ONLY and turn.asks != "always"
         if reads or self._granted.covers(tool, given):
             return _yes(given)
         said = await turn.permit(
@@ -98,6 +108,11 @@ class Asking:
                 return _no(answer["answer"] or "The person did not answer.")
             answers[question.key] = _chosen(answer["answer"]) or "(confirmed without words)"
         return _yes({**given, "answers": answers})
+
+
+def _decision(decision: str, reason: str) -> Json:
+    said = {"permissionDecision": decision, "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}
 
 
 def _yes(given: Json) -> Json:

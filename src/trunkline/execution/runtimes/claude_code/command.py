@@ -7,7 +7,7 @@ see. What is added here is for this process alone.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -17,6 +17,7 @@ from trunkline.execution.llm.routes import Routes
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.session import ipc
+from trunkline.permissions.modes import Mode
 
 PERMISSION_MODES = ("default", "acceptEdits", "plan")
 """Those in which it asks for what it may not do by itself."""
@@ -100,9 +101,10 @@ def model_of(settings: Settings) -> str:
 
 
 def mode_of(config: Json) -> str:
-    """The permission mode that a configuration names, if it is one that may be asked for."""
+    """The permission mode that a configuration names, if it is one that may be asked for. In the
+    others of ours it asks, and is answered by `Turn.permit`."""
     named = config.get("permission_mode")
-    return named if named in PERMISSION_MODES else ""
+    return named if named in PERMISSION_MODES else "default" if named in get_args(Mode) else ""
 
 
 def _tools(named: Any) -> list[str]:

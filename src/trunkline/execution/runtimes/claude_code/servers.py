@@ -34,6 +34,8 @@ class Memory:
     """Long-term memory, as an MCP server."""
 
     name = OWN
+    is_remote = False
+    trust_hints = True
 
     def __init__(self, control: ControlPlane, run: ToolRun) -> None:
         self._tools: dict[str, Tool] = {

@@ -17,6 +17,7 @@ from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.home import Home
 from trunkline.execution.orchestrator.settings import read_settings
+from trunkline.execution.permits import Permits
 from trunkline.execution.runtimes.hosted.program import MakeProgram, Opening, Program
 from trunkline.execution.runtimes.hosted.state import SavedState
 from trunkline.execution.runtimes.hosted.turn import event_of
@@ -35,7 +36,8 @@ def run(socket_path: str, make: MakeProgram) -> None:
 class HostedSession:
     """Made by `open`; told by `take`, ended by `stop` (in peace) and `close` (in any case)."""
 
-    def __init__(self, session_id: str, program: Program, turns: Turns) -> None:
+    def __init__(self, session_id: str, program: Program, turns: Turns, permits: Permits) -> None:
+        self._permits = permits
         self._session_id = session_id
         self._program = program
         self._turns = turns
@@ -57,6 +59,7 @@ class HostedSession:
         folder = Home(Path(start.home)).session(start.session_id)
         folder.mkdir(parents=True, exist_ok=True)
         settings, problems = read_settings(start.agent_config, start.session_config)
+        permits = Permits(start.rules, problems, fenced=start.is_fenced)
 
         def emit(kind: str, /, **fields: Any) -> None:
             link.event(event_of(kind, fields, clock()))
@@ -64,6 +67,7 @@ class HostedSession:
         opening = Opening(
             start=start,
             settings=settings,
+            permits=permits,
             workspace=Path(start.workspace),
             folder=folder,
             env=env,
@@ -74,11 +78,20 @@ class HostedSession:
             problems=problems,
         )
         program = make(opening)
-        turns = Turns(program, settings, link, clock=clock, monotonic=monotonic, sleep=sleep)
+        turns = Turns(
+            program,
+            settings,
+            link,
+            permits,
+            opening.workspace,
+            clock=clock,
+            monotonic=monotonic,
+            sleep=sleep,
+        )
         if start.turn_id is not None:
             turns.end_earlier(start.turn_id)
         link.ready(problems)
-        return cls(start.session_id, program, turns)
+        return cls(start.session_id, program, turns, permits)
 
     def take(self, message: ipc.Down) -> None:
         match message:
@@ -90,6 +103,8 @@ class HostedSession:
                 self._turns.answer(answer)
             case ipc.ConfigUpdate(data=patch):
                 settings, problems = self._turns.settings.changed(patch)
+                if "rules" in patch:
+                    problems += self._permits.change(patch["rules"])
                 self._turns.settings = settings
                 self._program.configure(settings, patch)
                 if problems:

@@ -14,6 +14,7 @@ import msgspec
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.permits import Permits
 from trunkline.execution.runtimes.hosted.state import SavedState
 from trunkline.execution.runtimes.hosted.turn import Turn
 from trunkline.execution.session import ipc
@@ -52,6 +53,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
     start: ipc.Start
     settings: Settings
+    permits: Permits
     workspace: Path
     folder: Path
     """The session's own."""

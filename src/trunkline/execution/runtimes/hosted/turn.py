@@ -3,6 +3,7 @@ events go. Its end is the host's to tell."""
 
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,8 +13,14 @@ from trunkline.execution.attachments import Attachment, read_attachments
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.permits import Permits, call_of
 from trunkline.execution.session import ipc
+from trunkline.permissions.decision import Decided, decide
+from trunkline.permissions.judging import Danger, Judgement, judge
+from trunkline.permissions.modes import Confirm, care_of
 
+_PLANS = frozenset(("ExitPlanMode",))
+"""What a program asks that has planned."""
 _TOO_LONG = "it is too long or too deep to be shown whole, so nobody can allow it"
 
 
@@ -43,6 +50,8 @@ class Turn:
         said: ipc.UserMessageData,
         *,
         settings: Settings,
+        permits: Permits,
+        workspace: Path,
         send: Callable[[Json], None],
         control: ControlPlane,
         clock: Callable[[], float],
@@ -56,6 +65,8 @@ class Turn:
         self.metadata = said.metadata
         self.attachments: list[Attachment] = read_attachments(said.metadata)
         self.settings = settings
+        self._permits = permits
+        self._workspace = workspace
         self.control = control
         self.clock = clock
         self._send = send
@@ -83,22 +94,27 @@ class Turn:
         message: str = "",
         options: Sequence[str] = (),
     ) -> Permission:
-        """Whether the program may do this. Nobody is asked where `confirm` is `never`.
+        """Whether the program may do this: by the session's rules and its mode, else by a person.
 
         `options`: names of the answers that the program offers; which one was meant is its
         driver's to find, by name, else by `allowed` and `scope`.
         """
-        if self.settings.confirm == "never":
+        judged = self._judged(tool_name, tool_input)
+        if judged.outcome == "run":
             return Permission(allowed=True)
+        if judged.outcome == "refuse":
+            return Permission(allowed=False, reason=judged.why)
         if not can_be_shown(tool_input):
             return Permission(allowed=False, reason=_TOO_LONG)
         question: Json = {
             "tool_name": tool_name,
             "tool_input": tool_input,
             "tool_call_id": tool_call_id,
-            "message": message or f"May I use {tool_name}?",
+            "message": "\n".join(filter(None, (message or f"May I use {tool_name}?", judged.why))),
             "kind": "approve",
         }
+        if judged.rule is not None:
+            question["rule"] = judged.rule
         if options:
             question["options"] = list(options)
         answer = await self._ask(question)
@@ -109,6 +125,24 @@ class Turn:
             reason="" if answer["confirmed"] else _why_not(answer),
             option=said if said in options else "",
         )
+
+    def ruled(self, tool_name: str, tool_input: Json) -> Decided | None:
+        """What the session's rules alone say of it."""
+        return decide(self._permits.rules, call_of(tool_name, tool_input, self._workspace))
+
+    def _judged(self, tool_name: str, tool_input: Json) -> Judgement:
+        settings = self.settings
+        return judge(
+            call_of(tool_name, tool_input, self._workspace),
+            Danger(changes=tool_name not in _PLANS),
+            self._permits.rules,
+            care_of(settings.mode, settings.confirm, fenced=self._permits.fenced),
+        )
+
+    @property
+    def asks(self) -> Confirm:
+        """What the program is to ask about."""
+        return self._permits.asks(self.settings)
 
     async def ask(
         self, message: str, *, options: Sequence[str] = (), tool_name: str = "", **more: Any

@@ -7,6 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -15,6 +16,7 @@ from trunkline import limits
 from trunkline.execution.errors import TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator.settings import Settings
+from trunkline.execution.permits import Permits
 from trunkline.execution.runtimes.hosted.program import Program
 from trunkline.execution.runtimes.hosted.turn import Turn
 from trunkline.execution.session import ipc
@@ -35,6 +37,8 @@ class Turns:
         program: Program,
         settings: Settings,
         link: DaemonLink,
+        permits: Permits,
+        workspace: Path,
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
@@ -45,7 +49,14 @@ class Turns:
         self._monotonic = monotonic
         self._sleep = sleep
         self._new_turn = partial(
-            Turn, send=link.event, control=link, clock=clock, monotonic=monotonic, sleep=sleep
+            Turn,
+            permits=permits,
+            workspace=workspace,
+            send=link.event,
+            control=link,
+            clock=clock,
+            monotonic=monotonic,
+            sleep=sleep,
         )
         self._waiting: deque[ipc.UserMessageData] = deque()
         self._turn: Turn | None = None

@@ -1,0 +1,110 @@
+"""What a session did to files: `trunkline session files`, and `diff`, `apply`, `discard` of its
+worktree."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trunkline import limits
+from trunkline.cli.output import CommandFailed, Done, Record, Rows, Shown, Text
+from trunkline.cli.remote import remote
+
+if TYPE_CHECKING:
+    from trunkline.client import Client
+
+Cwd = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder that it works in, as seen from here: for a machine on this host."
+    ),
+]
+Worktree = Annotated[
+    bool, typer.Option("--worktree", help="In a git worktree of its own, made of that folder.")
+]
+
+REFUSED = (
+    "The folder is one of this computer. If the session's machine is another one, name a folder"
+    " there (--workspace); if it is this one, its owner allows the folder with --root:"
+    " `trunkline up --root FOLDER`, `trunkline node --root FOLDER`."
+)
+
+
+def folder_of(cwd: Path | None, workspace: str | None) -> str | None:
+    """What a session is told of its folder."""
+    if cwd is None:
+        return workspace
+    if workspace is not None:
+        raise typer.BadParameter("--cwd and --workspace exclude each other")
+    folder = cwd.expanduser().resolve()
+    if not folder.is_dir():
+        raise CommandFailed(f"--cwd: there is no folder {str(folder)!r}")
+    return str(folder)
+
+
+def add_to(app: typer.Typer) -> None:
+    remote(app, "files", example="trunkline session files ID report.md --output report.md")(files)
+    remote(app, "diff", example="trunkline session diff ID | less")(diff)
+    remote(app, "apply", example="trunkline session apply ID")(apply)
+    remote(app, "discard", example="trunkline session discard ID")(discard)
+
+
+async def files(
+    client: "Client",
+    session_id: str,
+    path: Annotated[str | None, typer.Argument(help="One of them, to be printed.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write it to this file.")
+    ] = None,
+) -> Shown:
+    """List the files that a session made or changed, or fetch one."""
+    if path is None:
+        found = await client.get("sessions", session_id, "files")
+        return Rows(found["files"], ("change", "size", "modified_at", "path"))
+    if output is None and sys.stdout.isatty():
+        raise CommandFailed("a file is written to a terminal only through a pipe; or give --output")
+    data = b"".join([part async for part in _parts(client, session_id, path)])
+    if output is None:
+        sys.stdout.buffer.write(data)
+        return Text("")
+    output.write_bytes(data)
+    return Done(f"{output}: {len(data)} bytes")
+
+
+async def _parts(client: "Client", session_id: str, path: str) -> Any:
+    offset, most = 0, limits.SESSION_FILE_PART_BYTES_MAX
+    while True:
+        part = await client.http.call(
+            "GET",
+            *("sessions", session_id, "files", path),
+            query={"offset": offset, "length": most},
+        )
+        yield part
+        offset += len(part)
+        if len(part) < most:
+            return
+
+
+async def diff(client: "Client", session_id: str) -> Text:
+    """Show what a session has done in its worktree since it began."""
+    found = await client.get("sessions", session_id, "diff")
+    told = f"\n(cut here; all of it is in {found['folder']})\n" if found["truncated"] else ""
+    return Text(found["diff"] + told, found)
+
+
+async def apply(client: "Client", session_id: str) -> Record:
+    """Bring it onto the working tree that the worktree was made from, uncommitted; all or none."""
+    return Record(await client.post("sessions", session_id, "apply"))
+
+
+async def discard(
+    client: "Client",
+    session_id: str,
+    is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> Done:
+    """Throw away what a session has done in its worktree."""
+    if not is_sure and sys.stdin.isatty():
+        typer.confirm("Throw away what it has done?", abort=True)
+    done = await client.post("sessions", session_id, "discard")
+    return Done(f"discarded the work on {done['branch']}")

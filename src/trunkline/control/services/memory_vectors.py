@@ -1,0 +1,266 @@
+"""The index of memories' vectors: `sqlite-vec` in SQLite, `pgvector` in PostgreSQL.
+
+A table of its own for each model, made by the running server, as it needs an extension. It can be
+lost and made again: `memories.embedded_by` says which memories are in it. An owner is a user of an
+org, or the org itself; only the owners that are asked for are looked through.
+"""
+
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from sqlalchemy import TextClause, bindparam, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from trunkline.control.services.embeddings import Model, NoEmbeddings, Vector
+from trunkline.control.services.memory_search import CANDIDATES, Scores
+from trunkline.control.store import sqlite_vec
+from trunkline.control.store.engine import Store, reason
+
+_PREFIX = "memory_vectors_"
+_HNSW_DIMENSION_MAX = 4_000  # pgvector's, for halfvec
+_HNSW_SEARCHED = 200
+# Of an owner, by the signs of their numbers alone, before the whole vectors are compared.
+_COARSE = 1_000
+
+
+class Place(NamedTuple):
+    """One memory in the index."""
+
+    memory_id: str
+    row: int
+    owner: str
+
+
+def owner_of(org_id: str, user_id: str | None) -> str:
+    return f"{org_id}/{user_id or ''}"
+
+
+def owners_of(org_id: str, user_id: str | None) -> list[str]:
+    """Whose memories a user finds: the org's, and their own."""
+    return list({owner_of(org_id, None), owner_of(org_id, user_id)})
+
+
+class Vectors(Protocol):
+    """Every method runs in its caller's transaction."""
+
+    async def put(self, connection: AsyncConnection, place: Place, vector: Vector) -> None: ...
+
+    async def sweep(self, connection: AsyncConnection) -> None:
+        """Takes out what belongs to memories that are gone."""
+        ...
+
+    async def nearest(
+        self, connection: AsyncConnection, owners: Sequence[str], vector: Vector
+    ) -> Scores:
+        """The most similar, by cosine."""
+        ...
+
+    async def similarity(
+        self, connection: AsyncConnection, ids: Sequence[str], vector: Vector
+    ) -> Scores:
+        """Of these memories; those that have no vector are left out."""
+        ...
+
+
+async def open_vectors(store: Store, model: Model) -> Vectors:
+    """The index for that model, made if it is not there; those of other models are removed.
+    Raises NoEmbeddings when the database cannot have one."""
+    return await (_SqliteVectors if store.is_sqlite else _PgVectors).open(store, model)
+
+
+class _Table:
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def _on(self, statement: str) -> TextClause:
+        """The name has letters and digits only: it is made of a digest."""
+        return text(statement.replace("TABLE", self._table, 1))
+
+
+class _SqliteVectors(_Table):
+    """Coarsely by the signs of the numbers, 32 times smaller, then by the vectors themselves."""
+
+    @classmethod
+    async def open(cls, store: Store, model: Model) -> "_SqliteVectors":
+        if why := sqlite_vec.problem():
+            raise NoEmbeddings(f"{why}: {sqlite_vec.FIX}")
+        table = _PREFIX + model.fingerprint
+        listed = text(
+            "SELECT name FROM sqlite_master WHERE name GLOB 'memory_vectors_*'"
+            " AND sql LIKE 'CREATE VIRTUAL TABLE%'"
+        )
+        async with store.write() as connection:
+            there = list((await connection.execute(listed)).scalars())
+            for other in there:
+                if other != table:
+                    await connection.execute(text(f"DROP TABLE {other}"))
+            if table not in there:
+                bits = model.dimension + -model.dimension % 8
+                await connection.execute(
+                    text(
+                        f"CREATE VIRTUAL TABLE {table} USING vec0"
+                        f"(owner TEXT PARTITION KEY, signs BIT[{bits}], +vector BLOB)"
+                    )
+                )
+                await connection.execute(_forget(model))
+                await connection.execute(text("DELETE FROM memories_fts_gone"))
+        return cls(table)
+
+    async def put(self, connection: AsyncConnection, place: Place, vector: Vector) -> None:
+        gone = self._on("DELETE FROM TABLE WHERE rowid = :row")
+        await connection.execute(gone, {"row": place.row})
+        values = {"row": place.row, "owner": place.owner, "vector": vector, "signs": _whole(vector)}
+        await connection.execute(
+            self._on(
+                "INSERT INTO TABLE (rowid, owner, signs, vector)"
+                " VALUES (:row, :owner, vec_quantize_binary(:signs), :vector)"
+            ),
+            values,
+        )
+
+    async def sweep(self, connection: AsyncConnection) -> None:
+        await connection.execute(
+            self._on("DELETE FROM TABLE WHERE rowid IN (SELECT fts_rowid FROM memories_fts_gone)")
+        )
+        await connection.execute(text("DELETE FROM memories_fts_gone"))
+
+    async def nearest(
+        self, connection: AsyncConnection, owners: Sequence[str], vector: Vector
+    ) -> Scores:
+        found: Scores = {}
+        query = self._on(
+            "SELECT m.id, near.similarity FROM (SELECT rowid AS row,"
+            " 1 - vec_distance_cosine(vector, :vector) AS similarity"
+            " FROM TABLE WHERE owner = :owner"
+            " AND signs MATCH vec_quantize_binary(:signs) AND k = :coarse) AS near"
+            " JOIN memories AS m ON m.fts_rowid = near.row"
+            " ORDER BY near.similarity DESC LIMIT :count"
+        )
+        for owner in owners:
+            values = {
+                "vector": vector,
+                "signs": _whole(vector),
+                "owner": owner,
+                "coarse": _COARSE,
+                "count": CANDIDATES,
+            }
+            found |= {row.id: row.similarity for row in await connection.execute(query, values)}
+        return found
+
+    async def similarity(
+        self, connection: AsyncConnection, ids: Sequence[str], vector: Vector
+    ) -> Scores:
+        query = self._on(
+            "SELECT m.id, 1 - vec_distance_cosine(v.vector, :vector) AS similarity"
+            " FROM memories AS m JOIN TABLE AS v ON v.rowid = m.fts_rowid"
+            " WHERE m.id IN :ids"
+        ).bindparams(bindparam("ids", expanding=True))
+        rows = await connection.execute(query, {"vector": vector, "ids": list(ids)})
+        return {row.id: row.similarity for row in rows}
+
+
+class _PgVectors(_Table):
+    """Half precision, with an HNSW index; the owner's own rows where the planner finds those
+    fewer."""
+
+    @classmethod
+    async def open(cls, store: Store, model: Model) -> "_PgVectors":
+        table = _PREFIX + model.fingerprint
+        listed = text(
+            "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+            " AND starts_with(tablename, 'memory_vectors_')"
+        )
+        try:
+            async with store.write() as connection:
+                await connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
+                there = list((await connection.execute(listed)).scalars())
+                for other in there:
+                    if other != table:
+                        await connection.execute(text(f"DROP TABLE {other}"))
+                if table not in there:
+                    await cls._make(connection, table, model.dimension)
+                    await connection.execute(_forget(model))
+        except SQLAlchemyError as error:
+            raise NoEmbeddings(f"PostgreSQL has no pgvector for us: {reason(error)}") from error
+        return cls(table)
+
+    @staticmethod
+    async def _make(connection: AsyncConnection, table: str, dimension: int) -> None:
+        await connection.execute(
+            text(
+                f"CREATE TABLE {table} (memory_id VARCHAR(36) PRIMARY KEY"
+                " REFERENCES memories (id) ON DELETE CASCADE, owner VARCHAR(80) NOT NULL,"
+                f" vector HALFVEC({dimension}) NOT NULL)"
+            )
+        )
+        await connection.execute(text(f"CREATE INDEX ON {table} (owner)"))
+        if dimension <= _HNSW_DIMENSION_MAX:
+            await connection.execute(
+                text(f"CREATE INDEX ON {table} USING hnsw (vector halfvec_cosine_ops)")
+            )
+
+    async def put(self, connection: AsyncConnection, place: Place, vector: Vector) -> None:
+        await connection.execute(
+            self._on(
+                "INSERT INTO TABLE (memory_id, owner, vector)"
+                " VALUES (:id, :owner, CAST(CAST(:vector AS TEXT) AS HALFVEC))"
+                " ON CONFLICT (memory_id) DO UPDATE SET vector = excluded.vector"
+            ),
+            {"id": place.memory_id, "owner": place.owner, "vector": _written(vector)},
+        )
+
+    async def sweep(self, connection: AsyncConnection) -> None:
+        pass  # rows go with their memories
+
+    async def nearest(
+        self, connection: AsyncConnection, owners: Sequence[str], vector: Vector
+    ) -> Scores:
+        await connection.execute(
+            text(
+                "SELECT set_config('hnsw.iterative_scan', 'strict_order', true),"
+                f" set_config('hnsw.ef_search', '{_HNSW_SEARCHED}', true)"
+            )
+        )
+        query = self._on(
+            "SELECT memory_id AS id,"
+            " vector <=> CAST(CAST(:vector AS TEXT) AS HALFVEC) AS distance"
+            " FROM TABLE WHERE owner IN :owners ORDER BY distance LIMIT :count"
+        ).bindparams(bindparam("owners", expanding=True))
+        rows = await connection.execute(
+            query, {"vector": _written(vector), "owners": list(owners), "count": CANDIDATES}
+        )
+        return {row.id: 1 - row.distance for row in rows}
+
+    async def similarity(
+        self, connection: AsyncConnection, ids: Sequence[str], vector: Vector
+    ) -> Scores:
+        query = self._on(
+            "SELECT memory_id AS id,"
+            " vector <=> CAST(CAST(:vector AS TEXT) AS HALFVEC) AS distance"
+            " FROM TABLE WHERE memory_id IN :ids"
+        ).bindparams(bindparam("ids", expanding=True))
+        rows = await connection.execute(query, {"vector": _written(vector), "ids": list(ids)})
+        return {row.id: 1 - row.distance for row in rows}
+
+
+def _forget(model: Model) -> TextClause:
+    """A new index holds nothing, whatever an earlier one of the same name did."""
+    return text("UPDATE memories SET embedded_by = NULL WHERE embedded_by = :by").bindparams(
+        by=model.fingerprint
+    )
+
+
+def _whole(vector: Vector) -> Vector:
+    """Signs come in bytes: filled up to a multiple of eight numbers."""
+    return vector + bytes(4 * (-(len(vector) // 4) % 8))
+
+
+def _written(vector: Vector) -> str:
+    """As pgvector reads it."""
+    numbers = array("f", vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return "[" + ",".join(map(repr, numbers)) + "]"

@@ -1,0 +1,1 @@
+"""What keeps a session to its own place on a machine: Landlock, seccomp, limits, a proxy."""

@@ -1,0 +1,132 @@
+"""A session's process confines itself, and has its commands started from a thread with less still.
+
+Landlock and seccomp hold for a thread and for what it starts. So the process is confined while it
+has one thread, right after it knows what it may; commands then come from a second thread, which has
+given up the session's own folder too.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence import landlock, profile, seccomp, words
+from trunkline.execution.fence.profile import Profile
+from trunkline.execution.fence.watch import Watch
+
+_log = structlog.get_logger(__name__)
+
+
+def enter(allowed: Profile) -> "CommandThread | None":
+    """Confines this process. Gives the thread for its commands; None where they need none. Raises
+    StartFailed where a fence is required and cannot be had."""
+    if allowed.temp:
+        Path(allowed.temp).mkdir(mode=0o700, parents=True, exist_ok=True)
+        tempfile.tempdir = os.environ["TMPDIR"] = allowed.temp
+    os.environ.update(_caches(allowed.cache))
+    try:
+        if threading.active_count() > 1:
+            raise OSError("it has threads already")
+        profile.set_limits(allowed)
+        if allowed.kind == "program":
+            landlock.Ruleset(landlock.abi(), files=False).apply()
+            return None
+        _own_rules(allowed).apply()
+        if (machine := seccomp.machine()) is not None:
+            seccomp.apply(seccomp.session_filter(machine))
+    except OSError as error:
+        why = f"the session could not be fenced in: {error}"
+        if allowed.mode == "require":
+            raise StartFailed(why, code="FENCE_REQUIRED") from error
+        _log.warning("no fence", problem=why)
+        return None
+    return CommandThread(allowed)
+
+
+def _own_rules(allowed: Profile) -> landlock.Ruleset:
+    rules = _rules(allowed, landlock.abi())
+    rules.allow_writing(allowed.own)
+    return rules
+
+
+def _rules(allowed: Profile, version: int, *, ports: bool = False) -> landlock.Ruleset:
+    rules = landlock.Ruleset(version, ports=ports)
+    rules.allow_reading([*allowed.read, *_modules(allowed)])
+    rules.allow_listing(["/dev"])
+    rules.allow_writing([*profile.devices(), *allowed.write, allowed.temp])
+    return rules
+
+
+def _modules(allowed: Profile) -> Iterator[str]:
+    """Where this process imports from, but for a folder that holds sessions."""
+    for path in sys.path:
+        holds_sessions = f"{allowed.temp}/".startswith(f"{path.rstrip('/')}/")
+        is_known = any(path.startswith(f"{one}/") for one in allowed.read)
+        if path.startswith("/") and not holds_sessions and not is_known:
+            yield path
+
+
+def _caches(folder: str) -> dict[str, str]:
+    """Where package managers keep what they fetch: the user's own is not theirs to write."""
+    if not folder:
+        return {}
+    Path(folder).mkdir(mode=0o700, exist_ok=True)
+    return {
+        "XDG_CACHE_HOME": folder,
+        "npm_config_cache": f"{folder}/npm",
+        "GOMODCACHE": f"{folder}/go-mod",
+        "CARGO_HOME": f"{folder}/cargo",
+    }
+
+
+class CommandThread:
+    """Starts programs from a thread that may do less than this process."""
+
+    def __init__(self, allowed: Profile) -> None:
+        self._allowed = allowed
+        self._failure: OSError | None = None
+        self._watch = Watch(allowed)
+        self._thread = ThreadPoolExecutor(1, "commands", initializer=self._confine)
+
+    def problem(self) -> str | None:
+        return self._watch.problem()
+
+    @property
+    def limits_told(self) -> str:
+        return words.hint(self._allowed.network)
+
+    def _confine(self) -> None:
+        allowed = self._allowed
+        version = landlock.abi()
+        try:
+            rules = _rules(allowed, version, ports=allowed.network == "list")
+            if allowed.network == "list" and version >= landlock.ABI_PORTS:
+                rules.allow_port(allowed.proxy_port)
+            rules.apply()
+            machine = seccomp.machine()
+            if machine is not None:
+                packed = seccomp.command_filter(
+                    machine, allowed.network, keeps_sizes=version >= landlock.ABI_TRUNCATE
+                )
+                seccomp.apply(packed)
+        except OSError as error:
+            self._failure = error
+
+    async def start(self, argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
+        """As `subprocess.Popen`. Raises OSError, also where the thread could not be confined."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._popen, list(argv), options)
+
+    def _popen(self, argv: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
+        if self._failure is not None:
+            raise OSError(f"it cannot be fenced in: {self._failure}")
+        return subprocess.Popen(argv, **options)  # noqa: S603 - what an agent runs

@@ -1,0 +1,220 @@
+"""What one session may do on this machine: a value, made by the daemon, carried out by the session.
+
+Only allows: what is not named is out of reach. A folder that holds something which no session may
+see is allowed piece by piece, around it.
+"""
+
+import os
+import resource
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from trunkline import limits
+from trunkline.execution.fence.seccomp import Network
+
+Mode = Literal["require", "auto", "off"]
+
+FILE_BYTES_MAX = 16 * limits.GIB  # of one file that a session writes
+MEMORY_BYTES_MIN = 2 * limits.GIB  # that a session may use on however small a machine
+MEMORY_PART = 0.5  # of a machine's memory, for one session with all that it starts
+PROCESSES_MAX = 512  # that a session's commands have at once
+
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc"),
+    *("/sys", "/nix", "/gnu", "/snap", "/run/current-system", "/run/systemd/resolve"),
+    *("/run/resolvconf", "/run/NetworkManager/resolv.conf", "/var/lib/dpkg", "/var/lib/apt"),
+    *("/var/lib/alternatives", "/var/lib/snapd", "/var/cache/fontconfig", "/mnt/wsl/resolv.conf"),
+)
+_DEVICES = (
+    *("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"),
+    *("/dev/ptmx", "/dev/pts"),
+)
+# Programs and their settings, below the home of the user that the machine runs as.
+_TOOLCHAINS = (
+    *(".gitconfig", ".config/git", ".config/pip", ".config/uv", ".config/npm", ".config/go"),
+    *(".pyenv", ".rbenv", ".nvm", ".volta", ".fnm", ".asdf", ".sdkman", ".jenv", ".deno", ".bun"),
+    *(".cargo", ".rustup", ".ghcup", ".cabal", ".juliaup", ".julia", ".dotnet", ".gradle", ".m2"),
+    *("go", ".go", "miniconda3", "anaconda3", ".conda", ".local/bin", ".local/lib"),
+    *(".local/share/uv", ".local/share/pipx", ".local/share/pnpm", ".local/share/mise"),
+    *(".local/share/virtualenv", ".nix-profile", ".npm-global", ".condarc"),
+)
+_SECRETS = (
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials"),
+    *(".config/gcloud", ".config/gh", ".config/hub", ".config/trunkline", ".npmrc", ".pypirc"),
+    *(".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".password-store"),
+    *(
+        ".local/share/trunkline",
+        ".local/share/trunkline-machines",
+        ".mozilla",
+        ".config/google-chrome",
+        ".config/chromium",
+        ".local/share/keyrings",
+    ),
+)
+# Of /etc where root runs a machine: for others the system itself keeps the rest closed.
+_ETC_FOR_ROOT = (
+    *("alternatives", "apt", "bash.bashrc", "ca-certificates", "ca-certificates.conf", "default"),
+    *("crypto-policies", "debian_version", "dpkg", "environment", "fonts", "gai.conf", "gitconfig"),
+    *(
+        "gnutls",
+        "group",
+        "host.conf",
+        "hostname",
+        "hosts",
+        "inputrc",
+        "java-17-openjdk",
+        "ld.so.cache",
+    ),
+    *("ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "login.defs"),
+    *("machine-id", "magic", "mailcap", "maven", "mime.types", "mtab", "nanorc", "networks"),
+    *("npmrc", "nsswitch.conf", "os-release", "passwd", "perl", "php", "pip.conf", "pki/tls/certs"),
+    *("pki/ca-trust", "profile", "profile.d", "protocols", "python3", "resolv.conf", "rpc"),
+    *("services", "shells", "skel", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone"),
+    *("vim", "wgetrc", "xdg", "xml"),
+)
+
+
+class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Full paths. Commands have `read`, `write` and `temp`; the session's own process `own` too."""
+
+    mode: Mode = "auto"
+    kind: Literal["session", "program"] = "session"
+    """`program`: the driver of another maker's program, which reads and writes where that does."""
+    read: list[str] = []
+    write: list[str] = []
+    own: list[str] = []
+    temp: str = ""
+    cache: str = ""
+    network: Network = "open"
+    hosts: list[str] = []
+    """With the network `list`: names, or `*.name` for all below one."""
+    proxy_port: int = 0
+    memory_bytes: int = 0
+    file_bytes: int = FILE_BYTES_MAX
+    processes: int = PROCESSES_MAX
+    told: str = ""
+    """What is in force, in words."""
+
+
+def system(home: Path, env: Mapping[str, str], hidden: Sequence[Path]) -> list[str]:
+    """What every session may read: the system, programs, toolchains. `home` is that of the user
+    whose machine it is."""
+    etc = [f"/etc/{name}" for name in _ETC_FOR_ROOT] if os.geteuid() == 0 else ["/etc"]
+    more = [*etc, *(str(home / name) for name in _TOOLCHAINS)]
+    more += [str(place) for place in _program_folders(env, home)]
+    more += [sys.prefix, sys.base_prefix, str(Path(__file__).parents[3])]
+    avoided = [*hidden, *secrets(home)]
+    found = (place for path in (*_SYSTEM, *more) for place in without(Path(path), avoided))
+    return _outermost({os.path.realpath(path) for path in found if path.exists()})
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Without those that others hold already."""
+    kept: list[str] = []
+    for path in sorted(paths):
+        if not kept or not path.startswith(kept[-1].rstrip("/") + "/"):
+            kept.append(path)
+    return kept
+
+
+def devices() -> list[str]:
+    return list(_DEVICES)
+
+
+def secrets(home: Path) -> list[Path]:
+    """What no session sees, even in a folder that it works in."""
+    return [home / name for name in _SECRETS]
+
+
+def _program_folders(env: Mapping[str, str], home: Path) -> Iterator[Path]:
+    """Where PATH leads; a folder `bin` has what it needs beside it."""
+    for part in env.get("PATH", "").split(os.pathsep):
+        folder = Path(part)
+        if not folder.is_absolute() or folder in (home, Path("/")):
+            continue
+        prefix = folder.parent
+        if folder.name == "bin" and prefix not in (home, *home.parents, Path("/tmp")):  # noqa: S108
+            yield prefix
+        yield folder
+
+
+def without(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:
+    """The path, if nothing hidden is in it; else what is in it beside that."""
+    place = path.resolve()
+    above = [one for one in hidden if one == place or place in one.parents]
+    if any(one == place or one in place.parents for one in hidden):
+        return
+    if not any(_is_there(one) for one in above):
+        yield path
+        return
+    try:
+        entries = sorted(place.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry in above:
+            continue
+        if any(entry in one.parents for one in above):
+            yield from without(entry, above)
+        else:
+            yield entry
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except OSError:
+        return False
+    return True
+
+
+def git_folder(workspace: Path, roots: Sequence[Path]) -> Path | None:
+    """Where the repository of a folder keeps its data, if that is elsewhere: of a worktree, or of
+    a folder inside of a repository. Only below what this machine allows."""
+    for folder in (workspace, *workspace.parents):
+        if not any(folder.is_relative_to(root) for root in roots):
+            return None
+        marker = folder / ".git"
+        try:
+            kind = marker.lstat().st_mode
+        except OSError:
+            continue
+        if stat.S_ISDIR(kind):
+            return None if folder == workspace else marker
+        return _common(marker, folder)
+    return None
+
+
+def _common(marker: Path, folder: Path) -> Path | None:
+    """A worktree's `.git` names its own part of the repository, which names the rest."""
+    try:
+        named = marker.read_text(encoding="utf-8", errors="replace")[: limits.FILE_PATH_CHARS_MAX]
+        if not named.startswith("gitdir:"):
+            return None
+        own = (folder / named.removeprefix("gitdir:").strip()).resolve()
+        shared = (own / "commondir").read_text(encoding="utf-8").strip()
+        common = (own / shared).resolve()
+    except (OSError, ValueError):
+        return None
+    return common if (common / "HEAD").is_file() and (common / "objects").is_dir() else None
+
+
+def memory_bytes() -> int:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(MEMORY_BYTES_MIN, int(total * MEMORY_PART))
+
+
+def set_limits(profile: Profile) -> None:
+    """The kernel's own, of this process and each below it. What is tighter already stays."""
+    wanted = [(resource.RLIMIT_FSIZE, profile.file_bytes), (resource.RLIMIT_CORE, 0)]
+    if profile.memory_bytes:
+        wanted.append((resource.RLIMIT_DATA, profile.memory_bytes))
+    for which, most in wanted:
+        _, hard = resource.getrlimit(which)
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (bound, bound))

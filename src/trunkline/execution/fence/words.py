@@ -1,0 +1,58 @@
+"""What is in force on a machine, in words that people read before they say yes."""
+
+from trunkline.execution.fence.probe import Found
+from trunkline.execution.fence.profile import Mode
+from trunkline.execution.fence.seccomp import Network
+
+NO_FENCE = "no fence"
+_NETWORK = {
+    "open": "network: open",
+    "off": "network: off for commands",
+    "list": "network: list, through this machine's proxy",
+}
+
+
+def in_force(found: Found, mode: Mode) -> bool:
+    """Whether sessions are kept to their own files: what runs free may do so inside of that."""
+    return mode != "off" and found.files
+
+
+def told(found: Found, mode: Mode, network: Network = "open") -> str:
+    """One line: `files: kernel; signals: kernel; …`, or that there is no fence, and why."""
+    if mode == "off":
+        return f"{NO_FENCE}: it is switched off on this machine"
+    if not found.files:
+        return f"{NO_FENCE}: {found.why_not}"
+    parts = [
+        "files: kernel",
+        f"signals: {'kernel' if found.signals else 'no (old kernel)'}",
+        f"sockets: {'blocked' if found.calls else 'no'}",
+        _network(found, network),
+        "memory: bounded and watched",
+        "processes: watched",
+    ]
+    if found.is_root:
+        parts.append("runs as root: what root may, commands may inside of the fence")
+    return "; ".join(parts)
+
+
+def hint(network: Network) -> str:
+    """For a command that was refused something, and for the model that reads it."""
+    reach = {
+        "open": "",
+        "off": " There is no network for commands.",
+        "list": " The network is reached through HTTPS_PROXY, and only hosts that are allowed.",
+    }
+    return (
+        "the fence around this session may have refused it: commands read the system, and read and"
+        " write the workspace and $TMPDIR; other files and processes, /tmp and Unix sockets are out"
+        f" of reach.{reach[network]} Stay inside of the workspace, or say what the work needs"
+    )
+
+
+def _network(found: Found, network: Network) -> str:
+    if network == "off" and not found.calls:
+        return "network: open (off is not possible here)"
+    if network == "list" and not (found.calls and found.ports):
+        return "network: list for programs that keep to the proxy (old kernel)"
+    return _NETWORK[network]

@@ -1,0 +1,96 @@
+"""What rules and modes mean on this machine: a session's rules, and a call as they see it. The same
+for every runtime."""
+
+import os
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from yarl import URL
+
+from trunkline import limits
+from trunkline.execution.json_object import Json
+from trunkline.execution.orchestrator.settings import Settings
+from trunkline.permissions import subjects
+from trunkline.permissions.modes import Confirm, asks_at_least, care_of
+from trunkline.permissions.names import names_of
+from trunkline.permissions.rules import Rule, read_all
+from trunkline.permissions.subjects import Call, Subject
+
+_PATHS = ("path", "file_path", "notebook_path")
+
+
+class Permits:
+    """A session's rules, for all its agents; `fenced`: whether its programs are confined."""
+
+    def __init__(self, rules: Any = (), problems: list[str] | None = None, *, fenced: bool = False):
+        self.rules: list[Rule] = []
+        self.fenced = fenced
+        self.outside: dict[str, None] = {}
+        """The tools that brought in what did not come from the session's user, in this process;
+        the checkpoint has those of before."""
+        for problem in self.change(rules):
+            (problems if problems is not None else []).append(problem)
+
+    def asks(self, settings: Settings) -> Confirm:
+        """What a program of others is told to ask about, so that rules and mode can hold."""
+        care = care_of(settings.mode, settings.confirm, fenced=self.fenced)
+        return asks_at_least(care, ruled=any(rule.effect != "allow" for rule in self.rules))
+
+    def change(self, rules: Any) -> list[str]:
+        """Other rules hold from now on; what is wrong with them."""
+        problems: list[str] = []
+        if not isinstance(rules, list | tuple):
+            return ["The rules are no list: those of before hold."]
+        self.rules = read_all(rules, problems)
+        return problems
+
+
+def call_of(
+    tool: str, arguments: Json, workspace: Path, paths: Iterable[str] | None = None
+) -> Call:
+    """`paths`: those that it touches, where its arguments do not say so by name."""
+    names = names_of(tool)
+    if "bash" in names:
+        return Call(names, (_command(arguments.get("command")),))
+    if "web_fetch" in names:
+        return Call(names, (_host(arguments.get("url")),))
+    if "edit_file" in names or "read_file" in names:
+        if paths is None:
+            given = [arguments[name] for name in _PATHS if name in arguments]
+            paths = [one if isinstance(one, str) else "" for one in given] or [
+                "" if "edit_file" in names else "."
+            ]
+        return Call(names, tuple(_path(one, workspace) for one in paths))
+    return Call(names)
+
+
+def _path(text: str, workspace: Path) -> Subject:
+    """Where it leads, links followed."""
+    if not text or len(text) > limits.FILE_PATH_CHARS_MAX or "\0" in text:
+        return Subject("path", None)
+    try:
+        root, path = workspace.resolve(), (workspace / text).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return Subject("path", None)
+    written = os.path.normpath(text)
+    inside = path.is_relative_to(root)
+    return Subject(
+        "path", path.relative_to(root).as_posix() if inside else str(path), (str(path), written)
+    )
+
+
+def _command(given: Any) -> Subject:
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        given = shlex.join(given)
+    return Subject("command", given if isinstance(given, str) else None)
+
+
+def _host(url: Any) -> Subject:
+    """Read by what will fetch it."""
+    try:
+        found = URL(str(url).strip())
+    except ValueError:
+        return Subject("domain", None)
+    return Subject("domain", None) if found.user is not None else subjects.host(found.host)

@@ -1,0 +1,1 @@
+"""Pictures of a conversation: scaled, kept in the session's folder, shown to models that see."""

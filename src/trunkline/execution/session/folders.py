@@ -1,0 +1,58 @@
+"""Where a session works: the folder that it names, or its machine's; a worktree of it if wanted."""
+
+from typing import Any
+
+import msgspec
+import structlog
+
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.roots import Roots
+from trunkline.execution.session import ipc
+from trunkline.execution.worktrees import Worktrees
+
+_log = structlog.get_logger(__name__)
+
+
+class Folders:
+    def __init__(self, roots: Roots, worktrees: Worktrees) -> None:
+        self._roots = roots
+        self._worktrees = worktrees
+
+    def placed(self, start: ipc.Start) -> ipc.Start:
+        """With the folder that the session, else its agent, else the machine's owner chose. Raises
+        StartFailed."""
+        place = self._roots.workspace_of(_chosen(start).get("workspace"))
+        if _wants_worktree(start):
+            place = self._worktrees.known(start.session_id) or place
+        return self._with(start, str(place))
+
+    async def prepared(self, start: ipc.Start) -> ipc.Start:
+        """Makes the worktree of one that wants it. Raises StartFailed."""
+        if not _wants_worktree(start) or self._worktrees.known(start.session_id) is not None:
+            return start
+        place = self._roots.workspace_of(start.workspace)
+        return self._with(start, str(await self._worktrees.make(start.session_id, place)))
+
+    def _with(self, start: ipc.Start, place: str) -> ipc.Start:
+        return msgspec.structs.replace(
+            start,
+            workspace=place,
+            roots=self._roots.names(),
+            writable=self._worktrees.writable(start.session_id),
+        )
+
+    async def closed(self, session_id: str) -> None:
+        """Work in a worktree that nobody has applied stays."""
+        if (kept := await self._worktrees.close(session_id)) is not None:
+            _log.info("unapplied work of a closed session is kept", path=str(kept))
+
+
+def _chosen(start: ipc.Start) -> dict[str, Any]:
+    return {**start.agent_config, **start.session_config}
+
+
+def _wants_worktree(start: ipc.Start) -> bool:
+    wanted = _chosen(start).get("worktree")
+    if wanted not in (None, True, False):
+        raise StartFailed("worktree must be true or false", code="WORKSPACE_REFUSED")
+    return wanted is True

@@ -1,0 +1,217 @@
+"""A session's own worktree: what it did is shown, applied as a whole, thrown away, or kept."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.git import committed, git
+from trunkline.execution.errors import RequestFailed, StartFailed
+from trunkline.execution.worktrees import Worktrees
+
+SESSION = "s-1"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "code"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "app.py").write_text("one\ntwo\nthree\n" + "more\n" * 20 + "last\n")
+    (folder / "gone.txt").write_text("to be removed\n")
+    (folder / ".gitignore").write_text("*.log\n")
+    return committed(folder)
+
+
+@pytest.fixture
+def worktrees(tmp_path: Path) -> Worktrees:
+    return Worktrees(tmp_path / "worktrees")
+
+
+def changes(told: dict[str, object]) -> dict[str, str]:
+    files = told["files"]
+    assert isinstance(files, list)
+    return {one["path"]: one["change"] for one in files}
+
+
+async def work(worktrees: Worktrees, repository: Path) -> Path:
+    """A worktree with something committed, changed, removed and new in it."""
+    tree = await worktrees.make(SESSION, repository)
+    (tree / "src" / "app.py").write_text("ONE\ntwo\nthree\n" + "more\n" * 20 + "last\n")
+    git(tree, "commit", "-qam", "the agent's own")
+    (tree / "gone.txt").unlink()
+    (tree / "new.bin").write_bytes(bytes(range(256)))
+    (tree / "noise.log").write_text("ignored")
+    return tree
+
+
+async def test_it_has_what_was_committed_and_the_folder_that_was_chosen(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    (repository / "gone.txt").write_text("not committed")
+    place = await worktrees.make(SESSION, repository / "src")
+    assert place.name == "src"
+    assert (place / "app.py").read_text().startswith("one\n")
+    assert (place.parent / "gone.txt").read_text() == "to be removed\n"
+    assert git(place, "status", "--porcelain") == ""
+    assert git(place, "branch", "--show-current").strip() == f"trunkline/{SESSION}"
+    assert await worktrees.make(SESSION, repository / "src") == place == worktrees.known(SESSION)
+    assert git(repository, "branch", "--show-current").strip() == "main"
+
+
+async def test_the_diff_is_everything_since_it_began(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    tree = await work(worktrees, repository)
+    told = await worktrees.diff(SESSION)
+    assert changes(told) == {
+        "src/app.py": "modified",
+        "gone.txt": "deleted",
+        "new.bin": "created",
+    }
+    assert "-one\n+ONE\n" in told["diff"]
+    assert (told["truncated"], told["applied"]) == (False, False)
+    assert told["folder"] == str(tree)
+    # Nothing of it was staged for whoever works there.
+    assert git(tree, "diff", "--cached", "--name-only") == ""
+
+
+async def test_it_is_applied_beside_what_the_user_has_changed_since(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    await work(worktrees, repository)
+    app = repository / "src" / "app.py"
+    app.write_text(app.read_text().replace("two\n", "two\nnear\n").replace("last", "LAST"))
+    (repository / "mine.txt").write_text("untracked, and mine")
+    done = await worktrees.apply(SESSION)
+    assert sorted(done["files"]) == ["gone.txt", "new.bin", "src/app.py"]
+    assert app.read_text() == "ONE\ntwo\nnear\nthree\n" + "more\n" * 20 + "LAST\n"
+    assert not (repository / "gone.txt").exists()
+    assert (repository / "new.bin").read_bytes() == bytes(range(256))
+    assert (repository / "mine.txt").read_text() == "untracked, and mine"
+    assert not (repository / "noise.log").exists()
+    # As changes that are not committed, nor staged.
+    assert git(repository, "diff", "--cached", "--name-only") == ""
+    assert git(repository, "log", "--oneline", "main").count("\n") == 1
+    assert (await worktrees.diff(SESSION))["applied"] is True
+    assert (await worktrees.apply(SESSION))["files"] == []
+
+
+async def test_a_conflict_is_told_and_nothing_is_applied(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    await work(worktrees, repository)
+    app = repository / "src" / "app.py"
+    app.write_text(app.read_text().replace("one", "another"))
+    (repository / "new.bin").write_bytes(b"mine")
+    before = git(repository, "status", "--porcelain")
+    with pytest.raises(RequestFailed) as refused:
+        await worktrees.apply(SESSION)
+    assert refused.value.code == "APPLY_CONFLICT"
+    assert "src/app.py" in refused.value.message
+    assert git(repository, "status", "--porcelain") == before
+    assert app.read_text().startswith("another\n")
+    assert (repository / "gone.txt").exists()
+
+
+async def test_an_open_session_goes_on_after_its_work_was_discarded(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    tree = await work(worktrees, repository)
+    git(tree, "checkout", "-qb", "elsewhere")
+    await worktrees.discard(SESSION, is_open=True)
+    assert (await worktrees.diff(SESSION))["files"] == []
+    assert (tree / "gone.txt").exists()
+    assert git(tree, "status", "--porcelain") == ""
+    assert git(tree, "rev-parse", "HEAD") == git(repository, "rev-parse", "main")
+
+
+async def test_a_closed_one_leaves_nothing(worktrees: Worktrees, repository: Path) -> None:
+    tree = await work(worktrees, repository)
+    await worktrees.discard(SESSION, is_open=False)
+    assert not tree.exists()
+    assert "trunkline" not in git(repository, "branch", "--all")
+    assert git(repository, "worktree", "list").count("\n") == 1
+    with pytest.raises(RequestFailed) as refused:
+        await worktrees.diff(SESSION)
+    assert refused.value.code == "NO_WORKTREE"
+
+
+async def test_the_end_of_a_session_keeps_only_what_nobody_has_applied(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    tree = await work(worktrees, repository)
+    assert await worktrees.close(SESSION) == tree
+    assert tree.exists()
+    await worktrees.apply(SESSION)
+    assert await worktrees.close(SESSION) is None
+    assert not tree.exists()
+    await worktrees.make("s-2", repository)
+    assert await worktrees.close("s-2") is None
+    assert git(repository, "worktree", "list").count("\n") == 1
+
+
+async def test_a_fork_has_the_same_files_and_its_own_branch(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    tree = await work(worktrees, repository)
+    copy = await worktrees.forked(SESSION, "s-2")
+    assert (copy / "src" / "app.py").read_text().startswith("ONE\n")
+    assert not (copy / "gone.txt").exists()
+    assert (copy / "new.bin").exists()
+    assert changes(await worktrees.diff("s-2")) == changes(await worktrees.diff(SESSION))
+    assert git(copy, "status", "--porcelain") == git(tree, "status", "--porcelain")
+    (copy / "new.bin").unlink()
+    assert (tree / "new.bin").exists()
+
+
+async def test_a_folder_without_a_repository_or_a_commit_is_refused(
+    worktrees: Worktrees, tmp_path: Path
+) -> None:
+    for name, words in (("plain", "not in a git repository"), ("empty", "no commit yet")):
+        folder = tmp_path / name
+        folder.mkdir()
+        if name == "empty":
+            git(folder, "init", "-q")
+        with pytest.raises(StartFailed) as refused:
+            await worktrees.make(SESSION, folder)
+        assert refused.value.code == "WORKSPACE_REFUSED"
+        assert words in refused.value.message
+        assert worktrees.known(SESSION) is None
+
+
+async def test_no_program_that_a_repository_names_is_run(
+    worktrees: Worktrees, repository: Path, tmp_path: Path
+) -> None:
+    trap = tmp_path / "ran"
+    spring = f"touch {trap}; cat"
+    hooks = repository / ".git" / "hooks"
+    for name in ("post-checkout", "post-index-change", "reference-transaction", "pre-commit"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {trap}\n")
+        (hooks / name).chmod(0o755)
+    for key in (
+        *("filter.x.clean", "filter.x.smudge", "diff.x.textconv", "diff.x.command"),
+        *("merge.x.driver", "core.fsmonitor", "diff.external", "core.pager", "core.editor"),
+        *("gpg.program", "core.sshCommand", "core.alternateRefsCommand"),
+    ):
+        git(repository, "config", key, spring)
+    (repository / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+    git(repository, "-c", "core.fsmonitor=", "update-index", "--add", ".gitattributes")
+    git(
+        repository,
+        *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "commit", "-qm", "trap"),
+    )
+    trap.unlink(missing_ok=True)
+    tree = await worktrees.make(SESSION, repository)
+    (tree / "src" / "app.py").write_text("ONE\n")
+    (tree / ".git").write_text(f"gitdir: {tmp_path / 'elsewhere'}\n")
+    await worktrees.diff(SESSION)
+    app = repository / "src" / "app.py"
+    app.write_text(app.read_text().replace("last", "LAST"))
+    with pytest.raises(RequestFailed):
+        await worktrees.apply(SESSION)
+    app.write_text(app.read_text().replace("LAST", "last"))
+    await worktrees.apply(SESSION)
+    assert app.read_text() == "ONE\n"
+    await worktrees.forked(SESSION, "s-2")
+    await worktrees.discard(SESSION, is_open=True)
+    await worktrees.discard(SESSION, is_open=False)
+    assert not trap.exists()
