@@ -235,7 +235,8 @@ async def make_view(
     copied[repository.common / "info" / "exclude"] = folder / "info" / "exclude"
     for source, target in copied.items():
         with suppress(FileNotFoundError, IsADirectoryError):
-            shutil.copyfile(source, target)
+            # With its time: what was changed in the same second as the index is read again.
+            shutil.copy2(source, target)
     more = () if beside is None else (beside.objects,)
     return View(folder, tree, repository.common / "objects", *more)
 
