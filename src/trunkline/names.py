@@ -18,6 +18,7 @@ CONTROL: Final = (
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
     *("vm_command", "node_roots", "node_workspace", "machines", "fence"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
+    "prices",
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (

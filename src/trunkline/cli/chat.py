@@ -7,7 +7,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ import click
 import typer
 
 from trunkline.cli import session_work
-from trunkline.cli.agents import Acp, Workspace, acp_of
+from trunkline.cli.agents import Acp, Mode, Workspace, acp_of
 from trunkline.cli.forks import FromTurn, forked
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed
@@ -36,6 +36,9 @@ from trunkline.log_form import one_line
 if TYPE_CHECKING:
     from trunkline.cli.conversation import Answer, Conversation
     from trunkline.client import Client, Event, Session
+
+
+COMPACT = "/compact"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,6 +63,7 @@ def chat(
     workspace: Workspace = None,
     cwd: session_work.Cwd = None,
     worktree: session_work.Worktree = False,
+    mode: Mode = None,
     file: Annotated[
         list[Path] | None,
         typer.Option(exists=True, dir_okay=False, help="A picture or file for the message."),
@@ -74,7 +78,7 @@ def chat(
 
     What you type while it answers reaches it at its next step. Ctrl-C cancels the running answer;
     a second one, or one at the prompt, leaves. The session stays and can be taken up again with
-    --session, or from an earlier turn on with --fork.
+    --session, or from an earlier turn on with --fork. /compact shortens what the model reads of it.
     """
     from trunkline.cli.conversation import Conversation
     from trunkline.client import Client
@@ -100,6 +104,7 @@ def chat(
         runtime_type=runtime,
         workspace=folder,
         worktree=worktree or None,
+        permission_mode=mode,
     )
     where = find_server(url, token, data, os.environ)
     show = _json_line if as_json else _printer(is_here=cwd is not None)
@@ -155,14 +160,20 @@ def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
         except (EOFError, KeyboardInterrupt):
             typer.echo()
             return
-        if message:
+        if message == COMPACT:
+            runner.run(_interruptible(talk, talk.compact()))
+        elif message:
             runner.run(_turn(talk, message))
 
 
 async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) -> bool:
-    """A turn that Ctrl-C cancels, first on the machine, then here."""
+    return await _interruptible(talk, _typing(talk, message, files))
+
+
+async def _interruptible(talk: "Conversation", work: Coroutine[Any, Any, bool]) -> bool:
+    """What Ctrl-C cancels, first on the machine, then here."""
     loop = asyncio.get_running_loop()
-    turn = asyncio.ensure_future(_typing(talk, message, files))
+    turn = asyncio.ensure_future(work)
     cancelling: list[asyncio.Task[None]] = []
 
     def interrupt() -> None:
@@ -234,7 +245,8 @@ def ask(session_id: str, event: "Event") -> "Answer | None":
             return Answer(False) if typer.confirm(f"{CUT} Deny it?", err=True) else None
         if _wants_text(event):
             return Answer(True, typer.prompt("your answer", err=True))
-        return _allowed(f"{summary(event.data)} [y/N/always]")
+        lasts = "session/always" if event.data.get("rule") else "session"
+        return _allowed(f"{summary(event.data)} [y/N/{lasts}, or n and why]")
     except (typer.Abort, KeyboardInterrupt):
         return Answer(False)
     finally:
@@ -245,13 +257,17 @@ def _allowed(asked: str) -> "Answer":
     from trunkline.cli.conversation import Answer
 
     while True:
-        said = typer.prompt(asked, default="", show_default=False, err=True).strip().lower()
-        if said in ("", "n", "no"):
-            return Answer(False)
-        if said in ("y", "yes"):
-            return Answer(True)
-        if said in ("a", "always"):
-            return Answer(True, scope="always")
+        text = typer.prompt(asked, default="", show_default=False, err=True).strip()
+        said, _, reason = text.partition(" ")
+        match said.lower():
+            case "" | "n" | "no":
+                return Answer(False, reason=reason.strip() or None)
+            case "y" | "yes" if not reason:
+                return Answer(True)
+            case "s" | "session" if not reason:
+                return Answer(True, scope="session")
+            case "a" | "always" if not reason:
+                return Answer(True, scope="always")
 
 
 def _show_whole(text: str) -> None:

@@ -17,11 +17,12 @@ Show = Callable[[Event], None]
 
 class Answer(NamedTuple):
     """Whether it is allowed and, where that was asked for, what the person said. `scope`: for how
-    long it is meant."""
+    long it is meant; `reason`: why not, for the agent."""
 
     confirmed: bool
     said: str | None = None
     scope: str = "once"
+    reason: str | None = None
 
 
 Ask = Callable[[Event], Answer | None]
@@ -96,6 +97,15 @@ class Conversation:
         turns.pop(ended, None)
         return turns
 
+    async def compact(self) -> bool:
+        """Lets the conversation be shortened, and waits until that is done."""
+        await self._client.sessions.compact(self._id)
+        async for event in self._events:
+            self._show(event)
+            if event.type == "context_compacted" and event.data.get("by"):
+                return event.data.get("how") != "nothing"
+        raise AssertionError("a stream ends only with an error")
+
     async def follow(self) -> None:
         """Shows what happens, until it is cancelled."""
         async for event in self._events:
@@ -118,7 +128,12 @@ class Conversation:
             return
         try:
             await self._client.sessions.answer(
-                name, given.confirmed, given.said, self._id, scope=given.scope
+                name,
+                given.confirmed,
+                given.said,
+                self._id,
+                scope=given.scope,
+                reason=given.reason,
             )
         except ApiError as error:
             if error.code != "ALREADY_ANSWERED":  # by somebody faster; the log says who won

@@ -8,7 +8,7 @@ import json
 import sys
 import unicodedata
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import typer
@@ -27,6 +27,8 @@ class Rows(msgspec.Struct):
 
     items: list[Json]
     columns: tuple[str, ...]
+    is_table: bool = False
+    """With headers also in a pipe: it is for people, and programs take the JSON."""
 
 
 class Record(msgspec.Struct):
@@ -63,7 +65,7 @@ def show(shown: Shown, *, as_json: bool) -> None:
         _show_record(shown.item)
         if shown.hint:
             typer.echo(one_line(shown.hint))
-    elif sys.stdout.isatty():
+    elif shown.is_table or sys.stdout.isatty():
         _show_table(shown)
     else:
         for item in shown.items:
@@ -102,10 +104,16 @@ def _show_table(rows: Rows) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in rows.columns:
         # An id is copied from here into the next command: it is never cut.
-        table.add_column(name, no_wrap=name.endswith("id"), overflow="fold")
+        is_number = rows.items and all(_is_number(item.get(name)) for item in rows.items)
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(name, justify=justify, no_wrap=name.endswith("id"), overflow="fold")
     for item in rows.items:
         table.add_row(*(Text(cell(name, item.get(name))) for name in rows.columns))
     Console().print(table)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def plain(text: str) -> str:

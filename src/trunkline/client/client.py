@@ -87,6 +87,10 @@ class Sessions:
         body = {} if reason is None else {"reason": reason}
         await self._http.call("POST", "sessions", session_id, "cancel", body=body)
 
+    async def compact(self, session_id: str) -> None:
+        """The event `context_compacted` tells how it ended."""
+        await self._http.call("POST", "sessions", session_id, "compact")
+
     async def configure(self, session_id: str, **changes: Any) -> None:
         await self._http.call("PATCH", "sessions", session_id, "config", body=changes)
 

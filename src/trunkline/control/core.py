@@ -37,6 +37,7 @@ from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.compacting import Compacting
 from trunkline.control.sessions.foreign import Foreign
 from trunkline.control.sessions.forking import Forking
 from trunkline.control.sessions.histories import Histories
@@ -48,6 +49,7 @@ from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
+from trunkline.control.sessions.transcript import Transcripts
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.sessions.work import Work
 from trunkline.control.settings import Settings
@@ -92,6 +94,7 @@ class Core:
         heads = AuditHeads(heads_file(settings))
         self.services = Services(store, keys, settings, clock, tuning, heads)
         self.log = Log(segments, clock, tuning)
+        self.services.methods.offer("get_conversation", Transcripts(self.log).asked)
         self.projection = Projection(
             SqlRows(store, self.services.audit), self.log, self.tasks, tuning
         )
@@ -167,6 +170,7 @@ class Core:
             clock,
         )
         self.forking = Forking(self.sessions, self.session_records, self.histories, self.log, clock)
+        self.compacting = Compacting(self.sessions, self.machines, self.queries)
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)

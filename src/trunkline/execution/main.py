@@ -34,6 +34,7 @@ from trunkline.execution.runtimes.foreign.answers import Answers
 from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
+from trunkline.execution.session import compacting
 from trunkline.execution.session.answers import SessionAnswers
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
@@ -70,6 +71,7 @@ class Node:
     ) -> None:
         self._settings = settings
         self._stop = stop
+        self._fence = fence
         self._home = home
         self._sockets = SocketFolder(home.run)
         self._models = LocalModelServer()
@@ -145,6 +147,8 @@ class Node:
         a foreign server does not want this machine."""
         beside: list[asyncio.Task[Any]] = []
         try:
+            if self._fence is not None:
+                await self._fence.proxy.open()
             await self._spawner.start()
             self._manager.find_left()
             beside = [
@@ -166,6 +170,8 @@ class Node:
             raise ServerRefused(self._refusal)
 
     async def _answer(self, method: str, params: Json) -> Json:
+        if method == compacting.METHOD:
+            return compacting.compact(self._manager.active_sessions, params)
         answers = self._work if self._work.knows(method) else self._foreign
         return await answers.answer(method, params)
 
@@ -192,6 +198,8 @@ class Node:
         # The fork server ends whatever is still there, even if that took no notice of us.
         ending = (self._spawner.close(), self._models.stop(), self._openclaw.stop())
         await asyncio.gather(*ending, return_exceptions=True)
+        if self._fence is not None:
+            await self._fence.proxy.close()
         await self._end_strays()
         self._sockets.close()
 

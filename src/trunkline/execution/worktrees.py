@@ -23,6 +23,7 @@ from trunkline.execution.json_object import Json
 DIFF_BYTES_MAX = 4 * limits.MIB  # of a diff as it is shown
 DIFF_FILES_MAX = 2_000
 CONFLICTS_SHOWN_MAX = 20
+CHECKOUT_S_MAX = 120.0  # for the files of a whole repository
 
 _FOLDER = "tree"
 _RECORD = "worktree.json"
@@ -114,7 +115,8 @@ class Worktrees:
         async with self._view(session_id, record) as view:
             index = Path(record.own) / "index"
             await view.git("read-tree", commit, index=index)
-            await view.git("checkout-index", "--all", "-u", "--quiet", index=index)
+            written = ("checkout-index", "--all", "-u", "--quiet")
+            await view.git(*written, index=index, within_s=CHECKOUT_S_MAX)
         works_in = self._works_in(session_id, record)
         works_in.mkdir(parents=True, exist_ok=True)
         return works_in
@@ -154,7 +156,7 @@ class Worktrees:
         async with self._at(session_id) as record:
             async with (
                 self._view(session_id, record) as view,
-                view_of(Path(record.repository), record.user, view) as users,
+                view_of(record.user, view) as users,
             ):
                 tree = await view.written()
                 patch = await _patch(users, record.base, tree)
@@ -258,7 +260,7 @@ class Worktrees:
         self, session_id: str, record: Worktree, beside: View | None = None
     ) -> AbstractAsyncContextManager[View]:
         repository = Repository(self._tree(session_id), Path(record.own), Path(record.common))
-        return view_of(repository.top, repository, beside)
+        return view_of(repository, beside)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         return self._locks.setdefault(session_id, asyncio.Lock())

@@ -29,7 +29,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     async with (
         ControlProcess(folder / "data") as control,
         ModelServer() as model,
-        World(control, model, folder / "home") as world,
+        World(control, model, folder / "home", {"TRUNKLINE_FENCE": "off"}) as world,
     ):
         yield world
 

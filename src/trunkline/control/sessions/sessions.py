@@ -257,7 +257,7 @@ class Sessions:
         check_choices(patch)
         if fixed := _FIXED.intersection(patch):
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
-        if "confirm" in patch:
+        if "confirm" in patch and session.agent_config.get("permission_mode"):
             patch = {"permission_mode": None, **patch}
         if who.user_id != session.user_id:
             if "confirm" in patch:

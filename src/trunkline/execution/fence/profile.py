@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.fence.hosts import Reach
 from trunkline.execution.fence.seccomp import Network
 
 Mode = Literal["require", "auto", "off"]
@@ -93,12 +94,18 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     network: Network = "open"
     hosts: list[str] = []
     """With the network `list`: names, or `*.name` for all below one."""
+    proxy: str = ""
+    """Its address, with the session's own password."""
     proxy_port: int = 0
     memory_bytes: int = 0
     file_bytes: int = FILE_BYTES_MAX
     processes: int = PROCESSES_MAX
     told: str = ""
     """What is in force, in words."""
+
+    @property
+    def reach(self) -> Reach:
+        return Reach(self.network, self.hosts)
 
 
 def system(home: Path, env: Mapping[str, str], hidden: Sequence[Path]) -> list[str]:

@@ -58,8 +58,6 @@ def hint(network: Network) -> str:
 
 
 def _network(found: Found, network: Network) -> str:
-    if network == "off" and not found.calls:
-        return "network: open (off is not possible here)"
-    if network == "list" and not (found.calls and found.ports):
+    if network == "list" and not found.ports:
         return "network: list for programs that keep to the proxy (old kernel)"
     return _NETWORK[network]

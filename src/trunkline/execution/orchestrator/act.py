@@ -129,7 +129,7 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
     if tool.brings:
         context.permits.outside[call["name"]] = None
     try:
-        result = await tool.run(call["arguments"], run)
+        result = await context.watch.run(tool, call["arguments"], run)
         return _with_instructions(context, tool, call["arguments"], result)
     except (ToolError, ModelError, TurnError) as error:
         return ToolResult(content=str(error), is_error=True)

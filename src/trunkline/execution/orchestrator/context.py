@@ -10,12 +10,14 @@ from typing import Any, Protocol
 
 import msgspec
 
+from trunkline.execution.checkpoint.reserve import Reserve
 from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.router import Router
 from trunkline.execution.llm.tokens import Meter
+from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
 from trunkline.execution.orchestrator.instructions import Instructions
@@ -28,7 +30,9 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import Care, Mode, care_of, more_careful
+from trunkline.prices import Prices, built_in
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
@@ -71,13 +75,16 @@ class LiveTurn:
             if count or name in used:
                 used[name] = used.get(name, 0) + count
 
-    def totals(self) -> Json:
+    def totals(self, prices: Prices) -> Json:
         """What the turn took so far, as the `usage` event tells it."""
         summed = {
             name: sum(of_model[name] for of_model in self.usage.values())
             for name in ("calls", "tokens_in", "tokens_out")
         }
-        return {**summed, "models": self.usage}
+        told: Json = {**summed, "models": self.usage}
+        if (cost := prices.total(self.usage)) is not None:
+            told["cost"] = msgspec.structs.asdict(cost)
+        return told
 
 
 @dataclass(kw_only=True)
@@ -91,10 +98,14 @@ class Context:
     pictures: Pictures
     instructions: Instructions
     """The project's own."""
+    watch: Watch
+    """Tells what commands change in the workspace."""
     settings: Settings
     router: Router
     toolbox: Toolbox
     memory: LocalShortTermMemory
+    edits: Edits
+    """What people change in these files by hand."""
     control: ControlPlane
     skills: SkillRegistry
     outlet: Outlet
@@ -109,6 +120,7 @@ class Context:
     """Hands tasks to this agent's own sub-agents, if it has any."""
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
+    prices: Prices = field(default_factory=built_in)
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     permits: Permits = field(default_factory=Permits)
@@ -127,12 +139,16 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    reserve: Reserve | None = None
+    """The room on the disk that is held for what the session has to save."""
     fence: str = NO_FENCE
     """What keeps this session to its own place, in words."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
-        """An event of the running turn."""
-        event: Json = {"type": kind, **fields, "turn_id": self.turn.turn_id}
+        """An event of the running turn, if one runs."""
+        event: Json = {"type": kind, **fields}
+        if self.turn.turn_id:
+            event["turn_id"] = self.turn.turn_id
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent

@@ -5,6 +5,7 @@ them; nothing else calls them.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 import structlog
 from langgraph.runtime import Runtime
@@ -14,6 +15,7 @@ from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message
+from trunkline.execution.memory.edits import LAST_ACTION
 from trunkline.execution.orchestrator import prompt
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
 from trunkline.execution.orchestrator.attached import received
@@ -42,13 +44,25 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     recalled, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
     if problems := context.new_problems():
         context.emit("session_status", problems=problems)
-    parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled)]
+    edited = await edits_of(context, state["messages"])
+    parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled), *edited]
     if not context.depth:
         parts.append(context.instructions.news())
     changes: Json = {"memories": recalled}
     if told := prompt.note(parts):
         changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
     return changes
+
+
+async def edits_of(context: Context, messages: Sequence[Message]) -> list[str]:
+    """What a person has changed in the session's memory files since its last turn."""
+    if context.depth:
+        return []
+    try:
+        return await context.edits.news({one["content"] for one in messages})
+    except OSError as error:
+        _log.warning("memory not read", session_id=context.session_id, reason=str(error))
+        return []
 
 
 async def recall(context: Context, question: str) -> list[str]:
@@ -82,6 +96,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     context = runtime.context
     if state["model_calls"] >= (most := context.settings.max_turns):
         raise TurnError("TURN_LIMIT", f"The turn was ended after {most} model calls (max_turns).")
+    if context.reserve is not None:
+        context.reserve.hold()  # what the model says could not be kept
     place, said = await room(context, state["messages"])
     if said > place.free:
         return {"squeeze": place.free}
@@ -151,11 +167,12 @@ async def reflect(state: State, runtime: Runtime[Context]) -> Json:
         "tools": [call["name"] for call, _ in done],
         "failed": sum(1 for _, result in done if result.get("is_error")),
     }
-    await noted(context, context.memory.save_context("last_action", action))
+    await noted(context, context.memory.save_context(LAST_ACTION, action))
     if done:
         lines = (f"- {call['name']}: {_outcome(result.get('is_error'))}" for call, result in done)
         text = "# Last turn\n\n" + "\n".join(lines) + "\n"
-        await noted(context, context.memory.write_scratchpad(text))
+        await noted(context, context.edits.write_block(text))
+    await noted(context, context.edits.keep({one["content"] for one in state["messages"]}))
     if context.settings.evolution and (found := candidate(state["messages"])):
         context.control.fire_and_forget("evolution_submit", **found)
     return {}

@@ -149,6 +149,10 @@ class ApprovalResponse(_Down, tag="approval_response"):
     data: Json
 
 
+class Compact(_Down, tag="compact"):
+    """Shorten the conversation, when no turn runs."""
+
+
 class Ping(_Down, tag="ping"):
     """A process that does not answer hangs."""
 
@@ -197,6 +201,7 @@ Down = (
     | Progress
     | ConfigUpdate
     | ApprovalResponse
+    | Compact
     | Ping
 )
 Up = Ready | SseEvent | Request | FireAndForget | Error | Pong

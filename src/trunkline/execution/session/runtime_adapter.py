@@ -30,11 +30,17 @@ class RuntimeAdapter(ABC):
     @abstractmethod
     def send(
         self,
-        message: ipc.Steer | ipc.ConfigUpdate | ipc.ApprovalResponse | ipc.Response | ipc.Progress,
+        message: ipc.Steer
+        | ipc.ConfigUpdate
+        | ipc.ApprovalResponse
+        | ipc.Compact
+        | ipc.Response
+        | ipc.Progress,
     ) -> None:
         """What else a session is told: a message to its running turn, where it takes one; new
-        parameters, from the next model call on; a person's answer to its question; what became of
-        what it asked the control plane."""
+        parameters, from the next model call on; a person's answer to its question; to shorten its
+        conversation, where the runtime does that; what became of what it asked the control
+        plane."""
 
     @abstractmethod
     async def stop(self, reason: str) -> None:

@@ -52,6 +52,7 @@ _Command = (
     | ipc.Cancel
     | ipc.ConfigUpdate
     | ipc.ApprovalResponse
+    | ipc.Compact
     | _Rest
     | None
 )
@@ -297,6 +298,9 @@ class Session:
     def approval_response(self, data: Json) -> None:
         self._put(ipc.ApprovalResponse(data=data))
 
+    def compact(self) -> bool:
+        return self._put(ipc.Compact())
+
     def _put(self, command: _Command) -> bool:
         self._active_at = self._monotonic()
         try:
@@ -344,12 +348,10 @@ class Session:
                 self._revivals = 0
                 self._given |= _turn_of(command)
                 await self.adapter.send_message(command.data)
-            case ipc.Steer():
+            case ipc.Steer() | ipc.ConfigUpdate() | ipc.Compact():
                 self.adapter.send(command)
             case ipc.Cancel():
                 await self.adapter.cancel(command.reason)
-            case ipc.ConfigUpdate():
-                self.adapter.send(command)
             case ipc.ApprovalResponse():
                 self._revivals = 0
                 self.adapter.send(command)

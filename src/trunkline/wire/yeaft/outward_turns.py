@@ -37,6 +37,9 @@ def usage(state: Outward, event: SessionEvent, fields: dict[str, Any]) -> list[b
         if isinstance(value, int) and not isinstance(value, bool):
             turn.usage[name] = value
     cost = fields.get("cost_usd")
+    match fields.get("cost"):
+        case {"amount": int() | float() as amount, "currency": "USD"}:
+            cost = amount
     turn.cost_usd = cost if isinstance(cost, int | float) else None
     return []
 

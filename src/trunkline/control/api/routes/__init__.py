@@ -4,6 +4,7 @@ from trunkline.control.api.framework import Route
 from trunkline.control.api.routes import (
     agents,
     audit,
+    context,
     files,
     forks,
     groups,
@@ -28,6 +29,7 @@ _SUBJECTS = (
     groups.persons,
     groups.groups,
     sessions.sessions,
+    context.context,
     files.files,
     forks.forks,
     sessions.approvals,
