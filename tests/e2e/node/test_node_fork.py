@@ -116,7 +116,7 @@ async def test_a_machine_that_is_killed_while_it_begins_a_copy_has_all_of_it_lat
         fork = await talk.user.ok("POST", f"/sessions/{talk.id}/fork", body)
         await world.node.kill()
         await world.node.start()
-        async with Talk(talk.user, fork["id"]) as copy, talk:
+        async with Talk(talk.user, fork["id"]) as copy:
             world.model.script(Turn(text="Still 42."), Turn(text="Here too."))
             assert (await copy.ask("Which was it?"))["content"] == "Still 42."
             assert seen(world.model.requests[-1]) == [*REMEMBERED, ("user", "Which was it?")]
