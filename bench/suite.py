@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import checkpoints, scenarios
 from bench.generator.client import GeneratorClient, GeneratorError
+from bench.memories.scenario import memories
 from bench.node.runtimes import runtimes
 from bench.node.scenario import node
 from bench.passing_sessions import passing_sessions
@@ -41,6 +42,7 @@ LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {
     "checkpoints": checkpoints.checkpoints,
     "node": node,
     "runtimes": runtimes,
+    "memories": memories,
 }
 FAILURES = (GeneratorError, RestError, StartError, OSError)
 

@@ -14,6 +14,7 @@ MESSAGES_PER_MINUTE_MAX = 1000  # then close 4029
 AUTH_QUEUE_MAX = 64  # frames that may wait while a token is being checked
 AUTH_FRAME_BYTES_MAX = 64 * 1024  # a frame before `init`
 RESUME_GRACE_S = 1.0  # a machine that returns says `resume` before it is told anything
+FORK_HISTORY_BYTES_MAX = 2 * MIB  # of a copied session: the newest turns that fit in its start
 HISTORY_BYTES_MAX = 512 * 1024  # of a `user_message`: the newest turns that fit
 HEARTBEAT_INTERVAL_S = 10.0
 HEARTBEAT_SILENCE_S = 30.0  # three missed heartbeats: the line is dead, close 4008
@@ -141,6 +142,9 @@ IPC_LINE_BYTES_MAX = FRAME_BYTES_MAX  # what is longer fits no frame either
 SESSION_REQUESTS_MAX = 64  # of one process, under way
 SNAPSHOT_INTERVAL_S = 60.0
 
+MODEL_FIRST_BYTE_S = 300.0  # first_byte_timeout_seconds
+MODEL_SILENCE_S = 120.0  # silence_timeout_seconds
+MODEL_WAIT_S_MAX = 3600.0  # of either
 MODEL_RETRY_DELAYS_S = (1.0, 2.0, 4.0)  # three times, on what is retryable
 
 RECONNECT_DELAYS_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)  # then the last, for ever
@@ -182,6 +186,7 @@ PICTURE_BYTES_MAX = 20 * MIB  # of one, as it comes
 ATTACHMENTS_MAX = 20
 ATTACHMENTS_BYTES_MAX = 8 * MIB  # of one message, in base64
 PERSONS_PER_USER_MAX = 200
+RULES_PER_USER_MAX = 500  # and of an organisation
 GROUPS_PER_USER_MAX = 100
 GROUP_PERSONS_MAX = 16  # `@all` addresses that many
 GROUP_DEPTH_MAX = 30  # answers to answers

@@ -36,11 +36,11 @@ class Home:
         self.outbox = self.internal / "outbox"
         self.run = self.internal / "run"
         self.programs = self.internal / "programs"
-        self.worktrees = self.internal / "worktrees"
         self.cache = self.internal / "cache"
         """What commands of all sessions fetch: packages, and nothing of any session's."""
         self.locks = self.internal / "locks"
         """Files that sessions lock against each other."""
+        self.worktrees = self.internal / "worktrees"
 
     def make(self) -> None:
         """Creates what is missing, and closes to other users what is open to them. Raises

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from trunkline import limits, names
 from trunkline.execution.errors import SettingsError
-from trunkline.execution.fence.machine import HOSTS_MAX, is_host
+from trunkline.execution.fence.hosts import HOSTS_MAX, is_host
 from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.process import fork_server
@@ -73,10 +73,10 @@ _FLAGS = {
     "confirm": "--confirm",
     "sessions_max": "--max-sessions",
     "roots": "--root",
-    "workspace": "--workspace",
     "fence": "--fence",
     "network": "--network",
     "network_hosts": "--network-host",
+    "workspace": "--workspace",
 }
 _NOT_FOR = {
     "semibot": ("machine_id", "name", "agent_file", "model", "confirm"),
@@ -170,12 +170,12 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
         values["home"] = str(values.get("home", DEFAULT_HOME))
         if "roots" in values:
             values["roots"] = _folders(values["roots"])
-        if "workspace" in values:
-            values["workspace"] = str(values["workspace"])
         if "hidden" in values:
             values["hidden"] = _folders(values["hidden"])
         if isinstance(hosts := values.get("network_hosts"), str):
             values["network_hosts"] = [one for part in hosts.split(",") if (one := part.strip())]
+        if "workspace" in values:
+            values["workspace"] = str(values["workspace"])
         if "agent_file" in values:
             values["agent_file"] = str(values["agent_file"])
         return _checked(values)

@@ -88,12 +88,13 @@ async def test_a_session_that_is_refused_memory_is_that_sessions_error_alone(
         turn = Turn(chunks=["Reading. ", gates[1], *LONG_ANSWER])
         victim, lost, process = await about_to(world, turn, gates[1])
         # Not 0, which Linux takes for no limit.
-        process.rlimit(resource.RLIMIT_DATA, (1, resource.RLIM_INFINITY))
+        _, most = process.rlimit(resource.RLIMIT_DATA)
+        process.rlimit(resource.RLIMIT_DATA, (1, most))
         gates[1].open()
         end = await victim.end_of(lost)
         assert end["type"] == "execution_error"
         assert "memory" in end["error"].lower()
         if is_alive(process):
-            process.rlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY,) * 2)
+            process.rlimit(resource.RLIMIT_DATA, (most, most))
         await others_go_on(world, other, kept, gates[0])
         await goes_on(world, victim, lost)

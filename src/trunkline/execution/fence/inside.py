@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence import landlock, profile, seccomp, words
+from trunkline.execution.fence import capabilities, landlock, profile, seccomp, words
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
 
@@ -37,6 +37,8 @@ def enter(allowed: Profile) -> "CommandThread | None":
         if threading.active_count() > 1:
             raise OSError("it has threads already")
         profile.set_limits(allowed)
+        if allowed.kind == "session":
+            capabilities.drop()
         if allowed.kind == "program":
             landlock.Ruleset(landlock.abi(), files=False).apply()
             return None
@@ -129,4 +131,14 @@ class CommandThread:
     def _popen(self, argv: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
         if self._failure is not None:
             raise OSError(f"it cannot be fenced in: {self._failure}")
+        if self._allowed.network == "list":
+            options["env"] = _with_proxy(options.get("env") or {}, self._allowed.proxy)
         return subprocess.Popen(argv, **options)  # noqa: S603 - what an agent runs
+
+
+def _with_proxy(env: Mapping[str, str], proxy: str) -> dict[str, str]:
+    """Programs know it by these names, some in one spelling only."""
+    kept = {name: value for name, value in env.items() if name.lower() != "no_proxy"}
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        kept[name] = kept[name.upper()] = proxy
+    return kept

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.fence.hosts import Reach
 from trunkline.execution.fence.seccomp import Network
 
 Mode = Literal["require", "auto", "off"]
@@ -93,12 +94,18 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     network: Network = "open"
     hosts: list[str] = []
     """With the network `list`: names, or `*.name` for all below one."""
+    proxy: str = ""
+    """Its address, with the session's own password."""
     proxy_port: int = 0
     memory_bytes: int = 0
     file_bytes: int = FILE_BYTES_MAX
     processes: int = PROCESSES_MAX
     told: str = ""
     """What is in force, in words."""
+
+    @property
+    def reach(self) -> Reach:
+        return Reach(self.network, self.hosts)
 
 
 def system(home: Path, env: Mapping[str, str], hidden: Sequence[Path]) -> list[str]:
@@ -173,35 +180,44 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def git_folder(workspace: Path, roots: Sequence[Path]) -> Path | None:
-    """Where the repository of a folder keeps its data, if that is elsewhere: of a worktree, or of
-    a folder inside of a repository. Only below what this machine allows."""
+class Git(msgspec.Struct):
+    """What git needs outside of the folder that a session works in."""
+
+    read: list[str] = []
+    write: list[str] = []
+
+
+def git_folders(workspace: Path, roots: Sequence[Path]) -> Git:
+    """Of a worktree, and of a folder inside of a repository, below what this machine allows. A
+    worktree never writes the configuration or the hooks of its repository."""
     for folder in (workspace, *workspace.parents):
         if not any(folder.is_relative_to(root) for root in roots):
-            return None
+            return Git()
         marker = folder / ".git"
         try:
             kind = marker.lstat().st_mode
         except OSError:
             continue
-        if stat.S_ISDIR(kind):
-            return None if folder == workspace else marker
-        return _common(marker, folder)
-    return None
+        if stat.S_ISREG(kind):
+            return _of_worktree(marker, folder)
+        is_above = folder != workspace and stat.S_ISDIR(kind)
+        return Git(write=[str(marker)]) if is_above else Git()
+    return Git()
 
 
-def _common(marker: Path, folder: Path) -> Path | None:
-    """A worktree's `.git` names its own part of the repository, which names the rest."""
+def _of_worktree(marker: Path, folder: Path) -> Git:
+    """Its `.git` names its own part of the repository, which names the rest, and names it back."""
     try:
         named = marker.read_text(encoding="utf-8", errors="replace")[: limits.FILE_PATH_CHARS_MAX]
-        if not named.startswith("gitdir:"):
-            return None
         own = (folder / named.removeprefix("gitdir:").strip()).resolve()
-        shared = (own / "commondir").read_text(encoding="utf-8").strip()
-        common = (own / shared).resolve()
+        common = (own / (own / "commondir").read_text(encoding="utf-8").strip()).resolve()
+        back = Path((own / "gitdir").read_text(encoding="utf-8").strip()).resolve()
     except (OSError, ValueError):
-        return None
-    return common if (common / "HEAD").is_file() and (common / "objects").is_dir() else None
+        return Git()
+    if back != marker.resolve() or own.parent != common / "worktrees":
+        return Git()  # somebody wrote it by hand, to be let in elsewhere
+    write = [str(common / name) for name in ("objects", "refs", "logs")]
+    return Git(read=[str(common)], write=[*write, str(own)])
 
 
 def memory_bytes() -> int:

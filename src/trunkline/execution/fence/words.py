@@ -5,6 +5,13 @@ from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
 
 NO_FENCE = "no fence"
+NOT_COVERED = (
+    "the mode, owner and times of files of the same user can be changed",
+    "that a file is there, with its size and times, can be seen",
+    "command lines of other processes can be seen",
+    "System V shared memory of the same user can be reached",
+)
+"""What neither Landlock nor seccomp can keep from a session; the guide says it in these words."""
 _NETWORK = {
     "open": "network: open",
     "off": "network: off for commands",
@@ -51,8 +58,6 @@ def hint(network: Network) -> str:
 
 
 def _network(found: Found, network: Network) -> str:
-    if network == "off" and not found.calls:
-        return "network: open (off is not possible here)"
-    if network == "list" and not (found.calls and found.ports):
+    if network == "list" and not found.ports:
         return "network: list for programs that keep to the proxy (old kernel)"
     return _NETWORK[network]

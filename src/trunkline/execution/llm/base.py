@@ -4,11 +4,12 @@ Messages are plain dicts, because they live in checkpoints and have to open agai
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import NotRequired, TypedDict
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.json_object import Json
 
 Quirks = frozenset[str]
@@ -41,7 +42,8 @@ class Message(TypedDict):
     model is told beside the words of a `user` message, and nobody said: the day, memories.
     `summary` is what is left of the conversation before that `user` message. `pictures` belong to
     `user` and `tool` messages. `provider_blocks` is what a provider wants back as it was (signed
-    thinking), with the provider's name.
+    thinking), with the provider's name. `turn_id` is of the message that opened a turn, `steers`
+    the id of one that came while it ran.
     """
 
     role: str
@@ -54,6 +56,8 @@ class Message(TypedDict):
     summary: NotRequired[str]
     pictures: NotRequired[list[Picture]]
     provider_blocks: NotRequired[Json]
+    turn_id: NotRequired[str]
+    steers: NotRequired[str]
 
 
 Images = dict[str, str | None]
@@ -92,6 +96,13 @@ class Call(msgspec.Struct, kw_only=True):
     """Budget for thinking, where the model can; None leaves it to the model."""
     window: int = 0
     """The model's context in tokens, as far as it is known."""
+    first_byte_timeout_s: float = limits.MODEL_FIRST_BYTE_S
+    silence_timeout_s: float = limits.MODEL_SILENCE_S
+    """Between two pieces."""
+    tell: Callable[[str], None] | None = None
+    """Readers are told of a long wait, while it lasts."""
+    used: Callable[[str, Usage], None] | None = None
+    """Told what every call took, by model: those that failed or were given up too."""
 
 
 class Text(msgspec.Struct, frozen=True):

@@ -156,9 +156,38 @@ def broke_off(service: Service, said: bool) -> ModelError:
     )
 
 
-def nonsense(service: Service) -> ModelError:
-    """Bytes that no model sends."""
-    return ModelError("MODEL_ERROR", f"{service} sent something that is no answer.", retryable=True)
+def no_first_byte(model: str, waited_s: float) -> ModelError:
+    return ModelError(
+        "MODEL_UNREACHABLE",
+        f"The model “{shortened(model)}” did not begin to answer within {waited_s:g} s "
+        "(first_byte_timeout_seconds).",
+        retryable=True,
+    )
+
+
+def silent(model: str, waited_s: float) -> ModelError:
+    return ModelError(
+        "MODEL_UNREACHABLE",
+        f"The model “{shortened(model)}” fell silent: nothing came for {waited_s:g} s "
+        "(silence_timeout_seconds).",
+        retryable=True,
+    )
+
+
+def nonsense(
+    service: Service, media_type: str = "", opening: str = "", key: str = ""
+) -> ModelError:
+    """Bytes that no model sends; `opening` is how they begin."""
+    kind = f" ({shortened(media_type)})" if media_type else ""
+    begins = _clean(opening, key)
+    is_page = begins.lower().startswith(("<!doctype", "<html"))
+    hint = " Check the base URL: it leads to a web page." if is_page else ""
+    shown = f": {begins}" if begins else "."
+    return ModelError(
+        "MODEL_ERROR",
+        f"{service} sent something that is no answer{kind}{shown}{hint}",
+        retryable=True,
+    )
 
 
 def no_key(service: Service) -> ModelError:

@@ -27,7 +27,7 @@ from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Step, new_turn
 from trunkline.execution.texts import both_ends, clipped, readable
 from trunkline.execution.tools.asking import Delegate
-from trunkline.execution.tools.base import ToolResult, ToolRun
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun
 
 _log = structlog.get_logger(__name__)
 
@@ -175,7 +175,8 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
     if tool.brings:
         context.permits.outside[call["name"]] = None
     try:
-        return await tool.run(call["arguments"], run)
+        result = await context.watch.run(tool, call["arguments"], run)
+        return _with_instructions(context, tool, call["arguments"], result)
     except (ToolError, ModelError, TurnError) as error:
         return ToolResult(content=str(error), is_error=True)
     except GraphBubbleUp:
@@ -185,6 +186,19 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         return ToolResult(
             content=f"the tool failed: {type(error).__name__}: {error}", is_error=True
         )
+
+
+def _with_instructions(
+    context: Context, tool: Tool, arguments: Json, result: ToolResult
+) -> ToolResult:
+    """With what the project says of the folders that this call begins to use."""
+    paths = tool.paths(arguments)
+    if paths is None:
+        path = arguments.get("path")
+        paths = [path] if isinstance(path, str) else []
+    if not (told := context.instructions.below(paths)):
+        return result
+    return msgspec.structs.replace(result, content=f"{result.content}\n\n{told}")
 
 
 class _Config(msgspec.Struct):

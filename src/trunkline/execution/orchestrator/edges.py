@@ -1,7 +1,9 @@
 """Where a turn goes next. Reads the state, changes nothing."""
 
+from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import unanswered
 from trunkline.execution.orchestrator.loops import name_of
 from trunkline.execution.orchestrator.state import State, Step, Verdict
@@ -9,16 +11,29 @@ from trunkline.execution.orchestrator.state import State, Step, Verdict
 Next = list[Send | str]
 
 
-def after_plan(state: State) -> Next:
-    """To make room where that is needed, to the tools when there are calls, else to the end."""
+def before_plan(state: State, runtime: Runtime[Context]) -> str:
+    """What people have said meanwhile comes before the next model call."""
+    return "listen" if _is_steered(state, runtime) else "plan"
+
+
+def after_plan(state: State, runtime: Runtime[Context]) -> Next:
+    """To make room where that is needed, to the tools when there are calls, else to the end; unless
+    somebody has said something to the turn that the model has not got."""
     if state.get("squeeze"):
         return ["compact"]
-    return to_tools(state) or ["reflect"]
+    return to_tools(state) or ["listen" if _is_steered(state, runtime) else "reflect"]
 
 
-def after_observe(state: State) -> Next:
+def _is_steered(state: State, runtime: Runtime[Context]) -> bool:
+    """Only while the turn may call its model once more: what it does not take becomes a turn of its
+    own."""
+    context = runtime.context
+    return context.is_steered and state["model_calls"] < context.settings.max_turns
+
+
+def after_observe(state: State, runtime: Runtime[Context]) -> Next:
     """Calls that waited for a person, or for a call that did, come now; then the model."""
-    return to_tools(state) or ["plan"]
+    return to_tools(state) or [before_plan(state, runtime)]
 
 
 def to_tools(state: State) -> Next:

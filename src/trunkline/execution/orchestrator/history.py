@@ -63,6 +63,6 @@ def turn_results(messages: Sequence[Message]) -> list[tuple[ToolCall, Message]]:
 def newest_question(messages: Sequence[Message], before: int | None = None) -> int:
     """Where the newest turn starts, of those that start before an index."""
     for index in range((len(messages) if before is None else before) - 1, 0, -1):
-        if messages[index]["role"] == "user":
+        if messages[index]["role"] == "user" and "steers" not in messages[index]:
             return index
     return 0

@@ -37,6 +37,10 @@ async def call_model(context: Context, state: State, place: Room) -> Reply:
         max_tokens=settings.max_tokens and min(settings.max_tokens, place.answer),
         thinking_tokens=settings.thinking_tokens,
         window=place.window,
+        first_byte_timeout_s=settings.first_byte_timeout_seconds,
+        silence_timeout_s=settings.silence_timeout_seconds,
+        tell=lambda told: context.emit("thinking", stage="model", content=told),
+        used=context.turn.spend,
     )
     size = tokens.of_text(call.system) + tokens.of_tools(call.tools) + tokens.of_messages(messages)
     try:
@@ -76,7 +80,6 @@ async def _stream(context: Context, state: State, call: Call) -> Reply:
                 case Thinking(text=text, stage=stage):
                     context.emit("thinking", content=text, stage=stage)
                 case Reply():
-                    context.turn.count(piece)
                     if how := _CUT_OFF.get(piece.stop_reason):
                         context.emit("thinking", content=how, stage="model")
                     return piece

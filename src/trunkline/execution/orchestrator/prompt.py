@@ -42,6 +42,7 @@ def system_prompt(context: Context) -> str:
     parts = [
         context.settings.system_prompt.strip() or GENERAL,
         context.skills.prompt(),
+        context.instructions.prompt(),
         f"Your working folder is {context.workspace}; relative paths start there.",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -57,18 +57,20 @@ class Compacted(NamedTuple):
 
 
 async def compacted(
-    context: Context, messages: list[Message], place: Room, free: int, *, by_hand: bool = False
+    context: Context, messages: list[Message], place: Room, free: int, *, stays: int | None = None
 ) -> Compacted:
-    """Fits into `free` tokens. Raises TurnError when what the person said does not, ModelError
-    when the model cannot be asked at present."""
+    """Fits into `free` tokens; of `stays` not more than that much is left as it is, and the rest
+    summed up. Raises TurnError when what the person said does not fit, ModelError when the model
+    cannot be asked at present."""
     room = context.meter.unmeasured(free) * _FIT
-    cleared = compaction.without_old_outputs(messages, room)
-    if not by_hand and tokens.of_messages(cleared) <= room * _CLEARED_ENOUGH:
+    within = room if stays is None else min(room, context.meter.unmeasured(stays))
+    cleared = compaction.without_old_outputs(messages, within)
+    if stays is None and tokens.of_messages(cleared) <= room * _CLEARED_ENOUGH:
         return Compacted(cleared, "outputs")
-    where = compaction.cut(cleared, room)
+    where = compaction.cut(cleared, within)
     old, kept = where.old(messages), where.kept(cleared)
-    if not old:
-        return Compacted(_fitting(kept, "", room), "outputs")
+    if not old or (len(old) == 1 and stays is not None):
+        return Compacted(_fitting(cleared, "", room), "outputs")
     written = await _written(context, old, place)
     how = "summary" if written else "dropped"
     told = compaction.fitted(written, room * _SUMMARY_PART) if written else ""
@@ -122,6 +124,7 @@ async def _written(context: Context, old: list[Message], place: Room) -> str:
         messages=[Message(role="user", content=f"{text}\n\n(Write the summary now.)")],
         max_tokens=most,
         window=place.window,
+        used=context.turn.spend,
     )
     try:
         async with asyncio.timeout(SUMMARY_S):
@@ -143,6 +146,5 @@ async def _answer(context: Context, call: Call) -> str:
                 case Thinking(text=text, stage="model"):
                     context.emit("thinking", content=text, stage="model")
                 case Reply():
-                    context.turn.count(piece)
                     return piece.text.strip()
     return ""

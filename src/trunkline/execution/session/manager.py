@@ -14,14 +14,14 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence.machine import Fence
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
-from trunkline.execution.session import ipc
+from trunkline.execution.session import beginnings, ipc
 from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
@@ -66,16 +66,16 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
-        fence: Fence | None = None,
+        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
         self._line = line
         self._home = home
         self._runtimes = runtimes
-        self._folders = Folders(
-            roots or Roots(home.workspace), worktrees or Worktrees(home.worktrees)
-        )
+        roots = roots or Roots(home.workspace)
+        worktrees = worktrees or Worktrees(home.worktrees, roots.contains)
+        self._folders = Folders(roots, worktrees)
         self._sessions_max = sessions_max
         self._clock = clock
         self._monotonic = monotonic
@@ -178,7 +178,9 @@ class SessionManager:
         async with session.lock:
             try:
                 if snapshot:
-                    await self._restore(session, snapshot)
+                    await beginnings.restore(session, snapshot)
+                elif session.config.fork is not None:
+                    await beginnings.fork(session, session.config.fork, self._home)
                 session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:
@@ -216,7 +218,7 @@ class SessionManager:
             make_adapter,
             self._line,
             {**self._local, store.METHOD: skills.answer},
-            fence=self._fence.of if self._fence is not None else lambda _: None,
+            fence=self._fence,
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
@@ -278,13 +280,6 @@ class SessionManager:
         handlers = session.handlers()
         self._line.register_session(session_id, handlers)
         return handlers
-
-    async def _restore(self, session: Session, snapshot: Json) -> None:
-        try:
-            await session.adapter.restore(snapshot)
-        except Exception as error:
-            # A session without its past is better than none, and the control plane keeps it.
-            _log.warning("snapshot not restored", session=session.id, problem=str(error))
 
     def stop_session(self, data: Json) -> asyncio.Future[None]:
         session_id, reason = str(data.get("session_id")), str(data.get("reason") or "")

@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from trunkline.execution.attachments import FOLDER as ATTACHMENTS
+from trunkline.execution.fence.hosts import EVERYWHERE
 from trunkline.execution.home import Home
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolSpec
@@ -91,6 +92,7 @@ async def open_toolbox(
     clean = scrubbed(env, keep=skills.env_vars(), secrets=secrets)
     workspace = home.workspace_of(start.workspace)
     paths = Paths(workspace, home.skills, home.session(start.session_id) / ATTACHMENTS)
+    reach = start.fence.reach if start.fence is not None else EVERYWHERE
     background = Background()
     tools: list[Tool] = [
         Bash(clean, paths, background),
@@ -105,8 +107,8 @@ async def open_toolbox(
         Glob(paths),
         SearchFiles(paths, clean),
         TodoWrite(),
-        WebSearch(web_search.chosen(start.api_keys, start.llm_config, env)),
-        WebFetch(),
+        WebSearch(web_search.chosen(start.api_keys, start.llm_config, env), reach=reach),
+        WebFetch(reach=reach),
         MemorySearch(control),
         MemoryWrite(control),
     ]

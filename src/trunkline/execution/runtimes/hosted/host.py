@@ -59,7 +59,7 @@ class HostedSession:
         folder = Home(Path(start.home)).session(start.session_id)
         folder.mkdir(parents=True, exist_ok=True)
         settings, problems = read_settings(start.agent_config, start.session_config)
-        permits = Permits(start.rules, problems, fenced=start.is_fenced)
+        permits = Permits(start.rules, problems, fenced=start.fenced)
 
         def emit(kind: str, /, **fields: Any) -> None:
             link.event(event_of(kind, fields, clock()))

@@ -1,0 +1,304 @@
+"""The fence, tried from inside: a command of a real session, and every way out that we know."""
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.support import escapes
+from tests.support.eventually import until
+from tests.support.recording_line import RecordingLine
+from trunkline.execution.fence import probe, words
+from trunkline.execution.fence.machine import Fence
+from trunkline.execution.home import Home
+from trunkline.execution.process.fork_client import Spawner
+from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.session.manager import SessionManager
+from trunkline.execution.session.process import Patience, SessionProcess
+from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
+
+FOUND = probe.look()
+FILES, SIGNALS, CALLS = FOUND.files, FOUND.signals, FOUND.calls
+
+REFUSED_WHERE: dict[str, bool] = {
+    "read_another_sessions_file": FILES,
+    "list_another_sessions_folder": FILES,
+    "list_the_sessions": FILES,
+    "write_into_another_sessions_folder": FILES,
+    "append_to_another_sessions_file": FILES,
+    "remove_another_sessions_file": FILES,
+    "shorten_another_sessions_file": FILES and (CALLS or FOUND.landlock_abi >= 3),
+    "make_a_folder_among_the_sessions": FILES,
+    "read_the_admin_token": FILES,
+    "list_the_control_planes_data": FILES,
+    "write_into_the_control_planes_data": FILES,
+    "follow_a_symlink_to_the_token": FILES,
+    "follow_a_symlinked_folder": FILES,
+    "hard_link_the_token": FILES,
+    "rename_a_file_of_another_session_into_the_workspace": FILES,
+    "rename_a_file_out_into_the_data_folder": FILES,
+    "open_the_token_by_a_handle_without_rights": FILES,
+    "climb_up_from_a_handle_of_the_workspace": FILES,
+    "read_what_the_session_itself_keeps": FILES,
+    "change_how_the_session_is_started_again": FILES,
+    "hold_the_daemons_lock": FILES,
+    "read_the_outbox": FILES,
+    "read_keys_in_shared_memory": FILES,
+    "read_the_environment_of_another_process": FILES,
+    "read_the_environment_of_the_session": FILES,
+    "read_the_memory_of_another_process": FILES,
+    "read_the_memory_of_the_session": FILES,
+    "go_through_the_root_of_another_process": FILES,
+    "go_through_the_folder_of_another_process": FILES,
+    "take_an_open_file_of_another_process": FILES,
+    "trace_another_process": FILES or CALLS,
+    "trace_the_session": FILES or CALLS,
+    "copy_the_memory_of_another_process": CALLS,
+    "take_a_descriptor_by_pidfd": FILES or CALLS,
+    "signal_another_process": SIGNALS,
+    "signal_the_session": SIGNALS,
+    "signal_the_daemon_by_pidfd": SIGNALS,
+    "lower_the_limits_of_another_process": CALLS,
+    "connect_to_a_socket_of_another_program": CALLS,
+    "connect_to_an_abstract_socket": SIGNALS or CALLS,
+    "send_from_a_datagram_pair": CALLS,
+    "speak_to_the_hypervisor": CALLS,
+    "read_packets": CALLS,
+    "make_a_ring": CALLS,
+    "read_the_kernels_keys": CALLS,
+    "add_a_key": CALLS,
+    "mount_something": FILES or CALLS,
+    "make_a_user_namespace": CALLS,
+    "join_another_namespace": CALLS,
+    "change_the_root": CALLS,
+    "load_a_program_into_the_kernel": CALLS,
+    "make_a_device": FILES,
+    "change_a_setting_of_the_kernel": FILES,
+    "write_into_the_system": FILES,
+    "write_into_our_program": FILES,
+    "write_into_the_common_temporary_folder": FILES,
+    "read_the_users_ssh_keys": FILES,
+    "win_rights_by_a_setuid_program": FILES or CALLS,
+}
+"""By name, whether this system can refuse it."""
+NOT_COVERED = {
+    "change_the_mode_of_a_file",
+    "see_that_a_file_is_there",
+    "see_the_command_line_of_another_process",
+}
+"""What no system refuses yet: the guide says so."""
+
+SESSIONS: dict[str, dict[str, object]] = {
+    "s-1": {},
+    "s-off": {"network": "off"},
+    "s-list": {"network": "list", "network_hosts": ["127.0.0.1"]},
+}
+
+pytestmark = pytest.mark.skipif(not FILES, reason=words.told(FOUND, "auto"))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fence")
+
+
+@pytest.fixture(scope="module")
+def victim(place: Path) -> Iterator[subprocess.Popen[bytes]]:
+    env = {"SECRET": "sk-of-somebody-else", "PATH": os.environ["PATH"]}
+    with (place / "open").open("wb") as file:
+        file.write(b"x")
+    with (
+        (place / "open").open("rb") as opened,
+        subprocess.Popen(["sleep", "600"], env=env, cwd=place, stdin=opened) as process,
+    ):
+        yield process
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, str]]:
+    """What others have on this machine, and what must stay theirs."""
+    home = Home(place / "home")
+    home.make()
+    other = home.session("s-2") / "memory" / "conversation.md"
+    other.parent.mkdir(parents=True)
+    other.write_text("what s-2 said")
+    token = place / "data" / "admin-token"
+    token.parent.mkdir()
+    token.write_text("admin")
+    mode_file = token.parent / "mode"
+    mode_file.write_text("x")
+    os.close(home.claim())
+    (home.outbox / "s-2.log").write_text("unsent")
+    user = place / "user"
+    (user / ".ssh").mkdir(parents=True)
+    (user / ".ssh" / "id").write_text("key")
+    key = Path("/dev/shm") / f"trunkline-test-{os.getpid()}"
+    key.write_text("sk-key")
+    abstract = f"trunkline-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as path_socket, socket.socket(socket.AF_UNIX) as nameless:
+        path_socket.bind(str(place / "s.sock"))
+        path_socket.listen()
+        nameless.bind("\0" + abstract)
+        nameless.listen()
+        yield {
+            "other_file": str(other),
+            "admin_token": str(token),
+            "mode_file": str(mode_file),
+            "own_file": str(home.session("s-1") / "start.json"),
+            "lock": str(home.run / "daemon.lock"),
+            "outbox": str(home.outbox),
+            "shm_key": str(key),
+            "socket": str(place / "s.sock"),
+            "abstract": abstract,
+            "victim": str(victim.pid),
+            "daemon": str(os.getpid()),
+            "python": sysconfig.get_path("purelib"),
+            "home": str(user),
+        }
+    key.unlink()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def manager(
+    place: Path, targets: dict[str, str], line: RecordingLine
+) -> AsyncIterator[SessionManager]:
+    home = Home(place / "home")
+    env = {"PATH": os.environ["PATH"], "HOME": targets["home"]}
+    spawner = Spawner(env, home.workspace)
+    await spawner.start()
+    sockets = SocketFolder(home.run)
+    semigraph = partial(SemiGraphAdapter, spawner.spawn, sockets, Patience(ready_s=60.0))
+    fence = Fence(home, "require", FOUND, hidden=[place / "data"], env=env)
+    made = SessionManager(
+        line, home, {"semigraph": semigraph}, sessions_max=5, clock=time.time, fence=fence.profile
+    )
+    await fence.proxy.open()
+    for session_id, config in SESSIONS.items():
+        agent = {"model": "demo"}
+        await made.start_session(
+            {"session_id": session_id, "agent_config": agent, "session_config": config}
+        )
+    yield made
+    await made.close()
+    await fence.proxy.close()
+    await spawner.close()
+    sockets.close()
+
+
+@pytest.fixture(scope="module")
+def line() -> RecordingLine:
+    async def answer(_session: str, _method: str, _params: object) -> dict[str, object]:
+        return {}
+
+    made = RecordingLine()
+    made.answer = answer
+    return made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def outcomes(
+    place: Path, targets: dict[str, str], manager: SessionManager, line: RecordingLine
+) -> dict[str, str]:
+    workspace = place / "home" / "workspace"
+    adapter = manager.active_sessions["s-1"].adapter
+    assert isinstance(adapter, SessionProcess)
+    told = {**targets, "session": str(adapter.pid)}
+    (workspace / "targets.json").write_text(json.dumps(told))
+    shutil.copy(escapes.__file__, workspace / "escapes.py")
+    return dict(json.loads(await ran(line, f"{sys.executable} escapes.py targets.json")))
+
+
+async def ran(line: RecordingLine, command: str, session_id: str = "s-1") -> str:
+    """What a command of the session printed."""
+    number = len(line.events(session_id, "tool_call_complete")) + 1
+    line.say(session_id, f"run {command}", turn_id=f"t-{number}")
+    done = await line.until(session_id, "tool_call_complete", number)
+    await line.until(session_id, "execution_complete", number)
+    return str(done.get("result") or done.get("error"))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", [name for name, can in REFUSED_WHERE.items() if can])
+async def test_a_way_out_is_closed(name: str, outcomes: dict[str, str]) -> None:
+    assert outcomes[name] == "refused"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_cannot_be_closed_is_known_and_told(outcomes: dict[str, str]) -> None:
+    """Whoever closes one of these takes it out of the guide."""
+    assert set(escapes.ESCAPES) == set(REFUSED_WHERE) | NOT_COVERED
+    gained = {name for name in NOT_COVERED if outcomes[name].startswith("gained")}
+    assert gained == NOT_COVERED
+    guide = (Path(__file__).parents[4] / "docs" / "guide" / "fence.md").read_text()
+    for sentence in words.NOT_COVERED:
+        assert sentence in guide
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+async def test_a_command_works_as_ever_inside(line: RecordingLine) -> None:
+    done = await ran(line, 'mktemp && echo x > made && cat made && git --version && echo "$TMPDIR"')
+    assert "x\ngit version" in done
+    assert done.count("/.semibot/sessions/s-1/tmp") == 2
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+async def test_a_command_that_is_refused_something_is_told_of_the_fence(
+    line: RecordingLine,
+) -> None:
+    done = await ran(line, "ls /root /tmp")
+    assert "the fence around this session may have refused it" in done
+    assert "fence" not in await ran(line, "ls /not-there")
+
+
+CONNECT = "import socket; socket.create_connection(('127.0.0.1', {port}), 5); print('reached')"
+FETCH = "import urllib.request as u; print(u.urlopen('http://{host}:{port}/', timeout=5).read())"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+@pytest.mark.skipif(not (CALLS and FOUND.ports), reason="an old kernel")
+async def test_commands_reach_the_network_that_their_session_has(line: RecordingLine) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\nanswered")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    direct = f'{sys.executable} -c "{CONNECT.format(port=port)}"'
+    assert "reached" in await ran(line, direct)
+    assert "Permission denied" in await ran(line, direct, "s-list")
+    by_proxy = f'{sys.executable} -c "{FETCH.format(host="127.0.0.1", port=port)}"'
+    assert "answered" in await ran(line, by_proxy, "s-list")
+    other = f'{sys.executable} -c "{FETCH.format(host="localhost", port=port)}"'
+    assert "403" in await ran(line, other, "s-list")
+    assert "not permitted" in await ran(line, direct, "s-off")
+    server.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_a_command_leaves_behind_ends_with_its_session(
+    place: Path, manager: SessionManager, line: RecordingLine
+) -> None:
+    left = place / "home" / "workspace" / "left"
+    orphan = "import os,time; open('left','w').write(str(os.getpid())); time.sleep(600)"
+    await ran(
+        line, f'setsid {sys.executable} -c "{orphan}" & until [ -s left ]; do :; done', "s-off"
+    )
+    pid = int(left.read_text())
+    await manager.stop_session({"session_id": "s-off", "reason": "timeout"})
+    await until(lambda: not Path(f"/proc/{pid}").exists())
