@@ -167,6 +167,7 @@ class Turns:
         """Before the process ends: a turn that waits for a person stays open for the next one,
         any other ends."""
         self._is_closed = True
+        self._context.turn.is_paused = self._approvals.waiting
         self._interrupt("waiting" if self._approvals.waiting else "stopped")
         if self._turn is not None:
             await asyncio.wait({self._turn})
@@ -177,6 +178,7 @@ class Turns:
     async def kill(self) -> None:
         """Ends everything at once and tells nobody."""
         self._is_closed = True
+        self._context.turn.is_paused = True
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
