@@ -41,6 +41,8 @@ FIRST_WORD_MS_MAX = 10.0
 RUNTIME_ADDED_MS_MAX = 30.0
 # Checkpoints on disk, memory, approvals, events and a process boundary may cost half a turn more.
 TURN_RATIO_TO_BARE_MAX = 1.5
+# A turn waits for it before its first model call.
+MEMORY_NEAREST_MS_MAX = 20.0
 
 SESSIONS = 10  # one busy machine; more sessions change the batching little
 FANOUT_READERS = 10  # per session: a team that follows one agent
@@ -70,6 +72,8 @@ NODE_MEMORY_TURNS = 10  # by then a session has done what it does in every turn
 NODE_TURNS = 30
 NODE_FIRST_WORDS = 30
 RUNTIME_TURNS = 15
+MEMORIES = 100_000  # what one user may have
+MEMORY_QUESTIONS_EVERY = 5  # of the table
 
 ROUNDS = 5  # an odd number has a middle; five shows a spread
 WARM_S = 1.0

@@ -35,6 +35,10 @@ class Metric(Enum):
     RUNTIME_MEMORY = "memory of a runtime's program and what it started, one session, MiB"
     TURN = "a turn with a scripted model and one tool call, ms"
     CHECKPOINT = "checkpoint of a step with its writes, 5 to 50 messages, µs"
+    RECALL_ENGLISH = "memories found among the five best, English questions, %"
+    RECALL_CHINESE = "memories found among the five best, Chinese questions, %"
+    MEMORY_NEAREST = "the nearest of 100,000 memories by meaning, ms"
+    MEMORY_SEARCH = "a whole search among 100,000 memories, ms"
 
 
 @dataclass

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import checkpoints, scenarios
 from bench.generator.client import GeneratorClient, GeneratorError
+from bench.memories.scenario import memories
 from bench.node.fence import fence
 from bench.node.runtimes import runtimes
 from bench.node.scenario import node
@@ -43,6 +44,7 @@ LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {
     "node": node,
     "fence": fence,
     "runtimes": runtimes,
+    "memories": memories,
 }
 FAILURES = (GeneratorError, RestError, StartError, OSError)
 

@@ -18,6 +18,7 @@ CONTROL: Final = (
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
     *("vm_command", "node_roots", "node_workspace", "machines", "fence"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
+    "prices",
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (
@@ -44,6 +45,8 @@ RUNTIMES: Final = ("semigraph", "openclaw", "claude-code", "acp")
 """What can run a session, as agents and sessions name it."""
 DOCUMENTED_RUNTIMES: Final = ("semigraph", "openclaw")
 """What a machine takes that says nothing of its runtimes."""
+STEERED_RUNTIMES: Final = ("semigraph",)
+"""Those that take a message to a running turn, on machines that do."""
 ACP_PRESETS: Final = ("copilot", "opencode", "gemini", "codex", "goose")
 """Programs that speak ACP and that we know how to start."""
 

@@ -24,6 +24,7 @@ def check(run: Simulation) -> None:
     _readers_saw_the_log(run)
     for message in run.messages:
         _is_said_once(run, message)
+        _reaches_one_turn(run, message, ends)
         if message.turn_id is not None:
             _has_one_end(run, message.turn_id, message.session_id, ends)
     for session_id, row in run.disk.sessions.items():
@@ -34,6 +35,7 @@ def check(run: Simulation) -> None:
         if machine.disorder is not None:
             raise Broken(machine.disorder)
         _told_once(run, machine)
+        _took_once(machine)
         _runs_its_own(run, machine)
         _nothing_lost(run, machine)
     _answers_are_logged(run)
@@ -109,14 +111,41 @@ def _is_said_once(run: Simulation, message: Message) -> None:
         raise Broken(f"{message.name!r} opened more than one turn")
 
 
+def _reaches_one_turn(run: Simulation, message: Message, ends: Counter[str]) -> None:
+    """A message to a running turn reaches the model in that turn, or in one of its own, or goes
+    with what somebody has stopped."""
+    log = [events.object_of(line) for line, _ in run.disk.events.get(message.session_id, ())]
+    said = [one for one in log if one.get("client_message_id") == message.name]
+    if not said or "steers" not in said[0]:
+        return
+    message_id, turn_id = said[0]["message_id"], said[0]["steers"]
+    row, session = run.disk.turns[message_id], run.disk.sessions[message.session_id]
+    missed = [one for one in log if one["type"] == "steer_missed" and one["turn_id"] == message_id]
+    if len(missed) > 1 or ends[message_id] != len(missed):
+        raise Broken(f"{message_id} was missed {len(missed)} times, ended {ends[message_id]}")
+    if missed:
+        return
+    if row["state"] == "steered":
+        machine = run.machines[session["machine_id"]]
+        ended = [one for one in log if one.get("content") == f"end of {turn_id}"]
+        took = machine.finished.get(turn_id)
+        if ended and not session["left"] and took is not None and message_id not in took:
+            raise Broken(f"{turn_id} has ended without {message_id}, which it was said to have")
+    elif row["state"] != "cancelled":
+        raise Broken(f"{message_id} is {row['state']} for ever")
+
+
 def _has_one_end(run: Simulation, turn_id: str, session_id: str, ends: Counter[str]) -> None:
-    said = [
-        line
-        for line, _ in run.disk.events.get(session_id, [])
-        if '"user_message"' in line and turn_id in line
+    log = [events.object_of(line) for line, _ in run.disk.events.get(session_id, [])]
+    opened = [
+        event
+        for event in log
+        if event.get("turn_id") == turn_id
+        and event["type"] in ("user_message", "steer_missed")
+        and event.get("steers") != turn_id
     ]
-    if len(said) != 1:
-        raise Broken(f"the accepted message of {turn_id} is {len(said)} times in the log")
+    if len(opened) != 1:
+        raise Broken(f"{turn_id} was opened {len(opened)} times in the log")
     if ends[turn_id] != 1:
         raise Broken(f"{turn_id} has {ends[turn_id]} ends")
 
@@ -125,6 +154,8 @@ def _nothing_waits(run: Simulation, session_id: str, data: bytes) -> None:
     state = decode(data)
     if state.turns:
         raise Broken(f"{session_id} waits for ever: {list(state.turns.values())}")
+    if state.steers:
+        raise Broken(f"{session_id} has messages to turns that are over: {list(state.steers)}")
     pending = [one for one, question in state.questions.items() if question.state == "pending"]
     if pending:
         raise Broken(f"{session_id} waits for answers that nobody needs: {pending}")
@@ -135,7 +166,7 @@ def _nothing_waits(run: Simulation, session_id: str, data: bytes) -> None:
     hosted = machine.core.sessions.get(session_id)
     if state.is_closed and hosted is not None:
         raise Broken(f"{session_id} is closed and still in memory")
-    if hosted is not None and hosted.waiting:
+    if hosted is not None and (hosted.waiting or hosted.steering):
         raise Broken(f"something waits for {session_id}, and nobody needs it")
 
 
@@ -164,6 +195,14 @@ def _told_once(run: Simulation, machine: SimMachine) -> None:
         for (machine_id, turn_id), count in run.sent.items():
             if machine_id == machine.id and count > 1:
                 raise Broken(f"{machine.id} was told {count} times of {turn_id}")
+
+
+def _took_once(machine: SimMachine) -> None:
+    """What reached a machine's model, as a turn or in one, does not reach it again."""
+    if machine.style.keeps and machine.style.steers:
+        for message_id, turns in machine.took.items():
+            if len(turns) > 1:
+                raise Broken(f"{message_id} reached the model of {machine.id} in {turns}")
 
 
 def _runs_its_own(run: Simulation, machine: SimMachine) -> None:

@@ -31,12 +31,14 @@ class Link:
         kind: str,
         *,
         is_numbered: bool,
+        is_steered: bool,
         is_fresh: bool,
         send: Callable[["Link", Any], None],
     ) -> None:
         self.machine_id = machine_id
         self.kind = kind
         self.is_numbered = is_numbered
+        self.is_steered = is_steered
         self.is_fresh = is_fresh
         self.is_open = True
         self.is_live = False
@@ -61,7 +63,9 @@ class Edge:
 
     @property
     def traits(self) -> Traits:
-        return Traits(numbers=True) if self._link.is_numbered else KINDS[self._link.kind]
+        if not self._link.is_numbered:
+            return KINDS[self._link.kind]
+        return Traits(numbers=True, steers=self._link.is_steered)
 
     async def attach(self) -> None:
         self._control.machines.attach(self.machine, self, fresh=self._link.is_fresh)

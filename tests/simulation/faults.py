@@ -15,9 +15,10 @@ from trunkline.control.log.log import Batch, Log, SessionLog
 from trunkline.control.log.segments import Segment
 from trunkline.control.machines import traits
 from trunkline.control.machines.core import MachineCore
+from trunkline.control.machines.hosted import Hosted, Place
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
-from trunkline.control.machines.telling import Hosted, Place, Telling
+from trunkline.control.machines.telling import Telling
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.core import SessionCore
@@ -211,6 +212,42 @@ def _() -> Any:
             yield
 
     return patched()
+
+
+@fault("what was said to a turn that ended without it is forgotten")
+def _() -> Any:
+    return patch.object(SessionCore, "open_missed", lambda self: None)
+
+
+@fault("what was said to a turn is written down after it was sent")
+def _() -> Any:
+    real = SessionCore.steer
+
+    def steer(self: SessionCore, message_id: str, turn_id: str, shown: Any, metadata: Any) -> None:
+        self.state.steers[message_id] = states.Steer(turn_id)
+        real(self, message_id, turn_id, shown, metadata)
+
+    return patch.object(SessionCore, "steer", steer)
+
+
+@fault("what a turn has taken becomes a turn of its own as well")
+def _() -> Any:
+    return patch.object(states, "_taken", lambda state, message_ids, is_taken: [])
+
+
+@fault("a turn that begins anew does not get what was said to it")
+def _() -> Any:
+    real = states._taken
+
+    def taken(state: SessionState, ids: list[str], *, is_taken: bool) -> list[states.Change]:
+        return real(state, ids, is_taken=True) if is_taken else []
+
+    return patch.object(states, "_taken", taken)
+
+
+@fault("what was said to a turn outlives its cancel")
+def _() -> Any:
+    return _no_notes(notes.Unsteered)
 
 
 @fault("nobody notices that a machine never comes")

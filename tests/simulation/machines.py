@@ -15,7 +15,7 @@ from tests.simulation.dialects import (
     YeaftDialect,
 )
 from tests.simulation.edges import Link
-from trunkline.wire.commands import Answer, Cancel, Say, Start, Stop
+from trunkline.wire.commands import Answer, Cancel, Say, Start, Steer, Stop
 
 _ASKS_S = 300.0  # a question that nobody answers is given up
 
@@ -33,6 +33,7 @@ class Style:
         lists: bool = True,
         names: bool = False,
         asks: bool = True,
+        steers: bool = False,
         dialect: type[Dialect] = Dialect,
     ) -> None:
         self.name = name
@@ -43,6 +44,7 @@ class Style:
         self.lists = lists
         self.names = names
         self.asks = asks
+        self.steers = steers
         self.dialect = dialect
 
 
@@ -50,8 +52,10 @@ STYLES = (
     Style("plain"),
     Style("plain, lists nothing", lists=False),
     Style("numbers, keeps", numbers=True, keeps=True, names=True),
+    Style("numbers, keeps, steers", numbers=True, keeps=True, names=True, steers=True),
     Style("numbers, keeps, names nothing", numbers=True, keeps=True),
     Style("numbers, forgets", numbers=True, names=True),
+    Style("numbers, forgets, steers", numbers=True, names=True, steers=True),
     Style("device", "agp", names=True, asks=False, dialect=AgpDialect),
     Style("agent", "yeaft", dialect=YeaftDialect),
     Style("agent, lists nothing", "yeaft", lists=False, dialect=UnlistedDialect),
@@ -70,6 +74,7 @@ class World(Protocol):
     def carry(self, link: Link, frame: Any) -> None: ...
     def broke(self, link: Link) -> None: ...
     def turn_of(self, session_id: str, text: str) -> str: ...
+    def was_missed(self, session_id: str, turn_id: str) -> bool: ...
 
 
 class Job:
@@ -84,6 +89,10 @@ class Job:
         self.asks: str | None = None
         self.is_cancelled = False
         self.is_over = False
+        self.steers: list[str] = []
+        """What was said to it and has not reached its model."""
+        self.took: list[str] = []
+        """What of that has."""
 
 
 class SimMachine:
@@ -93,6 +102,10 @@ class SimMachine:
         self.link: Link | None = None
         self.told: dict[str, int] = {}
         """How often each turn reached the machine in one life of its own."""
+        self.took: dict[str, list[str]] = {}
+        """The turns in which each message reached its model, in one life of its own."""
+        self.finished: dict[str, list[str]] = {}
+        """What was said to each turn that it has ended, and reached its model."""
         self.disorder: str | None = None
         self._order: dict[str, set[str]] = {}
         self.said: dict[str, list[tuple[int, str]]] = {}
@@ -121,6 +134,7 @@ class SimMachine:
             self.id,
             self.style.kind,
             is_numbered=self.style.numbers,
+            is_steered=self.style.steers,
             is_fresh=self._is_fresh and self.style.kind == "vm",
             send=self._world.carry,
         )
@@ -155,6 +169,7 @@ class SimMachine:
         if not self.style.keeps:
             self._sessions.clear()
             self._known.clear()
+            self.took.clear()
             self._outbox.clear()
             self._seqs.clear()
             self._buffer.clear()
@@ -169,6 +184,8 @@ class SimMachine:
                         job.is_over = True
                         self._emit(job, "execution_error", error="died", code="DIED")
                         jobs.remove(job)
+                for job in jobs:
+                    job.steers.clear()  # not on its disk before it has reached the model
                 for job in jobs[:1]:
                     if job.asks is not None:
                         job.will_ask, job.asks = True, None  # it asks again
@@ -200,6 +217,8 @@ class SimMachine:
                     self._up(*self._dialect.unknown(session_id))
             case (Say() as say, _):
                 self._say(link, say)
+            case (Steer() as steer, _):
+                self._steer(steer)
             case (Cancel() as cancel, name):
                 for job in self._sessions.get(cancel.session_id, [])[:1]:
                     if job.asks and self.style.kind == "yeaft":
@@ -263,7 +282,8 @@ class SimMachine:
                 self.disorder = f"{self.id} is told {say.turn_id} twice on one line"
             link.told.add(say.turn_id)
         before = [one for one in self.told if one in self._order.get(say.session_id, ())]
-        if before and say.turn_id < before[-1] and say.turn_id not in self.told:
+        is_late = self._world.was_missed(say.session_id, say.turn_id)  # it was said to another
+        if before and say.turn_id < before[-1] and say.turn_id not in self.told and not is_late:
             self.disorder = f"{self.id} is told {say.turn_id} after {before[-1]}"
         self._order.setdefault(say.session_id, set()).add(say.turn_id)
         self.told[say.turn_id] = self.told.get(say.turn_id, 0) + 1
@@ -277,6 +297,7 @@ class SimMachine:
         if say.turn_id in self._known and (self.style.numbers or self.style.names):
             return
         self._known.add(say.turn_id)
+        self.took.setdefault(say.turn_id, []).append(say.turn_id)
         job = Job(say.session_id, say.turn_id)
         job.pieces = self._world.random.randrange(4)
         job.will_ask = self.style.asks and self._world.random.random() < 0.3
@@ -288,6 +309,13 @@ class SimMachine:
         if len(jobs) == 1:
             self._work_later(job)
 
+    def _steer(self, steer: Steer) -> None:
+        for job in self._sessions.get(steer.session_id, []):
+            if job.turn_id == steer.turn_id and steer.message_id in self.took:
+                self._emit(job, "steer_taken", message_id=steer.message_id)  # perhaps lost
+            elif job.turn_id == steer.turn_id and steer.message_id not in job.steers:
+                job.steers.append(steer.message_id)
+
     # What it does
 
     def _work_later(self, job: Job) -> None:
@@ -298,6 +326,14 @@ class SimMachine:
         jobs = self._sessions.get(job.session_id, [])
         if life != self._life or job.is_over or job not in jobs:
             return
+        if job.is_cancelled:
+            job.steers.clear()
+        for message_id in job.steers:
+            self.took.setdefault(message_id, []).append(job.turn_id)
+            job.took.append(message_id)
+            self._emit(job, "steer_taken", message_id=message_id)
+            job.pieces += 1
+        job.steers.clear()
         if job.is_cancelled:
             self._end(job, cancelled=True)
         elif job.said < job.pieces:
@@ -320,6 +356,7 @@ class SimMachine:
 
     def _end(self, job: Job, **fields: Any) -> None:
         job.is_over = True
+        self.finished[job.turn_id] = job.took
         jobs = self._sessions[job.session_id]
         jobs.remove(job)
         for _ in range(2 if self.is_doubling and self._world.random.random() < 0.3 else 1):

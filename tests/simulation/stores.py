@@ -123,10 +123,31 @@ class MemoryRows:
                     "message": change.message,
                     "metadata": {},
                     "client_message_id": change.client_message_id,
+                    "steers": None,
                     "answer": None,
                     "created_at": at,
                     "finished_at": None,
                 }
+            case states.Steered():
+                assert change.message_id not in disk.turns, "a message was taken in twice"
+                disk.turns[change.message_id] = {
+                    "session_id": session_id,
+                    "state": "steering",
+                    "message": change.message,
+                    "metadata": {},
+                    "client_message_id": change.client_message_id,
+                    "steers": change.turn_id,
+                    "answer": None,
+                    "created_at": at,
+                    "finished_at": None,
+                }
+            case states.SteerTaken():
+                state = "steered" if change.is_taken else "steering"
+                disk.turns[change.message_id]["state"] = state
+            case states.SteerMissed():
+                disk.turns[change.message_id] |= {"state": "queued", "steers": None}
+            case states.SteerDropped():
+                disk.turns[change.message_id] |= {"state": "cancelled", "finished_at": at}
             case states.TurnNoted():
                 disk.turns[change.turn_id]["metadata"] = change.metadata
             case states.TurnTold():

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from tests.simulation.control import WHO, Control
 from tests.simulation.edges import Edge, Link
@@ -19,6 +19,8 @@ from trunkline.wire.commands import Say
 _TROUBLE_S = 120.0  # how long people talk and things break
 _CALM_S = 2 * 3600.0  # how long everything has to settle
 CALM_SWEEP_S = 60.0
+WhenBusy = Literal["queue", "steer", "replace"]
+_WHEN_BUSY: tuple[WhenBusy, ...] = ("queue", "queue", "queue", "steer", "steer", "steer", "replace")
 
 
 class SimReader:
@@ -40,9 +42,10 @@ class SimReader:
 class Message:
     """Something that a person says, again and again until it is accepted."""
 
-    def __init__(self, session_id: str, name: str) -> None:
+    def __init__(self, session_id: str, name: str, when_busy: WhenBusy) -> None:
         self.session_id = session_id
         self.name = name
+        self.when_busy = when_busy
         self.turn_id: str | None = None
         self.is_refused = False
 
@@ -94,6 +97,13 @@ class Simulation:
             if '"user_message"' in line and (event := json.loads(line))["content"] == text:
                 return str(event["turn_id"])
         raise AssertionError(f"nobody has said {text!r}")
+
+    def was_missed(self, session_id: str, turn_id: str) -> bool:
+        """Whether the turn's message was first one to another turn."""
+        return any(
+            '"steer_missed"' in line and json.loads(line)["turn_id"] == turn_id
+            for line, _ in self.disk.events[session_id]
+        )
 
     def _new_id(self) -> str:
         self._turns += 1
@@ -222,7 +232,9 @@ class Simulation:
     async def _say(self, message: Message) -> None:
         control = self.control
         assert control is not None
-        new = NewMessage(message=message.name, client_message_id=message.name)
+        new = NewMessage(
+            message=message.name, client_message_id=message.name, when_busy=message.when_busy
+        )
         if self.random.random() < 0.3:
             new.metadata = {"of": message.name}
         try:
@@ -320,10 +332,17 @@ class Simulation:
         sessions = [f"s{number}" for number in range(random.choice((1, 1, 2, 3)))]
         for session_id in sessions:
             self.after(0.5, self._create, session_id, random.choice(names), 200)
+        at_s = 0.0
         for number in range(random.randrange(1, 7)):
-            message = Message(random.choice(sessions), f"message {number}")
+            when_busy = random.choice(_WHEN_BUSY)
+            message = Message(random.choice(sessions), f"message {number}", when_busy)
             self.messages.append(message)
-            self.after(self._sometime(), self._talk, message, 20)
+            if self.messages[:-1] and random.random() < 0.4:  # while the one before is at work
+                message.session_id = self.messages[-2].session_id
+                at_s += random.choice((0.05, 0.5, 3.0))
+            else:
+                at_s = self._sometime()
+            self.after(at_s, self._talk, message, 20)
         for _ in range(random.randrange(3)):
             self.after(self._sometime(), self._do, self._cancel, random.choice(sessions))
         for _ in range(random.randrange(4)):

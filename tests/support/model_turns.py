@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from tests.support.eventually import WAIT_S
 Json = dict[str, Any]
 
 _NOT_SAID = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"  # what OpenClaw adds, in a person's name
+_NOTE = re.compile(r"\n\n<note>\n.*?\n</note>", re.DOTALL)  # what our runtime tells beside it
 
 
 class Latch:
@@ -140,9 +142,22 @@ class ModelRequest:
         return "\n".join(_text_of(one["content"]) for one in told)
 
     @property
+    def said(self) -> list[tuple[str, str]]:
+        """Roles and texts of the conversation, without notes."""
+        told = [(one["role"], _text_of(one["content"])) for one in self.messages]
+        return [(role, _NOTE.sub("", text)) for role, text in told if role != "system"]
+
+    @property
+    def notes(self) -> str:
+        """What the model is told beside the words of people."""
+        return "\n".join(
+            found for one in self.messages for found in _NOTE.findall(_text_of(one["content"]))
+        )
+
+    @property
     def prompt(self) -> str:
         """The newest thing the person said (tool results are not it)."""
-        said = [_text_of(one["content"]) for one in self.messages if one["role"] == "user"]
+        said = [text for role, text in self.said if role == "user"]
         own = (text for text in reversed(said) if text and not text.startswith(_NOT_SAID))
         return next(own, "")
 

@@ -16,6 +16,7 @@ from trunkline.execution.llm.base import (
     ToolSpec,
     Usage,
 )
+from trunkline.execution.llm.patience import NEWS_S
 from trunkline.execution.llm.router import Router, Shelf
 
 Json = dict[str, Any]
@@ -59,6 +60,7 @@ class Session:
         config: Json | None = None,
         control: Control | None = None,
         pictures: Shelf | None = None,
+        news_s: tuple[float, ...] = NEWS_S,
     ) -> None:
         self.pauses: list[float] = []
         self.control = control or Control()
@@ -74,6 +76,7 @@ class Session:
             sleep=self._sleep,
             env=env,
             pictures=pictures,
+            news_s=news_s,
             clock=self._clock,
         )
 

@@ -29,6 +29,7 @@ from trunkline.cli.running_server import Running, ask
 from trunkline.control.errors import TrunklineError
 from trunkline.control.redaction import redact
 from trunkline.control.settings import Settings, load
+from trunkline.control.store import sqlite_vec
 from trunkline.execution.runtimes.packages import PACKAGES
 from trunkline.log_form import one_line
 
@@ -109,7 +110,7 @@ def run_all(
     `running`: what a running server says of itself, or why it says nothing. `home`: of the machine
     whose programs are looked at, where no machine says itself what it has.
     """
-    needed = [_postgres(), _embeddings(), _agents(), _local_model(), _node()]
+    needed = [_postgres(), _embeddings(settings), _agents(), _local_model(), _node()]
     if not (settings.database_url or "").startswith("postgres"):
         needed = needed[1:]  # nobody needs it
     if isinstance(running, Running):
@@ -244,15 +245,18 @@ def _postgres() -> Check:
     return Check("PostgreSQL driver", "fail", "asyncpg is not installed", fix)
 
 
-def _embeddings() -> Check:
-    if _is_there("wordllama"):
-        return Check("Embeddings", "ok", "wordllama is installed")
-    return Check(
-        "Embeddings",
-        "missing",
-        "memories are searched by words only",
-        "pip install 'trunkline[embeddings]'",
-    )
+def _embeddings(settings: Settings) -> Check:
+    why = None
+    if settings.database_url is None or settings.database_url.startswith("sqlite"):
+        why = sqlite_vec.problem()
+    if why is None and settings.embeddings_url is None and not _is_there("wordllama"):
+        why = "wordllama is not installed"
+    if why is not None:
+        said = f"memories are searched by words only: {why}"
+        return Check("Embeddings", "missing", said, sqlite_vec.FIX)
+    if settings.embeddings_url is not None:
+        return Check("Embeddings", "ok", f"{settings.embeddings_model}, of a server")
+    return Check("Embeddings", "ok", "wordllama is installed")
 
 
 def _agents() -> Check:

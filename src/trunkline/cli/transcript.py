@@ -129,9 +129,15 @@ class Transcript:
             case "plan":
                 plan = data.get("content", data.get("steps"))
                 return self._line(f"{who}plan: {_short(plan)}", "36")
+            case "context_compacted":
+                return self._line(who + _compacted(data), "2")
             case "session_status":
                 status = _status(data)
                 return self._line(status, "33") if status else ""
+            case "user_message" if "steers" in data:
+                return self._line(f"↳ {_text(data.get('content'))} (for the next step)", "2")
+            case "steer_missed":
+                return self._line("↳ that turn has ended: it is a turn of its own now", "2")
             case "user_message":
                 return self._line(f"> {_text(data.get('content'))}", "1")
             case "resync":
@@ -185,6 +191,13 @@ class Transcript:
             return ""
         self._at_start = True
         return "\n"
+
+
+def _compacted(data: dict[str, Any]) -> str:
+    if data.get("how") == "nothing":
+        return f"nothing was shortened: {_text(data.get('reason'))}"
+    before, after = data.get("before_tokens"), data.get("after_tokens")
+    return f"the conversation was shortened: {_short(before)} → {_short(after)} tokens"
 
 
 def _key(data: dict[str, Any]) -> tuple[str, str]:

@@ -37,14 +37,19 @@ from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
+from trunkline.control.sessions.compacting import Compacting
 from trunkline.control.sessions.foreign import Foreign
+from trunkline.control.sessions.forking import Forking
+from trunkline.control.sessions.histories import Histories
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import SessionRecords
 from trunkline.control.sessions.rows import SqlRows
+from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
+from trunkline.control.sessions.transcript import Transcripts
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.sessions.work import Work
 from trunkline.control.settings import Settings
@@ -89,6 +94,7 @@ class Core:
         heads = AuditHeads(heads_file(settings))
         self.services = Services(store, keys, settings, clock, tuning, heads)
         self.log = Log(segments, clock, tuning)
+        self.services.methods.offer("get_conversation", Transcripts(self.log).asked)
         self.projection = Projection(
             SqlRows(store, self.services.audit), self.log, self.tasks, tuning
         )
@@ -96,7 +102,7 @@ class Core:
         self.approvals = Approvals(store, self.projection)
         self.session_records = SessionRecords(store, self.log, clock, tuning.sessions_per_user_max)
         self.shown = Shown(store, clock)
-        self.starting = Starting(store, self.services)
+        self.starting = Starting(store, self.services, self.log)
         told = Time()
         shell = Shell(
             self.log,
@@ -146,17 +152,25 @@ class Core:
             self.starting,
             clock,
         )
+        self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
+        self.histories = Histories(
+            self.sessions,
+            self.session_records,
+            self.machines,
+            self.log,
+            self.projection,
+            self.tasks,
+        )
         self.adopting = Adopting(
             self.sessions,
             self.session_records,
             Foreign(self.queries),
-            self.machines,
-            self.log,
-            self.projection,
+            self.histories,
             self.services,
-            self.tasks,
             clock,
         )
+        self.forking = Forking(self.sessions, self.session_records, self.histories, self.log, clock)
+        self.compacting = Compacting(self.sessions, self.machines, self.queries)
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
@@ -194,6 +208,7 @@ class Core:
         """At the start, before anybody is let in: the records catch up with the log, and machines
         with open turns are watched, whether anybody asks or not."""
         await convert(self.store, self.log)
+        await self.histories.clear()
         for machine_id in await self.projection.recover():
             with contextlib.suppress(NotFound):  # it was removed
                 await self.machines.get(machine_id)

@@ -108,7 +108,7 @@ class RequestFailed(_CodedError):
 
 class TurnError(_CodedError):
     """`code`: TURN_LIMIT, TURN_TIMEOUT, TOOLS_KEEP_FAILING, SESSION_STOPPED, TURN_QUEUE_FULL,
-    TURN_FAILED."""
+    DISK_FULL, TURN_FAILED."""
 
 
 class ModelError(ExecutionError):
@@ -116,11 +116,21 @@ class ModelError(ExecutionError):
     MODEL_CONTEXT_FULL, MODEL_OVERLOADED, MODEL_UNREACHABLE, MODEL_REFUSED, MODEL_ERROR."""
 
     def __init__(
-        self, code: str, message: str, *, retryable: bool = False, retry_after_s: float = 0.0
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_s: float = 0.0,
+        limit: tuple[int, int] = (0, 0),
     ) -> None:
         super().__init__(message, code=code)
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+        self.limit = limit
+        """Of MODEL_CONTEXT_FULL: the model's window and what it was sent, in tokens; 0: unsaid."""
+        self.model = ""
+        """Which one it is about, by the name that it was asked by."""
 
 
 class ToolError(ExecutionError):

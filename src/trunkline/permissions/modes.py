@@ -9,7 +9,7 @@ Confirm = Literal["never", "dangerous", "always"]
 Care = Literal["nothing", "commands", "dangerous", "everything", "plan"]
 """What is asked about, or refused; least first."""
 
-NO_FENCE = "the mode `free` holds inside a fence only, and this session has none: so I ask"
+FREE_NEEDS_A_FENCE = "the mode `free` holds inside a fence only, and this session has none: I ask"
 
 _OF_CONFIRM: dict[str, Care] = {
     "never": "nothing",

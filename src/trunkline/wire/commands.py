@@ -23,7 +23,12 @@ class Start(msgspec.Struct, frozen=True):
     sub_agents: list[Json]
     session_config: Json
     openclaw_config: Json | None = None
+    rules: list[Json] = []
+    """What it may do; for a machine that holds to them."""
     snapshot: Json | None = None
+    fork: Json | None = None
+    """Of a copy that has not run yet: the `session_id` and `turn_id` that it is of, and what is
+    known of its `history`."""
 
 
 class Say(msgspec.Struct, frozen=True):
@@ -33,6 +38,16 @@ class Say(msgspec.Struct, frozen=True):
     turn_id: str
     message: str
     history: list[Json]
+    metadata: Json
+
+
+class Steer(msgspec.Struct, frozen=True):
+    """A user's message to a turn that runs."""
+
+    session_id: str
+    message_id: str
+    turn_id: str
+    message: str
     metadata: Json
 
 
@@ -91,7 +106,7 @@ class Query(msgspec.Struct, frozen=True):
 MOVED = "timeout"
 """The reason for a session that goes on elsewhere: with this one, machines keep its files."""
 
-Command = Start | Say | Cancel | Configure | Answer | Stop | Forward | Query
+Command = Start | Say | Steer | Cancel | Configure | Answer | Stop | Forward | Query
 
 
 def size_of(value: Any) -> int:

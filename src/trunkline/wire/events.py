@@ -26,6 +26,7 @@ class SessionEvent(msgspec.Struct):
     content: Any = None
     final_response: Any = None
     turn_id: Any = None
+    steers: Any = None
     tool_call_id: Any = None
     ts: Any = None
     tool_name: Any = None

@@ -131,7 +131,7 @@ async def test_cancel_in_the_middle_of_text_closes_the_models_stream(world: Worl
         await world.model.requests[-1].disconnected.wait()
         assert (await talk.ask("Never mind."))["content"] == "As you like."
         assert len(talk.ends(turn_id)) == 1
-    said = [one["content"] for one in world.model.requests[-1].messages]
+    said = [text for _, text in world.model.requests[-1].said]
     assert any("I was about to" in str(one) for one in said)
     gate.open()
 

@@ -122,5 +122,5 @@ async def test_turns_with_history_tools_and_other_keys(deployed: Deployed) -> No
     newest = model.requests[-1]
     assert (newest.model, newest.body["temperature"]) == ("gpt-second", 0.5)
     assert newest.headers["authorization"] == "Bearer key-2"
-    said = [one["content"] for one in newest.messages if one["role"] == "user"]
+    said = [text for role, text in newest.said if role == "user"]
     assert [text for text in said if text] == ["One?", "Two?"]

@@ -109,8 +109,7 @@ async def test_a_killed_session_process_is_that_sessions_error_alone(system: Sys
     assert (await other.end_of(kept))["content"] == "".join(WORDS)
     world.model.script(Turn(text="Where were we?"))
     assert (await victim.ask("Go on."))["content"] == "Where were we?"
-    said = [str(one["content"]) for one in world.model.requests[-1].messages]
-    assert "Count, 20." in said
+    assert ("user", "Count, 20.") in world.model.requests[-1].said
     assert len(victim.ends(lost)) == 1
     await close(victim, other)
 

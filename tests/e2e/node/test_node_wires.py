@@ -219,7 +219,7 @@ async def test_a_session_goes_on_under_another_name_after_a_restart_and_can_be_d
     assert (await server.first("session_ready", "c-9"))["sessionId"] == "c-5"
     await server.say("send_message", conversationId="c-9", text="Which?")
     await server.result("c-9")
-    said = [one["content"] for one in model.requests[-1].messages if one["role"] == "user"]
+    said = [text for role, text in model.requests[-1].said if role == "user"]
     assert said == ["Keep 7.", "Which?"]
     await server.say("delete_conversation", conversationId="c-9")
     await server.first("conversation_deleted", "c-9")

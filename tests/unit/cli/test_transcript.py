@@ -237,3 +237,17 @@ def test_odd_persons_are_survived_and_do_not_act_on_the_terminal(person: Any) ->
     )
     assert not set(shown) & {"\x1b", "\x07"}
     assert "\nadmin" not in shown
+
+
+def test_a_shortened_conversation_is_told_with_its_sizes() -> None:
+    shown = {"type": "context_compacted", "before_tokens": 9000, "after_tokens": 2000}
+    assert (
+        read(shown | {"how": "summary"}) == "the conversation was shortened: 9000 → 2000 tokens\n"
+    )
+    nothing = {
+        "type": "context_compacted",
+        "how": "nothing",
+        "by": "user",
+        "reason": "It is short.",
+    }
+    assert read(nothing) == "nothing was shortened: It is short.\n"

@@ -143,7 +143,7 @@ PATHS: tuple[Case, ...] = (
     (("deny edit_file(.env)",), "write_file", ".env", "deny"),
     (("deny edit_file(.env)",), "edit_file", "app/.env", "deny"),
     (("deny edit_file(.env)",), "edit_file", ".ENV", "deny"),
-    (("deny edit_file(.env)",), "edit_file", "/home/x/.env", "deny"),
+    (("deny edit_file(.env)",), "edit_file", "/srv/x/.env", "deny"),
     (("deny edit_file(.env)",), "edit_file", ".env.example", None),
     (("deny edit_file(.env)",), "edit_file", None, "ask"),
     (("deny edit_file(.git/**)", "allow edit_file"), "edit_file", ".git/config", "deny"),

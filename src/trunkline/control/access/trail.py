@@ -26,7 +26,8 @@ _SHOWN = frozenset(
         *("name", "label", "role", "scopes", "expires_at", "kind", "shared", "state", "provider"),
         *("type", "url", "base_url", "command", "args", "skill_id", "version", "skill"),
         *("confirm", "tools", "mcp_servers", "sub_agents", "model", "runtime_type", "agent_apps"),
-        *("default_runtime_type", "persons"),
+        *("default_runtime_type", "persons", "effect", "rule", "level", "trust_hints"),
+        *("session_id", "permission_mode"),
     )
 )
 _FROM_RESULT_ONLY = frozenset(("url",))  # what was given may hold a secret; what is shown does not

@@ -21,12 +21,12 @@ NOT_STARTED = (
     *("SESSION_LIMIT", "SESSION_START_FAILED"),
 )
 """Codes with which a machine says that it does not run a session that it was told to start."""
-OURS = ("user_message", "session_closed")
+OURS = ("user_message", "steer_missed", "session_closed")
 """What people and the control plane do: no machine's word for it counts."""
 STREAMED = ('{"type":"text_chunk",', '{"type": "text_chunk",')
 """How nearly all events begin: pieces of text, which mean nothing to any record."""
 _STATUS = "session_status"
-_WATCHED = (*TERMINAL, "approval_request", "approval_resolved", *OURS)
+_WATCHED = (*TERMINAL, "approval_request", "approval_resolved", "steer_taken", *OURS)
 ANOTHER_TYPE = '"type"', 8
 """What no piece of text has behind its beginning: of two types a reader takes the last. Inside of
 a text, quotes are escaped."""
@@ -36,7 +36,7 @@ _TYPE = ANOTHER_TYPE[0]
 _HIDDEN_LETTER = re.compile(r"\\u00[4-7]")
 """Other than `ESCAPED`, which many write for letters with accents."""
 _OUR_WORDS = tuple(f'"{kind}"' for kind in (_STATUS, *OURS, "approval_resolved"))
-_WORDS = ('"execution_', '"approval_', *_OUR_WORDS, ESCAPED)
+_WORDS = ('"execution_', '"approval_', '"steer_taken"', *_OUR_WORDS, ESCAPED)
 
 
 class Watched(msgspec.Struct):
@@ -53,6 +53,8 @@ class Watched(msgspec.Struct):
     error: Any = None
     code: Any = None
     client_message_id: Any = None
+    message_id: Any = None
+    steers: Any = None
     created_by: Any = UNSET
     settled_by: Any = msgspec.field(name="reason", default=None)
 
@@ -74,6 +76,16 @@ class Watched(msgspec.Struct):
     @property
     def client_message(self) -> str | None:
         return _text(self.client_message_id)
+
+    @property
+    def message(self) -> str | None:
+        """The id of a message to a running turn."""
+        return _text(self.message_id)
+
+    @property
+    def steered(self) -> str | None:
+        """The turn that such a message is for."""
+        return _text(self.steers)
 
     @property
     def turn(self) -> str | None:

@@ -8,7 +8,8 @@ from trunkline.control.machines.actions import (
     Send,
     Status,
 )
-from trunkline.control.machines.telling import ENDED, Telling
+from trunkline.control.machines.hosted import Place
+from trunkline.control.machines.telling import ENDED, Telling, rules_name
 from trunkline.control.sessions.core import SessionCore
 from trunkline.wire.commands import (
     MOVED,
@@ -21,6 +22,8 @@ from trunkline.wire.commands import (
 )
 
 Json = dict[str, Any]
+
+_STEERS_MAX = 100  # messages to one turn
 
 
 class ClientInputs(Telling):
@@ -39,6 +42,21 @@ class ClientInputs(Telling):
             why = f"{limits.SESSION_PROMPTS_MAX} messages wait in this session already"
             one.session.finish(say.turn_id, "execution_error", error=why, code="SESSION_BUSY")
         self._advance(one)
+
+    def steer(self, say: Say, shown: Json) -> str | None:
+        """A person's message to the turn that runs, whose id it returns. None: there is none that
+        could take it, and nothing has happened."""
+        one = self.sessions[say.session_id]
+        state = one.session.state
+        running = next(iter(state.told), None)
+        if running is None or running.cancel is not None or len(state.steers) >= _STEERS_MAX:
+            return None
+        if not (self.is_up and self.traits.steers):
+            return None
+        one.session.steer(say.turn_id, running.id, shown, say.metadata)
+        self._hold_steer(one, say)
+        self._advance(one)
+        return running.id
 
     def cancel(self, session_id: str, reason: str) -> bool:
         """Stops what is open; False if nothing is."""
@@ -82,6 +100,16 @@ class ClientInputs(Telling):
             self._patches += 1
             self._hold(one, f"patch {self._patches}", command)
             self._advance(one)
+
+    def rule(self, session_id: str, rules: list[Json]) -> None:
+        """Other rules hold. A session that does not run there gets them with its start; a machine
+        that holds to none is told none."""
+        one = self.sessions.get(session_id)
+        is_wanted = self.traits.rules or not self.is_up
+        if one is None or not self.is_expected or not is_wanted or one.place is Place.ABSENT:
+            return
+        self._hold(one, rules_name(session_id), Configure(session_id, {"rules": rules}))
+        self._advance(one)
 
     def forward(self, forward: Forward) -> None:
         """A client's words that only the machine understands."""

@@ -17,7 +17,8 @@ from trunkline.control.machines.actions import (
     Status,
 )
 from trunkline.control.machines.client_inputs import ClientInputs
-from trunkline.control.machines.telling import ENDED, SILENCE_S, Hosted, Place
+from trunkline.control.machines.hosted import Hosted, Place
+from trunkline.control.machines.telling import ENDED, SILENCE_S
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SILENT, UNKNOWN, SessionCore
@@ -90,7 +91,7 @@ class MachineCore(ClientInputs):
 
     def _on_new_line(self, one: Hosted, *, is_fresh: bool) -> None:
         one.is_fetching = False
-        for known in (one.told, one.cancelled, one.answered):
+        for known in (one.told, one.steered, one.cancelled, one.answered):
             known.clear()
         if one.place is Place.STOPPING:
             self._put(one, Place.UNKNOWN)  # it is told again

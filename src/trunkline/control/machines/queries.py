@@ -95,6 +95,8 @@ def _error(error: Refusal) -> Exception:
         case "FOREIGN_SESSION_NOT_FOUND" | "FILE_NOT_FOUND" | "SESSION_NOT_FOUND":
             kind = error.code.removesuffix("_NOT_FOUND").lower().replace("_", " ")
             return NotFound(kind, message)
+        case "SESSION_NOT_RUNNING" | "CANNOT_COMPACT":
+            return Conflict(message, code=error.code)
         case "NO_WORKTREE" | "APPLY_CONFLICT" | "GIT_FAILED" | "SESSION_BUSY":
             return Conflict(message, code=error.code)
         case "METHOD_NOT_FOUND":

@@ -201,7 +201,7 @@ class Shell:
 
     async def _load(self, machine: Machine, session_id: str, turn_id: str) -> None:
         say: Say | None = None
-        while say is None and not machine.core.has_ended(session_id, turn_id):
+        while say is None and machine.core.is_unsaid(session_id, turn_id):
             try:
                 say = await self._messages.say(session_id, turn_id)
             except Exception:

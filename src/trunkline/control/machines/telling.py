@@ -5,9 +5,6 @@ kept anywhere else. `MachineCore` brings the inputs.
 """
 
 from collections.abc import Container
-from enum import Enum
-
-import msgspec
 
 from trunkline import limits
 from trunkline.control.errors import LimitReached, Unavailable
@@ -19,10 +16,10 @@ from trunkline.control.machines.actions import (
     Send,
     Time,
 )
+from trunkline.control.machines.hosted import Hosted, Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SessionCore
-from trunkline.control.sessions.state import Turn
 from trunkline.wire.commands import (
     Answer,
     Cancel,
@@ -30,6 +27,7 @@ from trunkline.wire.commands import (
     Forward,
     Say,
     Start,
+    Steer,
     Stop,
     size_of,
 )
@@ -41,47 +39,9 @@ SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
 ENDED = ("failed", "terminated")
 
 
-class Place(Enum):
-    """Where a session is on its machine, as far as we know."""
-
-    UNKNOWN = "unknown"
-    ABSENT = "absent"
-    STARTING = "starting"
-    RUNNING = "running"
-    STOPPING = "stopping"
-
-
-class Hosted(msgspec.Struct):
-    """One session of the machine. All but the session itself is forgotten in a restart."""
-
-    session: SessionCore
-    place: Place = Place.UNKNOWN
-    is_wanted: bool = False
-    """It is to be started there, whether or not anybody says something."""
-    is_fetching: bool = False
-    is_loading: bool = False
-    started_on: int = 0
-    """The line on which it was told to start; 0: in another life of this process."""
-    is_carried: bool = False
-    """It was told to start on an earlier line: perhaps the machine never heard it."""
-    deadline_s: float | None = None
-    """When it must have started, or stopped."""
-    silence_s: float | None = None
-    """Turns of it were open when the line broke, and the machine cannot say what it has of them:
-    when they are given up, unless it speaks."""
-    stop_reason: str = "user_closed"
-    waiting: dict[str, Say | Configure] = {}
-    """What was said and changed, in its order. A queued turn that is not here is loaded."""
-    told: set[str] = set()
-    """The turns that went out on the present line."""
-    cancelled: set[str] = set()
-    """Those whose cancel went out on it."""
-    answered: set[str] = set()
-    """The questions whose answer did."""
-
-    @property
-    def is_timed(self) -> bool:
-        return self.deadline_s is not None or self.silence_s is not None
+def rules_name(session_id: str) -> str:
+    """Of the newest rules that wait for a session: those of before are of no use."""
+    return f"rules {session_id}"
 
 
 class Telling:
@@ -155,9 +115,21 @@ class Telling:
         one = self.sessions.get(session_id)
         return one is not None and bool(one.session.state.told)
 
+    def is_working(self, session_id: str) -> bool:
+        """Whether a turn of that session is open, wherever it waits."""
+        one = self.sessions.get(session_id)
+        return one is not None and bool(one.session.state.turns)
+
     def has_ended(self, session_id: str, turn_id: str) -> bool:
         one = self.sessions.get(session_id)
         return one is None or turn_id not in one.session.state.turns
+
+    def is_unsaid(self, session_id: str, message_id: str) -> bool:
+        """Whether a message waits to be told to the machine, as a turn or to one."""
+        one = self.sessions.get(session_id)
+        if one is None:
+            return False
+        return message_id in one.session.state.turns or message_id in one.session.state.steers
 
     def is_past(self, session_id: str, turn_id: str) -> bool:
         """Whether the turn was one of the session's, and is over."""
@@ -183,7 +155,7 @@ class Telling:
         if one is None:
             return None
         self._timed.discard(session_id)
-        for name in one.waiting:
+        for name in (*one.waiting, *one.steering):
             self._sizes.pop(name, None)
         self.out.append(Released(session_id))
         return one.session
@@ -201,6 +173,10 @@ class Telling:
         self._sizes.pop(name, None)
         return one.waiting.pop(name, None)
 
+    def _hold_steer(self, one: Hosted, say: Say) -> None:
+        one.steering[say.turn_id] = say
+        self._sizes[say.turn_id] = size_of(say)
+
     def _put(self, one: Hosted, place: Place) -> None:
         one.place, one.is_carried, one.deadline_s = place, False, None
 
@@ -210,6 +186,7 @@ class Telling:
 
     def _advance(self, one: Hosted) -> None:
         """Sends what is pending for a session, starting it there first if need be."""
+        one.session.open_missed()
         turns = one.session.state.turns
         if not one.session.state.told:
             one.silence_s = None
@@ -219,6 +196,9 @@ class Telling:
         for name, command in list(one.waiting.items()):
             if isinstance(command, Say) and name not in turns:
                 self._unhold(one, name)
+        self._forget_steers(one)
+        if self.is_up and (one.place is Place.ABSENT or not self.traits.rules):
+            self._unhold(one, rules_name(one.session.id))  # it starts with them, or knows none
         if not self.is_up or self.is_held:
             return
         if one.session.state.is_closed:
@@ -236,6 +216,17 @@ class Telling:
             if not self.traits.numbers:
                 one.session.end_told(*RESTARTED)
             self._fetch(one)
+
+    def _forget_steers(self, one: Hosted) -> None:
+        """Those that were taken, or dropped; one that has become a turn is told as such."""
+        steers = one.session.state.unsteered
+        one.steered.intersection_update(steers)
+        for name in [key for key in one.steering if key not in steers]:
+            say = one.steering.pop(name)
+            if name in one.session.state.turns:
+                one.waiting[name] = say
+            else:
+                self._sizes.pop(name, None)
 
     def _has_pending(self, one: Hosted) -> bool:
         return bool(one.session.state.queued or one.waiting or self._answers(one))
@@ -258,6 +249,27 @@ class Telling:
             self.out.append(Send(Stop(one.session.id, one.stop_reason)))
 
     def _send_pending(self, one: Hosted) -> None:
+        self._send_turns(one)
+        if self.traits.steers:
+            self._send_steers(one)
+
+    def _send_steers(self, one: Hosted) -> None:
+        """Behind the turns that they are for."""
+        told = {turn.id for turn in one.session.state.told}
+        for message_id, steer in one.session.state.steers.items():
+            if steer.is_taken or message_id in one.steered or steer.turn not in told:
+                continue
+            say = one.steering.pop(message_id, None)
+            if say is None:
+                self._load(one, message_id)  # what was said later waits for it
+                return
+            self._sizes.pop(message_id, None)
+            one.steered.add(message_id)
+            self.out.append(
+                Send(Steer(one.session.id, message_id, steer.turn, say.message, say.metadata))
+            )
+
+    def _send_turns(self, one: Hosted) -> None:
         session_id = one.session.id
         for request_id in self._answers(one):
             self._send_answer(one, request_id)
@@ -268,7 +280,7 @@ class Telling:
         while not (self.traits.one_turn and one.session.state.told):
             first = next(iter(one.session.state.queued), None)
             if first is not None and first.id not in one.waiting:
-                self._load(one, first)  # what was said later waits for it
+                self._load(one, first.id)  # what was said later waits for it
                 return
             if not one.waiting:
                 return
@@ -293,10 +305,10 @@ class Telling:
             one.silence_s = self._time.s + SILENCE_S
             self._timed.add(one.session.id)
 
-    def _load(self, one: Hosted, turn: Turn) -> None:
+    def _load(self, one: Hosted, turn_id: str) -> None:
         if not one.is_loading:
             one.is_loading = True
-            self.out.append(Load(one.session.id, turn.id))
+            self.out.append(Load(one.session.id, turn_id))
 
     def _send_answer(self, one: Hosted, request_id: str) -> None:
         question = one.session.state.questions[request_id]
@@ -334,7 +346,7 @@ class Telling:
         self._advance(one)
 
     def loaded(self, session_id: str, say: Say | None) -> None:
-        """The message of a turn, from the records; None: it is not there."""
+        """The message of a turn, or to one, from the records; None: it is not there."""
         one = self.sessions.get(session_id)
         if one is None:
             return
@@ -343,4 +355,6 @@ class Telling:
             later, one.waiting = one.waiting, {}
             self._hold(one, say.turn_id, say)
             one.waiting |= later
+        elif say is not None and say.turn_id in one.session.state.steers:
+            self._hold_steer(one, say)
         self._advance(one)

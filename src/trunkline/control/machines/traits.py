@@ -24,6 +24,10 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Its runtimes have names of its own: whatever a session asks for is passed on."""
     answers: bool = False
     """It answers a `Query`."""
+    steers: bool = False
+    """It takes a message to a turn that runs, and says when it has."""
+    rules: bool = False
+    """It holds to the rules of a session, and asks where they say so."""
     is_introduced: bool = True
     """It is given the agent's prompt with the start of a session."""
 

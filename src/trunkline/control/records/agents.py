@@ -21,6 +21,7 @@ from trunkline.control.records.fields import (
     MaxTokens,
     Name,
     Names,
+    PermissionMode,
     RuntimeType,
     Temperature,
     Text,
@@ -51,6 +52,7 @@ class Agent(msgspec.Struct, kw_only=True):
     max_tokens: int | None
     tools: list[str] | None
     confirm: str
+    permission_mode: str | None
     runtime_type: str | None
     skills: list[str] | None
     mcp_servers: list[str] | None
@@ -64,7 +66,8 @@ class Agent(msgspec.Struct, kw_only=True):
 
 
 class NewAgent(msgspec.Struct, kw_only=True):
-    """`confirm`: which tools ask a person first. `user_id`: only for who may act for that user."""
+    """`confirm`: which tools ask a person first; `permission_mode`, where it is set, says it
+    instead. `user_id`: only for who may act for that user."""
 
     name: Name
     user_id: Id | None = None
@@ -75,6 +78,7 @@ class NewAgent(msgspec.Struct, kw_only=True):
     max_tokens: MaxTokens | None = None
     tools: Names | None = None
     confirm: Confirm = "dangerous"
+    permission_mode: PermissionMode | None = None
     runtime_type: RuntimeType | None = None
     skills: Names | None = None
     mcp_servers: Names | None = None
@@ -97,6 +101,7 @@ class AgentPatch(msgspec.Struct, kw_only=True):
     max_tokens: MaxTokens | UnsetType | None = UNSET
     tools: Names | UnsetType | None = UNSET
     confirm: Confirm | UnsetType = UNSET
+    permission_mode: PermissionMode | UnsetType | None = UNSET
     runtime_type: RuntimeType | UnsetType | None = UNSET
     skills: Names | UnsetType | None = UNSET
     mcp_servers: Names | UnsetType | None = UNSET

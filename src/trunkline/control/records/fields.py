@@ -17,6 +17,8 @@ from trunkline.control.ids import is_id
 Role = Literal["member", "org_admin", "admin"]
 RuntimeType = Literal["semigraph", "openclaw", "claude-code", "acp"]
 Confirm = Literal["never", "dangerous", "always"]
+PermissionMode = Literal["plan", "ask", "accept_edits", "free", "default", "acceptEdits"]
+"""Ours, and what Claude Code calls two of them."""
 
 # At least one character that can be seen: a name of blanks is none.
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX, pattern=r"\S")]

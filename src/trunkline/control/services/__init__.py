@@ -5,8 +5,10 @@ Services know the store and each other, never a socket: the VM edge and the REST
 
 import asyncio
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trunkline import prices
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.services.audit import Audit
@@ -18,6 +20,7 @@ from trunkline.control.services.idempotency import Reports, Results
 from trunkline.control.services.mcp_servers import McpServers
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.methods import Methods
+from trunkline.control.services.rules import Rules
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage
@@ -54,7 +57,12 @@ class Services:
         self.skills = Skills(store, clock, tuning.skill_bytes_per_org_max)
         self.evolutions = Evolutions(store, clock, self.skills)
         self.snapshots = Snapshots(store, clock, tuning.snapshot_bytes_per_user_max)
-        self.usage = Usage(store, clock)
+        own = prices.read(Path(settings.prices).expanduser()) if settings.prices else None
+        self.own_prices = own
+        """What the operator says that models cost; None: nothing."""
+        table = prices.built_in() if own is None else prices.over_built_in(own)
+        self.usage = Usage(store, clock, table)
+        self.rules = Rules(store, clock)
         self.methods = Methods(self)
 
     async def mcp_pool(self) -> "McpPool":

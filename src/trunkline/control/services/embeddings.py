@@ -22,12 +22,13 @@ from msgspec import Meta
 
 from trunkline import limits
 from trunkline.control.redaction import redact
+from trunkline.control.services import memory_terms
 from trunkline.control.settings import Settings
 
 Vector = bytes
 
 DIMENSION_MAX = 8_192
-BUILT_IN = "wordllama l2_supercat"
+BUILT_IN = "wordllama l2_supercat, telling words"
 _BUILT_IN_DIMENSION = 256
 _INPUT_CHARS_MAX = 8_000  # of one text; what follows says little more about it
 _ANSWER_BYTES_MAX = 64 * limits.MIB
@@ -116,7 +117,9 @@ class BuiltIn:
                     self._problem = f"wordllama cannot be loaded: {type(error).__name__}: {error}"
         if self._problem is not None:
             raise NoEmbeddings(self._problem)
-        return await asyncio.to_thread(_encoded, self._loaded, list(texts))
+        # It takes the mean of words: those that say nothing would only blur it.
+        said = [memory_terms.telling(text[:_INPUT_CHARS_MAX]) for text in texts]
+        return await asyncio.to_thread(_encoded, self._loaded, said)
 
     async def close(self) -> None:
         pass

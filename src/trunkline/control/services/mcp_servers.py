@@ -36,7 +36,8 @@ _OWN_HEADERS = re.compile(
 
 
 class McpServerInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person says about a server. Remote: `url`, `headers`. Local: `command`, `args`."""
+    """What a person says about a server. Remote: `url`, `headers`. Local: `command`, `args`.
+    `trust_hints`: what it says of its tools counts, so that those that only read ask nobody."""
 
     name: str
     type: Literal["remote", "local"]
@@ -45,6 +46,7 @@ class McpServerInput(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None = None
     args: list[str] = []
     timeout_s: float = limits.MCP_TIMEOUT_S
+    trust_hints: bool = False
 
 
 class McpServer(msgspec.Struct, frozen=True):
@@ -59,6 +61,7 @@ class McpServer(msgspec.Struct, frozen=True):
     command: str | None
     args: list[str]
     timeout_s: float
+    trust_hints: bool
     created_at: int
 
 
@@ -101,6 +104,7 @@ class McpServers(SeenRows[McpServer]):
             command=given.command,
             args=given.args,
             timeout_s=given.timeout_s,
+            trust_hints=given.trust_hints,
             created_at=self._clock(),
         )
         sealed = None
@@ -165,6 +169,8 @@ def _reachable(org_id: str, user_id: str) -> Any:
 
 def _index_entry(row: Row[Any]) -> dict[str, Any]:
     entry = {"id": row.id, "name": row.name, "type": row.type}
+    if row.trust_hints:
+        entry["trust_hints"] = True
     if row.type == "remote":
         return entry
     return {**entry, "command": row.command, "args": row.args}

@@ -95,7 +95,7 @@ class MemoryIndex:
     async def note(self, connection: AsyncConnection, place: Place, meaning: Meaning) -> None:
         """Indexes a memory in the transaction that writes it."""
         if not is_nothing(meaning.vector):
-            await meaning.vectors.put(connection, place, meaning.vector)
+            await meaning.vectors.put(connection, [(place, meaning.vector)])
 
     def wake(self) -> None:
         """Something was left to do."""
@@ -157,16 +157,19 @@ class MemoryIndex:
 
     async def _index(self, model: Model, vectors: Vectors, rows: Sequence[AnyRow]) -> None:
         found = await self._encode([row.content for row in rows])
+        placed = [
+            (Place(row.id, row.fts_rowid, owner_of(row.org_id, row.user_id)), vector)
+            for row, vector in zip(rows, found, strict=True)
+            if vector is not None and not is_nothing(vector)
+        ]
+        these = memories.c.id.in_([row.id for row in rows])
         async with self._store.write() as connection:
-            for row, vector in zip(rows, found, strict=True):
-                kept = await connection.execute(
-                    update(memories)
-                    .where(memories.c.id == row.id)
-                    .values(embedded_by=model.fingerprint)
-                )
-                if kept.rowcount and vector is not None and not is_nothing(vector):
-                    owner = owner_of(row.org_id, row.user_id)
-                    await vectors.put(connection, Place(row.id, row.fts_rowid, owner), vector)
+            done = update(memories).where(these).values(embedded_by=model.fingerprint)
+            await connection.execute(done)
+            # Meanwhile some may have been removed.
+            left = set(await connection.scalars(select(memories.c.id).where(these)))
+            if still := [one for one in placed if one[0].memory_id in left]:
+                await vectors.put(connection, still)
 
     async def _encode(self, texts: list[str]) -> Sequence[Vector | None]:
         """A text that the server refuses must not stop all others: it goes without a vector."""

@@ -15,7 +15,7 @@ from trunkline.control.store.service_schema import memories
 CANDIDATES = 100  # the best of each kind that are compared
 # What recall on the table of questions in bench/memories is best with; a little more or less
 # changes hardly anything.
-_WEIGHT_OF_WORDS = 0.2
+_WEIGHT_OF_WORDS = 0.15
 
 Scores = dict[str, float]
 """By the ids of memories."""

@@ -11,11 +11,18 @@ from collections.abc import Iterator
 _WORD = re.compile(r"[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
 # Words that say nothing about a text.
+_COMMON_WORDS = (
+    r"an?|and|are|as|at|be|by|can|could|did|do|does|for|from|had|has|have|he|her|him|his|how|i|if"
+    r"|in|is|its?|may|me|must|my|not|of|on|or|our|she|should|so|that|the|their|them|there|they"
+    r"|this|to|us|user|was|we|were|what|when|where|which|who|why|will|with|would|you|your"
+)
 _COMMON = re.compile(
-    r"(an?|and|are|as|at|be|by|did|do|does|for|from|had|has|have|he|her|his|how|i|in|is|its?|me|my"
-    r"|not|of|on|or|our|she|so|that|the|their|them|they|this|to|us|was|we|were|what|when|where"
-    r"|which|who|why|will|with|you|your"
-    r"|[的了是在我你他她它们吗呢吧和与有也就都不什么怎样哪谁]+)\Z"
+    rf"({_COMMON_WORDS}|[的了是在我你他她它们吗呢吧和与有也就都不什么怎样哪谁]+)\Z"
+)
+_SAYS_NOTHING = re.compile(
+    rf"\b({_COMMON_WORDS})\b|什么样|什么时候|为什么|什么|怎么样|怎么办|怎么|怎样|哪里|哪儿|哪个|哪家"
+    "|哪天|哪种|哪些|哪|多少|几点|是谁|谁|能不能|要不要|行不行|可以|应该|用户|[吗呢的了我你他她它们是在有]",
+    re.IGNORECASE,
 )
 _TERMS_MAX = 64  # taken from one query
 PREFIX_CHARS_MIN = 4
@@ -36,6 +43,11 @@ def asked(query: str) -> list[str]:
 def is_beginning(term: str) -> bool:
     """Whether longer words that begin with it are meant too."""
     return len(term) >= PREFIX_CHARS_MIN and not _CJK.match(term)
+
+
+def telling(text: str) -> str:
+    """Without words that say nothing; all of it where it has no others."""
+    return " ".join(_SAYS_NOTHING.sub(" ", text).split()) or text
 
 
 def has_words(query: str) -> bool:

@@ -34,6 +34,9 @@ class Place(NamedTuple):
     owner: str
 
 
+Placed = tuple[Place, Vector]
+
+
 def owner_of(org_id: str, user_id: str | None) -> str:
     return f"{org_id}/{user_id or ''}"
 
@@ -46,7 +49,7 @@ def owners_of(org_id: str, user_id: str | None) -> list[str]:
 class Vectors(Protocol):
     """Every method runs in its caller's transaction."""
 
-    async def put(self, connection: AsyncConnection, place: Place, vector: Vector) -> None: ...
+    async def put(self, connection: AsyncConnection, found: Sequence[Placed]) -> None: ...
 
     async def sweep(self, connection: AsyncConnection) -> None:
         """Takes out what belongs to memories that are gone."""
@@ -109,10 +112,13 @@ class _SqliteVectors(_Table):
                 await connection.execute(text("DELETE FROM memories_fts_gone"))
         return cls(table)
 
-    async def put(self, connection: AsyncConnection, place: Place, vector: Vector) -> None:
+    async def put(self, connection: AsyncConnection, found: Sequence[Placed]) -> None:
+        values = [
+            {"row": place.row, "owner": place.owner, "vector": vector, "signs": _whole(vector)}
+            for place, vector in found
+        ]
         gone = self._on("DELETE FROM TABLE WHERE rowid = :row")
-        await connection.execute(gone, {"row": place.row})
-        values = {"row": place.row, "owner": place.owner, "vector": vector, "signs": _whole(vector)}
+        await connection.execute(gone, [{"row": place.row} for place, _ in found])
         await connection.execute(
             self._on(
                 "INSERT INTO TABLE (rowid, owner, signs, vector)"
@@ -202,14 +208,17 @@ class _PgVectors(_Table):
                 text(f"CREATE INDEX ON {table} USING hnsw (vector halfvec_cosine_ops)")
             )
 
-    async def put(self, connection: AsyncConnection, place: Place, vector: Vector) -> None:
+    async def put(self, connection: AsyncConnection, found: Sequence[Placed]) -> None:
         await connection.execute(
             self._on(
                 "INSERT INTO TABLE (memory_id, owner, vector)"
                 " VALUES (:id, :owner, CAST(CAST(:vector AS TEXT) AS HALFVEC))"
                 " ON CONFLICT (memory_id) DO UPDATE SET vector = excluded.vector"
             ),
-            {"id": place.memory_id, "owner": place.owner, "vector": _written(vector)},
+            [
+                {"id": place.memory_id, "owner": place.owner, "vector": _written(vector)}
+                for place, vector in found
+            ],
         )
 
     async def sweep(self, connection: AsyncConnection) -> None:

@@ -17,7 +17,10 @@ from trunkline import limits
 from trunkline.control.errors import InvalidRequest, Timeout, TrunklineError
 from trunkline.control.services.evolutions import EvolutionInput
 from trunkline.control.services.idempotency import Once, Repeated
+from trunkline.control.services.rules import check
 from trunkline.control.services.usage import UsageReport
+from trunkline.permissions.names import mcp_name, names_of
+from trunkline.permissions.subjects import Call
 
 if TYPE_CHECKING:
     from trunkline.control.services import Services
@@ -35,6 +38,8 @@ class Caller(msgspec.Struct, frozen=True):
     session_id: str
     is_sessionless: bool = False
     """It is about the user, and no session is meant: see MEMORY_METHODS."""
+    asks: bool = False
+    """Its machine holds to the session's rules, and has asked where they say so."""
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -67,6 +72,7 @@ class Methods:
         self, services: "Services", *, timeout_s: float = limits.REQUEST_TIMEOUT_S
     ) -> None:
         self._services = services
+        self._timeout_s = timeout_s
         self.refused: Counter[str] = Counter()
         taken = {
             "usage_report": self._once(self._usage_report),
@@ -87,6 +93,10 @@ class Methods:
             "get_session": (_typed(self._get_session), timeout_s),
             **{name: (run, timeout_s) for name, run in taken.items()},
         }
+
+    def offer(self, name: str, run: Callable[..., Awaitable[Any]]) -> None:
+        """One more request, of a part that services do not know."""
+        self._requests[name] = (_typed(run), self._timeout_s)
 
     @property
     def names(self) -> list[str]:
@@ -139,6 +149,10 @@ class Methods:
     async def _mcp_call(
         self, caller: Caller, server: str, tool: str, arguments: Json | None = None
     ) -> Json:
+        held = await self._services.rules.of_session(caller.session_id)
+        if held:
+            name = (await self._services.mcp_servers.endpoint(*_user(caller), server)).name
+            check(held, Call(names_of(mcp_name(name, tool))), asks=caller.asks)
         call = (await self._services.mcp_pool()).call
         return {"result": await call(caller.org_id, caller.user_id, server, tool, arguments or {})}
 
@@ -207,10 +221,19 @@ class Methods:
     async def _memory_write(
         self, caller: Caller, content: str, once: Once, metadata: Json | None = None
     ) -> None:
-        owner = caller.org_id, caller.user_id
+        owner, rules = _user(caller), self._services.rules
+        if caller.is_sessionless:
+            held = await rules.of_user(*owner)
+        else:
+            held = await rules.of_session(caller.session_id)
+        check(held, Call(names_of("memory_write")), asks=caller.asks)
         if not caller.is_sessionless:
             metadata = {**(metadata or {}), "session_id": caller.session_id}
         await self._services.memories.add(*owner, content, metadata, once)
+
+
+def _user(caller: Caller) -> tuple[str, str]:
+    return caller.org_id, caller.user_id
 
 
 def _typed(run: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

@@ -1,12 +1,9 @@
 """Going on here with a conversation that was begun elsewhere on a machine.
 
-Its history is committed first, under an id that no record has: nobody can see it. Then one
-transaction makes the session, with the state that its runtime goes on from. A crash before that
-leaves no session, a crash behind it leaves a whole one.
+The session is made by `Histories`, with the state that its runtime goes on from.
 """
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -15,12 +12,10 @@ from sqlalchemy.exc import IntegrityError
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, InvalidRequest, NotFound, TrunklineError
-from trunkline.control.ids import id_at, new_id
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound
+from trunkline.control.ids import id_at
 from trunkline.control.log import events
-from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
-from trunkline.control.machines.machines import Machines
 from trunkline.control.records.fields import Json
 from trunkline.control.records.page import Page
 from trunkline.control.services import Services
@@ -31,16 +26,13 @@ from trunkline.control.sessions.foreign import (
     Foreign,
     ForeignSession,
 )
+from trunkline.control.sessions.histories import Histories
 from trunkline.control.sessions.imported import lines_of
-from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import NewSession, Session, SessionRecords
 from trunkline.control.sessions.resuming import resume_of
 from trunkline.control.sessions.sessions import Sessions
-from trunkline.control.tasks import Tasks
 
 _log = structlog.get_logger(__name__)
-
-_APPENDED_AT_ONCE = 500  # lines of a history that one commit takes
 
 
 class Adopting:
@@ -49,24 +41,16 @@ class Adopting:
         sessions: Sessions,
         records: SessionRecords,
         foreign: Foreign,
-        machines: Machines,
-        log: Log,
-        projection: Projection,
+        histories: Histories,
         services: Services,
-        tasks: Tasks,
         clock: Clock,
-        ids: Callable[[], str] = new_id,
     ) -> None:
         self._sessions = sessions
         self._records = records
         self._foreign = foreign
-        self._machines = machines
-        self._log = log
-        self._projection = projection
+        self._histories = histories
         self._services = services
-        self._tasks = tasks
         self._clock = clock
-        self._new_id = ids
 
     async def page(self, who: Principal, machine_id: str, **wanted: Any) -> Page[ForeignSession]:
         """What may be adopted on that machine, with the sessions that go on with it already."""
@@ -102,20 +86,7 @@ class Adopting:
         own = await self._own(who, machine, found.session)
         if own is not None:
             return await self._sessions.get(who, own)
-        # Whoever asked may go away; what was begun is done all the same.
-        making = self._tasks.spawn(self._made(who, machine, new, found), "adoption")
-        made: Session | TrunklineError = await asyncio.shield(making)
-        if isinstance(made, TrunklineError):
-            raise made
-        return made
-
-    async def _made(
-        self, who: Principal, machine: Machine, new: NewSession, found: Conversation
-    ) -> Session | TrunklineError:
-        try:
-            return await self._make(who, machine, new, found)
-        except TrunklineError as error:
-            return error
+        return await self._make(who, machine, new, found)
 
     async def _own(self, who: Principal, machine: Machine, one: ForeignSession) -> str | None:
         """The session of ours that its machine says has it, if that is so."""
@@ -132,43 +103,31 @@ class Adopting:
         self, who: Principal, machine: Machine, new: NewSession, found: Conversation
     ) -> Session:
         one = found.session
-        log = await self._log.open(self._new_id())
-        lines = lines_of(found.entries, user_id=machine.user_id, id_at=id_at, latest=self._clock())
-        for start in range(0, len(lines), _APPENDED_AT_ONCE):
-            for line in lines[start : start + _APPENDED_AT_ONCE]:
-                self._log.append(log, line)
-            await self._log.committed(log)
-        self._log.append(log, self._status(machine, one))
-        await self._log.committed(log)
+        chosen = _with_choices(new, one)
+        made_of = await self._records.made_of(who, machine.org_id, machine.user_id, chosen)
+
+        async def lines() -> AsyncIterator[str]:
+            latest = self._clock()
+            for line in lines_of(
+                found.entries, user_id=machine.user_id, id_at=id_at, latest=latest
+            ):
+                yield line
+            yield self._status(machine, one)
+
+        def record(session_id: str) -> Json:
+            adopted = f"{machine.id} {one.key}"
+            return {"adopted": adopted, "snapshot": _snapshot(session_id, one)}
+
         try:
-            chosen = _with_choices(new, one)
-            made_of = await self._records.made_of(who, machine.org_id, machine.user_id, chosen)
-            session = await self._records.insert(
-                who,
-                machine,
-                chosen,
-                made_of,
-                log.session_id,
-                adopted=f"{machine.id} {one.key}",
-                snapshot=_snapshot(log.session_id, one),
-            )
+            session = await self._histories.make(who, machine, chosen, made_of, lines, record)
         except IntegrityError:  # somebody else did in the same moment
-            await self._log.delete(log.session_id)
             known = (await self._records.adopted_on(machine.id)).get(one.key)
             if known is None:
                 why = "a session goes on with this conversation that was moved or closed meanwhile"
                 raise Conflict(why) from None
             return await self._sessions.get(who, known)
-        except BaseException:
-            await self._log.delete(log.session_id)
-            raise
-        states = await self._projection.load([session.id])
-        start_now = await self._sessions.start_of(session.id)
-        self._machines.add(machine, log, start_now, states[session.id])
         _log.info("conversation adopted", session=session.id, machine=machine.id)
-        if session.created_by is not None:
-            await self._sessions.tell_owner(who, session, machine, log)
-        return await self._sessions.get(who, session.id)
+        return session
 
     def _status(self, machine: Machine, one: ForeignSession) -> str:
         """The last thing of the history: where it is from, and how it goes on there."""

@@ -13,8 +13,9 @@ CHOICES: Final = frozenset(
     (
         *AGENT_FIELDS,
         # What our own runtime reads besides (`execution/orchestrator/settings.py`).
-        *("thinking_tokens", "evolution", "max_turns", "max_tool_calls", "timeout_seconds"),
-        *("approval_timeout_seconds", "worktree"),
+        *("thinking_tokens", "context_window", "evolution", "max_turns", "max_tool_calls"),
+        *("timeout_seconds", "approval_timeout_seconds", "worktree"),
+        *("first_byte_timeout_seconds", "silence_timeout_seconds"),
     )
 )
 _FREE: Final = "agent_config"

@@ -59,9 +59,19 @@ class SessionCore:
         if metadata:
             self.note(notes.Said(turn_id, metadata))
 
+    def steer(
+        self, message_id: str, turn_id: str, shown: dict[str, Any], metadata: dict[str, Any]
+    ) -> None:
+        """A person's message to a turn that runs."""
+        steering = {"turn_id": turn_id, "steers": turn_id, "message_id": message_id}
+        self._make("user_message", **steering, **shown)
+        if metadata:
+            self.note(notes.Said(message_id, metadata))
+
     def cancel(self, reason: str, *, is_away: bool) -> None:
         """A person stops what is open. What the machine was not told of ends at once; so does the
         rest where the machine `is_away` and will be told when it is back."""
+        self._drop_steers()
         for turn in list(self.state.turns.values()):
             if is_away or not turn.is_told:
                 is_late = turn.is_told
@@ -163,12 +173,23 @@ class SessionCore:
         told = {turn.id for turn in self.state.told}
         for turn_id in list(self.state.turns):
             self.finish(turn_id, "execution_error", is_late=turn_id in told, error=why, code=code)
+        self._drop_steers()
 
     def end_told(self, why: str, code: str) -> None:
         """Fails what the machine was told of, which it has forgotten."""
         for turn in self.state.told:
             self._drop_questions({turn.id, None})
             self.finish(turn.id, "execution_error", error=why, code=code)
+
+    def open_missed(self) -> None:
+        """What was said to a turn that ended without it becomes a turn of its own."""
+        for message_id in self.state.missed:
+            turn_id = self.state.steers[message_id].turn
+            self._make("steer_missed", turn_id=message_id, message_id=message_id, steers=turn_id)
+
+    def _drop_steers(self) -> None:
+        if self.state.unsteered:
+            self.note(notes.Unsteered())
 
     def _drop_questions(self, turns: set[str | None] | None) -> None:
         """Nobody waits for these answers any more: what is pending is denied."""

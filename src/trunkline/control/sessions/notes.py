@@ -35,6 +35,11 @@ class Untold(msgspec.Struct, frozen=True, tag="untold"):
     turn_id: str
 
 
+class Unsteered(msgspec.Struct, frozen=True, tag="unsteered"):
+    """What was said to running turns, and not taken, goes with them: a person has stopped them, or
+    nothing of the session runs any more."""
+
+
 class Cancelling(msgspec.Struct, frozen=True, tag="cancelling"):
     """A person has stopped the turns that the machine has."""
 
@@ -86,6 +91,7 @@ Note = (
     | Told
     | Heard
     | Untold
+    | Unsteered
     | Cancelling
     | Late
     | Settled

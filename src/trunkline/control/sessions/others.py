@@ -1,7 +1,7 @@
 """Sessions on somebody else's machine: administrators may, and the machine's owner is told and has
 the say about which tools ask first."""
 
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import Forbidden
 from trunkline.control.store.schema import agents
+from trunkline.permissions.modes import Care, Confirm, Mode, care_of
 
 Json = dict[str, Any]
 
@@ -16,7 +17,10 @@ _RANKS = {"never": 0, "dangerous": 1, "always": 2}
 _LEAST = "dangerous"
 _MODES = ("mode", "permission_mode")
 """Names by which a program is told when to ask: in some modes it asks nobody."""
-_CAREFUL_MODES = (None, "", "default", "plan")
+_CAREFUL_MODES = (None, "", "default", "ask", "plan")
+_ASKING_NO_LESS = (None, "", "default", "plan")
+"""Whatever `confirm` says besides."""
+_OWN_NAMES: dict[Any, str | None] = {"default": None, "acceptEdits": "accept_edits"}
 
 
 def stricter(one: str, other: str) -> str:
@@ -26,11 +30,21 @@ def stricter(one: str, other: str) -> str:
 def is_weaker(config: Json, before: Json) -> bool:
     """Whether less is asked with this configuration of an agent than with that one, or may be: of
     a program's own modes nobody knows what they ask."""
-    one, other = config.get("confirm") or "never", before.get("confirm") or "never"
-    if _RANKS.get(one, 0) < _RANKS.get(other, 0):
+    one, other = _care(config), _care(before)
+    if one < other:
         return True
     changed = [config.get(name) for name in _MODES if config.get(name) != before.get(name)]
-    return one != "never" and any(mode not in _CAREFUL_MODES for mode in changed)
+    return one > 0 and any(mode not in _CAREFUL_MODES for mode in changed)
+
+
+def _care(config: Json) -> int:
+    """How much is asked; a mode that only its program knows counts as none."""
+    named: Any = config.get("permission_mode")
+    mode: Any = _OWN_NAMES.get(named, named)
+    confirm: Any = config.get("confirm")
+    known = mode if mode in get_args(Mode) else None
+    said: Confirm = confirm if confirm in get_args(Confirm) else "never"
+    return get_args(Care).index(care_of(known, said, fenced=True))
 
 
 async def owners_rule(connection: AsyncConnection, user_id: str) -> str:
@@ -52,7 +66,7 @@ def modeless(config: Json) -> Json:
     return {
         name: value
         for name, value in config.items()
-        if name not in _MODES or value in _CAREFUL_MODES
+        if name not in _MODES or value in _ASKING_NO_LESS
     }
 
 

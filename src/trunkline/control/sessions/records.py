@@ -1,11 +1,11 @@
 """Session records: what is stored of a session, who may see it, what a new one is made of."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
@@ -68,6 +68,8 @@ class NewMessage(msgspec.Struct, kw_only=True):
     client_message_id: Label | None = None
     attachment_ids: Annotated[list[Id], Meta(max_length=limits.ATTACHMENTS_MAX)] = []
     """Of files that were uploaded ahead: `POST /uploads`."""
+    when_busy: Literal["queue", "steer", "replace"] = "queue"
+    """While a turn runs: wait for its end, reach it at its next step, or stop it first."""
 
 
 class Session(msgspec.Struct, kw_only=True):
@@ -85,6 +87,8 @@ class Session(msgspec.Struct, kw_only=True):
     openclaw_config: Json | None
     status: str
     created_by: str | None = None
+    forked_from: Json | None = None
+    """`session_id` and `turn_id`: up to there it is a copy."""
     created_at: int
     updated_at: int
     last_event_id: int = 0
@@ -138,9 +142,11 @@ class SessionRecords:
         *,
         adopted: str | None = None,
         snapshot: Json | None = None,
+        forked_from: Json | None = None,
     ) -> Session:
         """`adopted`: what it goes on with, which no other open session may have; `snapshot`: the
-        state from which it does so. IntegrityError: another session has it."""
+        state from which it does so. `forked_from`: what it is a copy of. IntegrityError: another
+        session has it."""
         now, is_others = self._clock(), who.user_id != machine.user_id
         session = Session(
             id=session_id,
@@ -155,6 +161,7 @@ class SessionRecords:
             openclaw_config=made_of.openclaw_config,
             status="active",
             created_by=who.user_id if is_others else None,
+            forked_from=forked_from,
             created_at=now,
             updated_at=now,
         )
@@ -166,7 +173,19 @@ class SessionRecords:
                 size = len(msgspec.json.encode(snapshot))
                 kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
                 await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
+            await connection.execute(delete(schema.drafts).where(schema.drafts.c.id == session_id))
         return session
+
+    async def draft(self, session_id: str) -> None:
+        """A history is about to be written under that id, and `insert` may never come."""
+        row = {"id": session_id, "created_at": self._clock()}
+        await self._store.run(insert(schema.drafts).values(row))
+
+    async def drafts(self) -> list[str]:
+        return [row.id for row in await self._store.all(select(schema.drafts.c.id))]
+
+    async def undraft(self, session_id: str) -> None:
+        await self._store.run(delete(schema.drafts).where(schema.drafts.c.id == session_id))
 
     async def adopted_on(self, machine_id: str) -> dict[str, str]:
         """The open sessions that go on with another program's conversation there, by its name."""
@@ -179,16 +198,27 @@ class SessionRecords:
         rows = await self._store.all(query)
         return {row.adopted.removeprefix(prefix): row.id for row in rows}
 
-    async def made_of(self, who: Principal, org_id: str, user_id: str, new: NewSession) -> MadeOf:
-        """What a new session on a machine of that user runs with. Raises what is wrong with it."""
+    async def having(self, adopted: str) -> str | None:
+        """The open session that goes on with that."""
+        table = schema.sessions
+        wanted = table.c.adopted == adopted, table.c.status == "active"
+        found: str | None = await self._store.scalar(select(table.c.id).where(*wanted))
+        return found
+
+    async def check_count(self, user_id: str) -> None:
+        """Raises unless that user may have one more session."""
         table = schema.sessions
         mine = select(func.count()).where(table.c.user_id == user_id, table.c.status == "active")
+        if (await self._store.scalar(mine) or 0) >= self._per_user_max:
+            raise LimitReached(
+                f"no room for another session: one user has at most {self._per_user_max:,} "
+                "open ones; close some first"
+            )
+
+    async def made_of(self, who: Principal, org_id: str, user_id: str, new: NewSession) -> MadeOf:
+        """What a new session on a machine of that user runs with. Raises what is wrong with it."""
+        await self.check_count(user_id)
         async with self._store.read() as connection:
-            if (await connection.scalar(mine) or 0) >= self._per_user_max:
-                raise LimitReached(
-                    f"no room for another session: one user has at most {self._per_user_max:,} "
-                    "open ones; close some first"
-                )
             agent = await _agent(connection, who, org_id, new.agent_id)
             users, orgs = schema.users, schema.orgs
             defaults = (

@@ -92,6 +92,34 @@ async def _turn_opened(connection: AsyncConnection, step: Step, change: states.T
     )
 
 
+async def _steered(connection: AsyncConnection, step: Step, change: states.Steered) -> None:
+    await connection.execute(
+        insert(turns).values(
+            id=change.message_id,
+            session_id=step.session_id,
+            client_message_id=change.client_message_id,
+            state="steering",
+            message=change.message,
+            metadata={},
+            steers=change.turn_id,
+            created_at=step.at,
+        )
+    )
+
+
+async def _taken(connection: AsyncConnection, step: Step, change: states.SteerTaken) -> None:
+    state = "steered" if change.is_taken else "steering"
+    await _set_turn(connection, change.message_id, state=state)
+
+
+async def _missed(connection: AsyncConnection, step: Step, change: states.SteerMissed) -> None:
+    await _set_turn(connection, change.message_id, state="queued", steers=None)
+
+
+async def _dropped(connection: AsyncConnection, step: Step, change: states.SteerDropped) -> None:
+    await _set_turn(connection, change.message_id, state="cancelled", finished_at=step.at)
+
+
 async def _name(connection: AsyncConnection, step: Step, message: str) -> None:
     """A session that nobody has given a title is called after its first message."""
     title = " ".join(message.split())[:_TITLE_CHARS_MAX].strip()
@@ -193,6 +221,10 @@ async def _set_session(connection: AsyncConnection, step: Step, **values: Any) -
 
 _WRITERS: dict[type, Callable[..., Awaitable[None]]] = {
     states.TurnOpened: _turn_opened,
+    states.Steered: _steered,
+    states.SteerTaken: _taken,
+    states.SteerMissed: _missed,
+    states.SteerDropped: _dropped,
     states.TurnNoted: _turn_noted,
     states.TurnTold: _turn_told,
     states.TurnEnded: _turn_ended,

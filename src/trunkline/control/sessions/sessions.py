@@ -36,7 +36,9 @@ from trunkline.control.sessions.records import (
     SessionRecords,
 )
 from trunkline.control.sessions.resuming import is_resumable, resume_of
-from trunkline.control.sessions.starting import Starting, check_choices
+from trunkline.control.sessions.ruling import add_always, always_rule
+from trunkline.control.sessions.saying import REPLACED, said
+from trunkline.control.sessions.starting import Starting, check_choices, modes_confirm
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Say, Start, size_of
@@ -80,10 +82,11 @@ class Sessions:
 
     # Records
 
-    async def create(self, who: Principal, new: NewSession) -> Session:
-        """Picks and pins the machine, and tells it to start the session."""
+    async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
+        """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names
+        of settings are refused."""
         who.require("talk")
-        machine, made_of = await self.choice.of(who, new)
+        machine, made_of = await self.choice.of(who, new, is_strict=is_strict)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
@@ -184,27 +187,30 @@ class Sessions:
         await self._audit(who, session, "session.moved", **moved)
 
     async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
-        """A user's message. Committed to the log first, then on its way to the machine."""
+        """A user's message. Committed to the log first, then on its way to the machine. Returns the
+        turn that it opens, or steers."""
         who.require("talk")
         session = await self.get(who, session_id)
         name = new.client_message_id
         if name is not None and (known := await self._turns.named(session_id, name)) is not None:
-            return known.id  # whatever became of the session since
+            return known.steers or known.id  # whatever became of the session since
         await self._running(session)
         history = history_of(await self._turns.recent(session_id))
         machine = await self._running(session)
         log = machine.logs[session_id]
         say = Say(session_id, self._new_id(), new.message, history, new.metadata or {})
+        is_stopped = False
         with machine.input() as core:
-            names = core.sessions[session_id].session.state.names
-            if name is not None and name in names:
-                turn_id = names[name]  # said twice in the same moment
+            known_names = core.sessions[session_id].session.state.names
+            if name is not None and name in known_names:
+                turn_id = known_names[name]  # said twice in the same moment
             else:
-                turn_id = say.turn_id
                 core.check_room(size_of([new, history]))
-                core.say(say, {"content": new.message, "user_id": who.user_id, **shown_of(new)})
+                turn_id, is_stopped = said(core, session, say, who, new)
         await self._log.committed(log)
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn_id)
+        if is_stopped:
+            await self._audit(who, session, "session.cancel", reason=REPLACED)
         await self._audit_other(who, session, "session.message", turn_id=turn_id)
         return turn_id
 
@@ -252,6 +258,10 @@ class Sessions:
         check_choices(patch)
         if fixed := _FIXED.intersection(patch):
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
+        if "confirm" in patch and session.agent_config.get("permission_mode"):
+            patch = {"permission_mode": None, **patch}
+        if "confirm" not in patch and session.agent_config.get("confirm") in (None, "never"):
+            patch = modes_confirm(patch)
         if who.user_id != session.user_id:
             if "confirm" in patch:
                 patch = under(await self._records.owners_rule(session.user_id), patch)
@@ -289,6 +299,9 @@ class Sessions:
         session = await self.get(who, approval.session_id)
         machine = await self._running(session)
         log = machine.logs[session.id]
+        rule = always_rule(who, session, approval.request) if confirmed else None
+        if scope == "always" and rule is None:
+            scope = "session"  # nothing was shown that could hold for longer
         shown = {"answer": answer, "answered_by": who.user_id}
         if scope != "once":
             shown["scope"] = scope
@@ -307,6 +320,8 @@ class Sessions:
             )
         if not is_first:
             raise Conflict("this question was answered already", code="ALREADY_ANSWERED")
+        if scope == "always" and rule is not None:
+            await add_always(self._services, who, session, rule)
         await self._safe(log)
         return await self._approvals.find(who, approval.id, session.id)
 
@@ -362,21 +377,3 @@ class Sessions:
             "approvals": pending,
             "machine": {"id": session.machine_id, "online": online},
         }
-
-
-def shown_of(new: NewMessage) -> Json:
-    """What readers see of a message besides its text."""
-    shown: Json = {}
-    if new.client_message_id is not None:
-        shown["client_message_id"] = new.client_message_id
-    attached = (new.metadata or {}).get("attachments")
-    if isinstance(attached, list):
-        shown["attachments"] = [
-            {
-                "name": str(one.get("name", ""))[: limits.NAME_CHARS_MAX],
-                "mime": str(one.get("mime", ""))[: limits.NAME_CHARS_MAX],
-            }
-            for one in attached[: limits.ATTACHMENTS_MAX]
-            if isinstance(one, dict)
-        ]
-    return shown

@@ -5,18 +5,22 @@ from typing import Any, get_args
 import msgspec
 from sqlalchemy import select
 
+from trunkline import limits
 from trunkline.control.errors import InvalidRequest
+from trunkline.control.log.log import Log
 from trunkline.control.records.fields import (
     Acp,
     Confirm,
     MaxTokens,
     Name,
     Names,
+    PermissionMode,
     Temperature,
     Text,
     Workspace,
 )
 from trunkline.control.services import Services
+from trunkline.control.sessions.remembered import Remembered
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Start
@@ -25,6 +29,7 @@ Json = dict[str, Any]
 
 DEFAULT_SESSION_CONFIG = {"max_turns": 50, "timeout_seconds": 3600}
 
+_IMPORTED = '"imported":true'
 AGENT_FIELDS = (
     "id",
     "name",
@@ -34,12 +39,16 @@ AGENT_FIELDS = (
     "max_tokens",
     "tools",
     "confirm",
+    "permission_mode",
     "agent_app",
     "workspace",
     "acp",
 )
 _FOLDER = ("workspace", "worktree")
 """Said in either configuration; that of the session wins."""
+
+
+_ASKING_MODES = ("plan", "ask", "accept_edits")
 
 
 class _Choices(msgspec.Struct, kw_only=True):
@@ -52,6 +61,7 @@ class _Choices(msgspec.Struct, kw_only=True):
     max_tokens: MaxTokens | None = None
     tools: Names | None = None
     confirm: Confirm | None = None
+    permission_mode: PermissionMode | None = None
     workspace: Workspace | None = None
     worktree: bool | None = None
     acp: Acp | None = None
@@ -81,18 +91,30 @@ def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> t
     for name in _FOLDER:
         if name in chosen and name not in session_choices:
             session.pop(name, None)  # the agent's own, which runtimes would read last
-    confirm = session.pop("confirm", None)
-    if confirm in get_args(Confirm):
-        chosen["confirm"] = confirm
-    return {**known, **chosen}, session
+    for name, values in (("confirm", Confirm), ("permission_mode", PermissionMode)):
+        said = session.pop(name, None)
+        if said in get_args(values):
+            chosen[name] = said
+    if "confirm" in chosen and "permission_mode" not in chosen:
+        known.pop("permission_mode", None)
+    return modes_confirm({**known, **chosen}), session
+
+
+def modes_confirm(config: Json) -> Json:
+    """With a `confirm` for runtimes that know no modes: where ours asks, they do."""
+    asks = config.get("permission_mode") in _ASKING_MODES
+    if not asks or config.get("confirm") not in (None, "never"):
+        return config
+    return {**config, "confirm": "dangerous"}
 
 
 class Starting:
     """Makes a session's `Start` from the records, as they are now."""
 
-    def __init__(self, store: Store, services: Services) -> None:
+    def __init__(self, store: Store, services: Services, log: Log) -> None:
         self._store = store
         self._services = services
+        self._log = log
 
     async def build(self, session_id: str) -> Start | None:
         """None for a session that is closed or deleted."""
@@ -126,6 +148,8 @@ class Starting:
                 .all()
             )
         org_id, user_id = session["org_id"], session["user_id"]
+        snapshot = await self._services.snapshots.latest(session_id)
+        origin = session["forked_from"] if snapshot is None else None
         return Start(
             session_id=session_id,
             runtime_type=session["runtime_type"],
@@ -141,6 +165,15 @@ class Starting:
                 for helper in map(dict, helpers)
             ],
             session_config=session["session_config"],
+            rules=[one.told for one in await self._services.rules.of_session(session_id)],
             openclaw_config=session["openclaw_config"],
-            snapshot=await self._services.snapshots.latest(session_id),
+            snapshot=snapshot,
+            fork=None if origin is None else await self._fork(session_id, origin),
         )
+
+    async def _fork(self, session_id: str, origin: Json) -> Json:
+        """For a copy that has no state of its own yet."""
+        remembered = Remembered(limits.FORK_HISTORY_BYTES_MAX)
+        async for page in self._log.entries(session_id, 0, 0):
+            remembered.take(entry.text for entry in page if _IMPORTED in entry.text)
+        return {**origin, "history": remembered.messages()}

@@ -36,6 +36,16 @@ class Turn(msgspec.Struct):
     """Why a person has stopped it; None: nobody has."""
 
 
+class Steer(msgspec.Struct):
+    """A message to an open turn."""
+
+    turn: str
+    name: str | None = None
+    """What its client calls it."""
+    is_taken: bool = False
+    """Its machine has said that the turn has it."""
+
+
 class Question(msgspec.Struct):
     turn: str | None
     """The turn that the machine named; perhaps by a name of its own."""
@@ -64,6 +74,8 @@ class SessionState(msgspec.Struct):
     """Those of them that were ended here, and that the machine may yet end."""
     names: dict[str, str] = {}
     """The newest client message ids, with their turns."""
+    steers: dict[str, Steer] = {}
+    """By the message's id, oldest first. What a turn ends without becomes a turn under that id."""
     questions: dict[str, Question] = {}
     """By the machine's own id: those that wait, and the newest that do not."""
 
@@ -74,6 +86,16 @@ class SessionState(msgspec.Struct):
     @property
     def queued(self) -> list[Turn]:
         return [turn for turn in self.turns.values() if not turn.is_told]
+
+    @property
+    def missed(self) -> list[str]:
+        """The messages to turns that have ended without them."""
+        return [one for one in self.unsteered if self.steers[one].turn not in self.turns]
+
+    @property
+    def unsteered(self) -> list[str]:
+        """The messages to turns that no machine has taken."""
+        return [one for one, steer in self.steers.items() if not steer.is_taken]
 
     def ended_by(self, name: str | None) -> str | None:
         """The open turn that a terminal event is of: the one that it names, else the oldest that
@@ -98,6 +120,30 @@ class TurnOpened(msgspec.Struct, frozen=True):
     turn_id: str
     message: str
     client_message_id: str | None
+
+
+class Steered(msgspec.Struct, frozen=True):
+    """A message to a running turn."""
+
+    message_id: str
+    turn_id: str
+    message: str
+    client_message_id: str | None
+
+
+class SteerTaken(msgspec.Struct, frozen=True):
+    message_id: str
+    is_taken: bool
+
+
+class SteerMissed(msgspec.Struct, frozen=True):
+    """It has become a turn of its own."""
+
+    message_id: str
+
+
+class SteerDropped(msgspec.Struct, frozen=True):
+    message_id: str
 
 
 class TurnNoted(msgspec.Struct, frozen=True):
@@ -148,6 +194,10 @@ class SessionSettled(msgspec.Struct, frozen=True):
 
 Change = (
     TurnOpened
+    | Steered
+    | SteerTaken
+    | SteerMissed
+    | SteerDropped
     | TurnNoted
     | TurnTold
     | TurnEnded
@@ -173,8 +223,14 @@ def fold(state: SessionState, text: str, *, is_note: bool) -> list[Change]:
 
 def fold_event(state: SessionState, event: events.Watched, line: str) -> list[Change]:
     match event.type:
+        case "user_message" if event.steered is not None:
+            return _steered(state, event)
         case "user_message":
             return _said(state, event)
+        case "steer_taken":
+            return _taken(state, [event.message or ""], is_taken=True)
+        case "steer_missed":
+            return _missed(state, event)
         case "execution_complete" | "execution_error":
             return _ended(state, event)
         case "approval_request":
@@ -199,7 +255,16 @@ def fold_note(state: SessionState, note: Note) -> list[Change]:
                 turn.is_heard = True
         case notes.Untold() if (found := state.turns.get(note.turn_id)) is not None:
             found.is_told, found.is_heard, found.was_told = False, False, True
-            return [TurnTold(note.turn_id, is_told=False)]
+            again = [one for one, steer in state.steers.items() if steer.turn == note.turn_id]
+            return [
+                TurnTold(note.turn_id, is_told=False),
+                *_taken(state, again, is_taken=False),
+            ]
+        case notes.Unsteered():
+            dropped = state.unsteered
+            for one in dropped:
+                del state.steers[one]
+            return [SteerDropped(one) for one in dropped]
         case notes.Cancelling():
             for turn in state.told:
                 turn.cancel = turn.cancel or note.reason
@@ -237,6 +302,36 @@ def _said(state: SessionState, event: events.Watched) -> list[Change]:
     return [TurnOpened(turn_id, event.said or "", name)]
 
 
+def _steered(state: SessionState, event: events.Watched) -> list[Change]:
+    message_id, turn_id, name = event.message, event.steered, event.client_message
+    if message_id is None or turn_id not in state.turns or message_id in state.steers:
+        return []
+    state.steers[message_id] = Steer(turn_id, name)
+    if name is not None:
+        _keep(state.names, name, turn_id, _NAMES_KEPT)
+    return [Steered(message_id, turn_id, event.said or "", name)]
+
+
+def _taken(state: SessionState, message_ids: list[str], *, is_taken: bool) -> list[Change]:
+    changed: list[Change] = []
+    for one in message_ids:
+        steer = state.steers.get(one)
+        if steer is not None and steer.is_taken is not is_taken:
+            steer.is_taken = is_taken
+            changed.append(SteerTaken(one, is_taken))
+    return changed
+
+
+def _missed(state: SessionState, event: events.Watched) -> list[Change]:
+    steer = state.steers.pop(event.message or "", None)
+    if steer is None or event.message is None:
+        return []
+    state.turns[event.message] = Turn(event.message)
+    if steer.name is not None:
+        _keep(state.names, steer.name, event.message, _NAMES_KEPT)
+    return [SteerMissed(event.message)]
+
+
 def _told(state: SessionState, note: notes.Told) -> list[Change]:
     if note.settles:
         state.late.clear()
@@ -252,6 +347,8 @@ def _ended(state: SessionState, event: events.Watched) -> list[Change]:
     if turn_id is None:
         return []
     del state.turns[turn_id]
+    for one in [one for one, it in state.steers.items() if it.turn == turn_id and it.is_taken]:
+        del state.steers[one]
     _keep(state.ended, turn_id, None, _ENDED_KEPT)
     for question in state.questions.values():
         if question.turn in (turn_id, event.turn, None):

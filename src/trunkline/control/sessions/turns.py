@@ -21,6 +21,8 @@ class Turn(msgspec.Struct, frozen=True):
     state: str
     message: str
     metadata: dict[str, Any]
+    steers: str | None
+    """The running turn that the message is for, where it opens none of its own."""
     answer: str | None
     created_at: int
     finished_at: int | None
@@ -89,10 +91,11 @@ def history_of(turns: list[Turn]) -> list[dict[str, Any]]:
 
 
 def messages_of(turns: list[Turn]) -> list[dict[str, Any]]:
-    """Turns as a conversation."""
+    """Turns as a conversation; what was said to a running turn stands before its answer."""
     messages: list[dict[str, Any]] = []
-    for turn in turns:
-        messages.append({"role": "user", "content": turn.message})
+    for turn in (one for one in turns if one.steers is None):
+        said = [turn, *(one for one in turns if one.steers == turn.id)]
+        messages += [{"role": "user", "content": one.message} for one in said]
         if turn.answer:
             messages.append({"role": "assistant", "content": turn.answer})
     return messages

@@ -70,6 +70,7 @@ agents = sa.Table(
     sa.Column("max_tokens", sa.Integer),
     sa.Column("tools", sa.JSON),
     sa.Column("confirm", sa.String(20), nullable=False),  # never | dangerous | always
+    sa.Column("permission_mode", sa.String(20)),  # plan | ask | accept_edits | free
     sa.Column("runtime_type", sa.String(40)),
     sa.Column("skills", sa.JSON),  # null: every skill of the org
     sa.Column("mcp_servers", sa.JSON),  # null: every server of the user and org
@@ -136,6 +137,7 @@ sessions = sa.Table(
     sa.Column("remote", sa.JSON),  # what its machine calls it, where that is not its id
     # the conversation of another program that it goes on with: machine, runtime, preset, id
     sa.Column("adopted", sa.String(500)),
+    sa.Column("forked_from", sa.JSON),  # the session and its turn up to which it is a copy
     sa.Column("left_machines", sa.JSON),  # ids of those that it was moved away from, oldest first
     # The projection: what the log says up to this event and this note. Null state: a session
     # whose records were written before there were projections.
@@ -156,16 +158,21 @@ sa.Index(
     postgresql_where=sessions.c.status == "active",
 )
 
+# Ids under which a history is being written for a session that has no record yet.
+drafts = sa.Table("drafts", records, own_id(), created())
+
 turns = sa.Table(
     "turns",
     records,
     own_id(),
     ref("session_id", "sessions"),
     sa.Column("client_message_id", sa.String(200)),
-    # queued: held for its machine; sent; completed; cancelled; failed
+    # queued: held for its machine; sent; completed; cancelled; failed. Of a message to a running
+    # turn: steering, and steered when that turn's machine has taken it
     sa.Column("state", sa.String(20), nullable=False),
     sa.Column("message", sa.Text, nullable=False),
     sa.Column("metadata", sa.JSON, nullable=False),
+    sa.Column("steers", sa.String(36)),  # the running turn that the message is for
     sa.Column("answer", sa.Text),
     sa.Column("finished_at", sa.BigInteger),
     created(),

@@ -58,8 +58,26 @@ mcp_servers = sa.Table(
     sa.Column("command", sa.String(500)),
     sa.Column("args", sa.JSON, nullable=False),
     sa.Column("timeout_s", sa.Float, nullable=False),
+    # whether its word counts for which of its tools only read
+    sa.Column("trust_hints", sa.Boolean, nullable=False, server_default=sa.false()),
     created(),
     sa.UniqueConstraint("org_id", "user_id", "name"),
+)
+
+# What sessions may do. A rule holds for the sessions that have every one of its ids that is set.
+rules = sa.Table(
+    "rules",
+    records,
+    own_id(),
+    ref("org_id", "orgs"),
+    ref("user_id", "users", nullable=True),  # null: everyone's in the org
+    ref("machine_id", "machines", nullable=True),
+    ref("agent_id", "agents", nullable=True),
+    ref("session_id", "sessions", nullable=True),
+    sa.Column("effect", sa.String(10), nullable=False),  # deny | ask | allow
+    sa.Column("rule", sa.String(1000), nullable=False),
+    sa.Column("created_by", sa.String(36), nullable=False),
+    created(),
 )
 
 usage = sa.Table(
@@ -73,6 +91,8 @@ usage = sa.Table(
     sa.Column("tokens_in", sa.BigInteger, nullable=False),
     sa.Column("tokens_out", sa.BigInteger, nullable=False),
     sa.Column("latency_ms", sa.Float),
+    sa.Column("cost", sa.Float),
+    sa.Column("currency", sa.String(3)),
     sa.Column("details", sa.JSON, nullable=False),
     created(),
 )

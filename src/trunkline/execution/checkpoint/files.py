@@ -59,6 +59,21 @@ def latest(session_dir: Path) -> dict[str, Any] | None:
     return msgspec.json.decode(data, type=dict[str, Any])
 
 
+def copy(source_dir: Path, target_dir: Path) -> bool:
+    """The newest readable checkpoint of a session as another's first; False where there is none, or
+    the other has one already. What was written behind it is left out: it is of an open turn."""
+    record = _newest(source_dir / FOLDER, OWN_LINE)
+    folder = target_dir / FOLDER
+    if record is None or _newest(folder, OWN_LINE) is not None:
+        return False
+    copied = msgspec.structs.replace(
+        record, thread_id=target_dir.name, parent_checkpoint_id=None, parents={}
+    )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomic(path_of(folder, OWN_LINE, record.checkpoint_id, Kind.RECORD), encode(copied))
+    return True
+
+
 def restore(session_dir: Path, document: Mapping[str, Any]) -> bool:
     """Writes a document's checkpoints; False when this machine already has newer ones.
 

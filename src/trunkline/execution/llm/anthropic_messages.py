@@ -35,7 +35,7 @@ def request(call: Call, quirks: Quirks) -> Json:
     body: Json = {
         "model": call.model,
         "messages": _messages(call, quirks),
-        "max_tokens": call.max_tokens or MODEL_ANSWER_TOKENS,
+        "max_tokens": call.max_tokens or _answer_tokens(call.window),
         "stream": True,
     }
     if call.system.strip():
@@ -51,6 +51,10 @@ def request(call: Call, quirks: Quirks) -> Json:
     if "no cache" not in quirks:
         _mark_for_cache(body)
     return body
+
+
+def _answer_tokens(window: int) -> int:
+    return min(MODEL_ANSWER_TOKENS, window // 4) if window else MODEL_ANSWER_TOKENS
 
 
 def quirk_of(told: Refusal, body: Json, quirks: Quirks) -> str | None:
@@ -197,7 +201,10 @@ def _tool(spec: ToolSpec) -> Json:
 
 
 def _mark_for_cache(body: Json) -> None:
-    """The ends of what the next call will repeat: tools, system prompt, conversation."""
-    for blocks in (body.get("tools"), body.get("system"), body["messages"][-1]["content"]):
+    """The ends of what the next call will repeat: tools, system prompt, conversation. Where the
+    last call ended is marked too: it is looked for a few blocks back only, and a step may bring
+    more. Four marks are taken."""
+    asked = [one["content"] for one in body["messages"] if one["role"] == "user"][-2:]
+    for blocks in (body.get("tools"), body.get("system"), *asked):
         if blocks:
             blocks[-1]["cache_control"] = _CACHED

@@ -4,11 +4,12 @@ Messages are plain dicts, because they live in checkpoints and have to open agai
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import NotRequired, TypedDict
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.json_object import Json
 
 Quirks = frozenset[str]
@@ -38,8 +39,10 @@ class Message(TypedDict):
 
     `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`. `note` is what the
     model is told beside the words of a `user` message, and nobody said: the day, memories.
-    `pictures` belong to `user` and `tool` messages. `provider_blocks` is what a provider wants back
-    as it was (signed thinking), with the provider's name.
+    `summary` is what is left of the conversation before that `user` message. `pictures` belong to
+    `user` and `tool` messages. `provider_blocks` is what a provider wants back as it was (signed
+    thinking), with the provider's name. `turn_id` is of the message that opened a turn, `steers`
+    the id of one that came while it ran.
     """
 
     role: str
@@ -48,8 +51,11 @@ class Message(TypedDict):
     tool_call_id: NotRequired[str]
     is_error: NotRequired[bool]
     note: NotRequired[str]
+    summary: NotRequired[str]
     pictures: NotRequired[list[Picture]]
     provider_blocks: NotRequired[Json]
+    turn_id: NotRequired[str]
+    steers: NotRequired[str]
 
 
 Images = dict[str, str | None]
@@ -86,6 +92,15 @@ class Call(msgspec.Struct, kw_only=True):
     max_tokens: int | None = None
     thinking_tokens: int | None = None
     """Budget for thinking, where the model can; None leaves it to the model."""
+    window: int = 0
+    """The model's context in tokens, as far as it is known."""
+    first_byte_timeout_s: float = limits.MODEL_FIRST_BYTE_S
+    silence_timeout_s: float = limits.MODEL_SILENCE_S
+    """Between two pieces."""
+    tell: Callable[[str], None] | None = None
+    """Readers are told of a long wait, while it lasts."""
+    used: Callable[[str, Usage], None] | None = None
+    """Told what every call took, by model: those that failed or were given up too."""
 
 
 class Text(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from trunkline.execution.errors import ModelError
+from trunkline.execution.llm.windows import limit_said
 from trunkline.execution.texts import shortened
 
 MODEL_ERROR_CHARS_MAX = 300  # of what a provider says about an error
@@ -21,8 +22,10 @@ MODEL_ERROR_CHARS_MAX = 300  # of what a provider says about an error
 _TITLES = {"openai": "OpenAI", "anthropic": "Anthropic", "local": "The local model"}
 _SECRET = re.compile(r"\b(?:sk|key|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
 _CONTEXT_FULL = re.compile(
-    r"context[_ ](?:length|window|size)|prompt is too long|too many (?:input )?tokens|"
-    r"request_too_large|exceeds? (?:the|this) .{0,30}context",
+    r"context[_ ](?:length|window|size|limit)|prompt is too long|too many (?:input )?tokens|"
+    r"request_too_large|exceeds? (?:the|this) .{0,30}context|input is too long|"
+    r"maximum (?:prompt|model|input|sequence) length|maximum number of (?:input )?tokens|"
+    r"reduce the length of the messages|max_new_tokens` must be <=",
     re.IGNORECASE,
 )
 # Messages of other errors speak of billing too; only these say that there is nothing left.
@@ -117,6 +120,7 @@ def explained(service: Service, model: str, told: Refusal, key: str = "") -> Mod
             "MODEL_CONTEXT_FULL",
             f"The conversation is too long for the model “{shortened(model)}”. Start a new "
             "session, or choose a model with a larger context.",
+            limit=limit_said(told.message),
         )
     if status == 429 or "rate_limit" in told.kind + told.code:
         return _rate_limited(service, told)
@@ -152,9 +156,38 @@ def broke_off(service: Service, said: bool) -> ModelError:
     )
 
 
-def nonsense(service: Service) -> ModelError:
-    """Bytes that no model sends."""
-    return ModelError("MODEL_ERROR", f"{service} sent something that is no answer.", retryable=True)
+def no_first_byte(model: str, waited_s: float) -> ModelError:
+    return ModelError(
+        "MODEL_UNREACHABLE",
+        f"The model “{shortened(model)}” did not begin to answer within {waited_s:g} s "
+        "(first_byte_timeout_seconds).",
+        retryable=True,
+    )
+
+
+def silent(model: str, waited_s: float) -> ModelError:
+    return ModelError(
+        "MODEL_UNREACHABLE",
+        f"The model “{shortened(model)}” fell silent: nothing came for {waited_s:g} s "
+        "(silence_timeout_seconds).",
+        retryable=True,
+    )
+
+
+def nonsense(
+    service: Service, media_type: str = "", opening: str = "", key: str = ""
+) -> ModelError:
+    """Bytes that no model sends; `opening` is how they begin."""
+    kind = f" ({shortened(media_type)})" if media_type else ""
+    begins = _clean(opening, key)
+    is_page = begins.lower().startswith(("<!doctype", "<html"))
+    hint = " Check the base URL: it leads to a web page." if is_page else ""
+    shown = f": {begins}" if begins else "."
+    return ModelError(
+        "MODEL_ERROR",
+        f"{service} sent something that is no answer{kind}{shown}{hint}",
+        retryable=True,
+    )
 
 
 def no_key(service: Service) -> ModelError:

@@ -29,7 +29,7 @@ def repaired(messages: list[Message]) -> list[Message]:
             found.append(_told(message))
         elif calls:
             found.append(message)
-            found += _results(calls, messages[index + 1 :])
+            found += _results(calls, messages, index + 1)
         elif message["content"].strip():
             found.append(message)
     if found and found[0]["role"] != "user":
@@ -40,10 +40,12 @@ def repaired(messages: list[Message]) -> list[Message]:
 
 
 def _told(message: Message) -> Message:
-    """What a person said, and what the model is told with it."""
-    note = message.get("note", "")
-    said = message["content"] or ("" if note else "(empty message)")
-    return _with_pictures("user", f"{said}\n\n{note}".strip() if note else said, message)
+    """What a person said, and what the model is told with it: before it what was summed up of the
+    conversation, behind it the note."""
+    summary, note = message.get("summary", ""), message.get("note", "")
+    said = message["content"] or ("" if note or summary else "(empty message)")
+    told = "\n\n".join(part for part in (summary, said, note) if part)
+    return _with_pictures("user", told, message)
 
 
 def flattened(messages: list[Message]) -> list[Message]:
@@ -84,11 +86,12 @@ def safe_id(call_id: str) -> str:
     return "call_" + hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def _results(calls: list[ToolCall], later: list[Message]) -> list[Message]:
+def _results(calls: list[ToolCall], messages: list[Message], start: int) -> list[Message]:
     """One result for each call, from the messages up to the model's next calls: ids are unique
     in one answer, and some servers begin again with the next."""
     results: dict[str, Message] = {}
-    for message in later:
+    for index in range(start, len(messages)):
+        message = messages[index]
         if message["role"] == "assistant" and message.get("tool_calls"):
             break
         if message["role"] == "tool":

@@ -9,8 +9,10 @@ import ssl
 
 import httpx2
 
+from trunkline import limits
+
 MODEL_CONNECT_TIMEOUT_S = 10.0
-MODEL_SILENCE_S = 600.0  # between two bytes: models that think in secret say nothing for minutes
+MODEL_READ_S = limits.MODEL_WAIT_S_MAX  # how long a call waits is for `patience` to say
 
 # A proxy of the environment cannot reach this machine's own model servers.
 _LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
@@ -34,7 +36,7 @@ class HttpClient:
                 verify=tls(),
                 transport=self._transport,
                 follow_redirects=False,  # a key goes to the host it was given for
-                timeout=httpx2.Timeout(MODEL_SILENCE_S, connect=MODEL_CONNECT_TIMEOUT_S),
+                timeout=httpx2.Timeout(MODEL_READ_S, connect=MODEL_CONNECT_TIMEOUT_S),
                 mounts=dict.fromkeys(_LOOPBACK),
             )
         return self._client

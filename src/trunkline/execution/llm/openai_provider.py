@@ -18,6 +18,10 @@ class OpenAIProvider(SdkProvider):
     path = "/chat/completions"
     usual_base_url = "https://api.openai.com/v1"
 
+    @property
+    def tells_windows(self) -> bool:
+        return not self._is_own  # OpenAI's own list has names only
+
     def _reading(self, answer: ReplyBuilder, model: str) -> Reading:
         return _Reading(answer, self.name, model)
 

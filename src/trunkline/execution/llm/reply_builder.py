@@ -11,6 +11,7 @@ import msgspec
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
+from trunkline.execution.llm import estimate
 from trunkline.execution.llm.base import Reply, Text, Thinking, ToolCall, Usage
 from trunkline.execution.llm.errors import Service, too_long
 from trunkline.execution.texts import readable
@@ -36,6 +37,17 @@ class ReplyBuilder:
         self.usage = Usage()
         self.stop_reason = ""
         self.provider_blocks: Json | None = None
+
+    @property
+    def chars(self) -> int:
+        """Of everything that came."""
+        return self._chars
+
+    def so_far(self) -> Usage:
+        """What the call has taken, should it break off here."""
+        told = self.usage
+        out = max(told.tokens_out, estimate.tokens_out(self._chars))
+        return msgspec.structs.replace(told, tokens_out=out)
 
     @property
     def said(self) -> bool:

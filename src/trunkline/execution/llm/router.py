@@ -1,7 +1,7 @@
 """The models of one session: finds who serves a call, asks again, asks another, reports usage.
 
 The graph calls this and nothing else of `llm`. What was said once is never said again: a call
-is repeated only while nothing of its answer has been passed on.
+is repeated only while nothing of its answer has been passed on; later a fallback goes on.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from trunkline import limits
 from trunkline.execution.backoff import Backoff
 from trunkline.execution.errors import ModelError
 from trunkline.execution.line import ControlPlane
+from trunkline.execution.llm import estimate
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
@@ -32,12 +33,18 @@ from trunkline.execution.llm.base import (
 from trunkline.execution.llm.demo_provider import DemoProvider
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.local_model import LocalProvider
+from trunkline.execution.llm.model_lists import asked_window
 from trunkline.execution.llm.openai_provider import OpenAIProvider
+from trunkline.execution.llm.patience import NEWS_S, Patience
 from trunkline.execution.llm.routes import DEMO, LOCAL, Route, Routes
+from trunkline.execution.llm.sdk_provider import SdkProvider
+from trunkline.execution.llm.windows import WINDOW_DEFAULT, Windows
 
 log = structlog.get_logger(__name__)
 
 MODEL_RETRY_AFTER_S_MAX = 30.0  # a provider that asks for more is not asked again
+WINDOW_SURE = 3_000  # tokens that every model can read
+WINDOW_WAIT_S = 1.0  # for a server that says how much a model reads
 
 _PROVIDERS: dict[str, Callable[..., BaseLLMProvider]] = {
     "anthropic": AnthropicProvider,
@@ -46,6 +53,10 @@ _PROVIDERS: dict[str, Callable[..., BaseLLMProvider]] = {
 """By the format that is spoken."""
 # Another model would be told the same.
 _FINAL = ("MODEL_REFUSED", "MODEL_CONTEXT_FULL")
+_GO_ON = (
+    "(The connection broke off in the middle of your answer above. Its reader has seen all of it. "
+    "Go on exactly where it stops: repeat nothing, and say nothing about the break.)"
+)
 
 
 class Shelf(Protocol):
@@ -66,6 +77,7 @@ class Router:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         env: Mapping[str, str] | None = None,
         pictures: Shelf | None = None,
+        news_s: tuple[float, ...] = NEWS_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keys = dict(api_keys)
@@ -73,9 +85,12 @@ class Router:
         self._control = control
         self._sleep = sleep
         self._pictures = pictures
+        self._news_s = news_s
         self._clock = clock
         self._http = HttpClient()
         self._providers: dict[str, BaseLLMProvider] = {}
+        self._windows = Windows()
+        self._asking: dict[str, asyncio.Task[None]] = {}
 
     def default_model(self) -> str:
         return self._routes.default_model()
@@ -85,10 +100,14 @@ class Router:
         first = call.model.strip() or self.default_model()
         second = self._routes.fallback_model()
         failed: ModelError | None = None
+        before = ""
         for name in (first, second):
             attempt = _Attempt()
-            async with contextlib.aclosing(self._persistently(name, call, attempt)) as pieces:
+            asked = _going_on(call, before)
+            async with contextlib.aclosing(self._persistently(name, asked, attempt)) as pieces:
                 async for piece in pieces:
+                    if isinstance(piece, Reply) and before:
+                        piece = msgspec.structs.replace(piece, text=before + piece.text)
                     yield piece
             error = attempt.error
             if error is None:
@@ -96,12 +115,53 @@ class Router:
             if failed is not None and not attempt.said:
                 both = f"{failed.message} The fallback model failed too: {error.message}"
                 raise ModelError(failed.code, both)
-            if attempt.said or second in ("", first) or error.code in _FINAL:
+            if failed is not None or second in ("", first) or error.code in _FINAL:
                 raise error
-            failed = error
-            yield Thinking(f"{failed.message} Asking {second} instead.", "model")
+            if attempt.said and not error.retryable:
+                raise error
+            failed, before = error, attempt.text
+            how = f"{second} goes on from there." if before else f"Asking {second} instead."
+            yield Thinking(f"{failed.message} {how}", "model")
+
+    def is_plain(self, name: str) -> bool:
+        """Whether it takes neither tools nor more than the opening of a system prompt."""
+        route = self._found(name)
+        return route is not None and route.api in (LOCAL, DEMO)
+
+    async def window(self, name: str, size: int = 0) -> int:
+        """The model's context in tokens, as far as it is known. Its server is asked once, on the
+        side; a call of that size waits a moment for the answer where it might not fit."""
+        route = self._found(name)
+        if route is None:
+            return WINDOW_DEFAULT
+        place = _place(route)
+        if route.api in _PROVIDERS and place not in self._asking:
+            self._asking[place] = asyncio.create_task(self._ask(route), name="model's window")
+        if size > WINDOW_SURE and not self._windows.is_sure(place) and place in self._asking:
+            await asyncio.wait({self._asking[place]}, timeout=WINDOW_WAIT_S)
+        return self._windows.of(place, route.model)
+
+    def learn(self, name: str, window: int) -> None:
+        """What a refusal taught."""
+        if route := self._found(name):
+            self._windows.taught(_place(route), window)
+
+    def _found(self, name: str) -> Route | None:
+        with contextlib.suppress(ModelError):
+            return self._routes.find(name.strip() or self.default_model())
+        return None
+
+    async def _ask(self, route: Route) -> None:
+        provider = self._provider(route)
+        if isinstance(provider, SdkProvider) and provider.tells_windows:
+            key = self._keys.get(route.provider, "")
+            window = await asked_window(self._http.get(), route, provider.base_url, key)
+            self._windows.told(_place(route), window)
 
     async def close(self) -> None:
+        for asking in self._asking.values():
+            asking.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
         self._providers.clear()
         await self._http.close()
 
@@ -115,9 +175,10 @@ class Router:
             try:
                 async with contextlib.aclosing(self._once(name, call)) as pieces:
                     async for piece in pieces:
-                        attempt.said = attempt.said or isinstance(piece, Text | Reply)
+                        attempt.take(piece)
                         yield piece
             except ModelError as error:
+                error.model = name
                 attempt.error = error
             failed = attempt.error
             if failed is None or attempt.said:
@@ -135,26 +196,48 @@ class Router:
         asked = msgspec.structs.replace(call, model=route.model, images=images)
         started = self._clock()
         spent = Usage()
+        patience = Patience(
+            route.model,
+            first_byte_s=call.first_byte_timeout_s,
+            silence_s=call.silence_timeout_s,
+            tell=call.tell,
+            news_s=self._news_s,
+        )
+        is_whole = is_free = False
+        chars = 0
         stream = self._provider(route).stream(asked)
         try:
             async with contextlib.aclosing(stream) as pieces:
-                async for piece in pieces:
+                while True:
+                    try:
+                        piece = await patience.next(pieces)
+                    except StopAsyncIteration:
+                        break
                     if isinstance(piece, Usage):
                         spent = piece
                         continue
-                    if isinstance(piece, Reply):
-                        spent = Usage()
+                    if isinstance(piece, Text | Thinking):
+                        chars += len(piece.text)
+                    elif isinstance(piece, Reply):
+                        is_whole = True
                         piece = msgspec.structs.replace(piece, latency_ms=self._since_ms(started))
-                        self._report(piece.model, piece.usage, piece.latency_ms)
+                        self._report(call, piece.model, piece.usage, piece.latency_ms)
                     yield piece
+        except ModelError:
+            is_free = not patience.has_begun and not patience.is_spent  # nobody took the call
+            raise
         finally:
-            if spent != Usage():  # closed, or broken off: it has its price all the same
-                self._report(route.model, spent, self._since_ms(started))
+            patience.close()
+            if not is_whole and not is_free:  # closed, or broken off: it has its price all the same
+                spent = estimate.completed(spent, asked, chars)
+                self._report(call, route.model, spent, self._since_ms(started))
 
     def _since_ms(self, started: float) -> int:
         return round((self._clock() - started) * 1000)
 
-    def _report(self, model: str, usage: Usage, latency_ms: int) -> None:
+    def _report(self, call: Call, model: str, usage: Usage, latency_ms: int) -> None:
+        if call.used is not None:
+            call.used(model, usage)
         tokens = msgspec.structs.asdict(usage)
         self._control.fire_and_forget("usage_report", model=model, latency_ms=latency_ms, **tokens)
 
@@ -176,12 +259,37 @@ class Router:
         )
 
 
+def _place(route: Route) -> str:
+    return f"{route.base_url or route.provider} {route.model}"
+
+
 class _Attempt:
     """How a model did: whether it said something, and why it stopped, if it failed."""
 
     def __init__(self) -> None:
         self.said = False
         self.error: ModelError | None = None
+        self._parts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def take(self, piece: Piece) -> None:
+        if isinstance(piece, Text):
+            self._parts.append(piece.text)
+        self.said = self.said or isinstance(piece, Text | Reply)
+
+
+def _going_on(call: Call, before: str) -> Call:
+    """The call for a model that goes on with what another one has begun to say."""
+    if not before:
+        return call
+    begun: list[Message] = [
+        {"role": "assistant", "content": before},
+        {"role": "user", "content": _GO_ON},
+    ]
+    return msgspec.structs.replace(call, messages=[*call.messages, *begun])
 
 
 def _worth_asking(failed: ModelError) -> bool:

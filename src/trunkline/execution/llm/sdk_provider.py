@@ -33,6 +33,7 @@ from trunkline.execution.llm.errors import (
     refused,
     unreachable,
 )
+from trunkline.execution.llm.heard import Heard
 from trunkline.execution.llm.http_client import HttpClient
 from trunkline.execution.llm.reply_builder import ReplyBuilder
 
@@ -86,7 +87,7 @@ class SdkProvider(BaseLLMProvider):
     ) -> None:
         self.name = name or self.sdk.__name__
         self._key = api_key
-        self._base_url = base_url or self.usual_base_url
+        self.base_url = self._base_url = base_url or self.usual_base_url
         self._http = http
         self._client: Any = None
         self._quirks: dict[str, Quirks] = {}
@@ -96,6 +97,11 @@ class SdkProvider(BaseLLMProvider):
     def _is_own(self) -> bool:
         """The provider's own server, which wants a key, and not another that speaks like it."""
         return self._service.host == Service.at(self.name, self.usual_base_url).host
+
+    @property
+    def tells_windows(self) -> bool:
+        """Whether its server may say how much its models read; none is asked without its key."""
+        return bool(self._key) if self._is_own else True
 
     @abstractmethod
     def _reading(self, answer: ReplyBuilder, model: str) -> Reading:
@@ -117,6 +123,7 @@ class SdkProvider(BaseLLMProvider):
         if not self._key and self._is_own:
             raise no_key(self._service)
         answer = ReplyBuilder(self._service, call.model)
+        heard: Heard | None = None
         try:
             stream, learned = await self._open(call)
             if "no tools" in learned and call.tools:
@@ -125,10 +132,18 @@ class SdkProvider(BaseLLMProvider):
                 told = f"{self._service} takes no pictures for this model: told of them in words."
                 yield Thinking(told, "model")
             reading = self._reading(answer, call.model)
+            heard = Heard.of(stream.response)
+            is_empty, counted = True, 0
             async with stream:
                 async for event in stream:
+                    is_empty = False
                     for piece in reading.take(event):
                         yield piece
+                    if answer.chars != counted:
+                        counted = answer.chars
+                        yield answer.so_far()
+            if is_empty and heard.opening:
+                raise self._nonsense(heard)
             if not reading.ended:
                 raise broke_off(self._service, answer.said)
             answer.provider_blocks = reading.kept()
@@ -140,10 +155,17 @@ class SdkProvider(BaseLLMProvider):
         except (ModelError, MemoryError):
             raise  # the latter is this machine's trouble, whoever's answer was being read
         except Exception as error:
-            raise self._explained(error, call.model, said=answer.said) from None
+            raise self._explained(error, call.model, heard, said=answer.said) from None
         yield answer.reply()
 
-    def _explained(self, error: Exception, model: str, *, said: bool) -> ModelError:
+    def _nonsense(self, heard: "Heard | None") -> ModelError:
+        if heard is None:
+            return nonsense(self._service)
+        return nonsense(self._service, heard.media_type, heard.opening, self._key)
+
+    def _explained(
+        self, error: Exception, model: str, heard: "Heard | None", *, said: bool
+    ) -> ModelError:
         """The error for people. `said`: some of the answer had come."""
         if (told := told_by(self.sdk, error)) is not None:
             return explained(self._service, model, told, self._key)
@@ -155,7 +177,7 @@ class SdkProvider(BaseLLMProvider):
             return unreachable(self._service, cause)
         # Anything else is our reading of what came stumbling over it.
         log.warning("model_answer_unreadable", service=str(self._service), error=repr(error)[:500])
-        return nonsense(self._service)
+        return self._nonsense(heard)
 
     async def _open(self, call: Call) -> tuple[Any, Quirks]:
         """The stream, and what had to be left out for it that was not known before. What a server

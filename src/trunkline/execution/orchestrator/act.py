@@ -25,7 +25,7 @@ from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Step, new_turn
 from trunkline.execution.texts import both_ends, clipped, readable
-from trunkline.execution.tools.base import ToolResult, ToolRun
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun
 
 _log = structlog.get_logger(__name__)
 
@@ -129,7 +129,8 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
     if tool.brings:
         context.permits.outside[call["name"]] = None
     try:
-        return await tool.run(call["arguments"], run)
+        result = await context.watch.run(tool, call["arguments"], run)
+        return _with_instructions(context, tool, call["arguments"], result)
     except (ToolError, ModelError, TurnError) as error:
         return ToolResult(content=str(error), is_error=True)
     except GraphBubbleUp:
@@ -139,6 +140,19 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         return ToolResult(
             content=f"the tool failed: {type(error).__name__}: {error}", is_error=True
         )
+
+
+def _with_instructions(
+    context: Context, tool: Tool, arguments: Json, result: ToolResult
+) -> ToolResult:
+    """With what the project says of the folders that this call begins to use."""
+    paths = tool.paths(arguments)
+    if paths is None:
+        path = arguments.get("path")
+        paths = [path] if isinstance(path, str) else []
+    if not (told := context.instructions.below(paths)):
+        return result
+    return msgspec.structs.replace(result, content=f"{result.content}\n\n{told}")
 
 
 class _Config(msgspec.Struct):
@@ -177,8 +191,10 @@ async def _settings(context: Context, agent_id: str, name: str) -> Json:
         "approval_timeout_seconds": context.settings.approval_timeout_seconds,
     }
     settings = Settings().changed(config)[0].changed(limits_of_session)[0]
-    model = settings.model or context.settings.model
-    chosen = msgspec.structs.replace(settings, model=model)
+    model, window = settings.model, settings.context_window
+    if not model:
+        model, window = context.settings.model, window or context.settings.context_window
+    chosen = msgspec.structs.replace(settings, model=model, context_window=window)
     sub_agents = config.get("sub_agents")
     names = [one for one in sub_agents if isinstance(one, str)] if sub_agents else []
     return {**msgspec.structs.asdict(chosen), "sub_agents": names[: limits.NAMES_MAX]}

@@ -20,7 +20,7 @@ from trunkline.execution.permits import call_of
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
 from trunkline.permissions.judging import Danger, Judgement, judge
-from trunkline.permissions.modes import NO_FENCE
+from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 from trunkline.permissions.reading import simple_only_reads
 from trunkline.permissions.shell import Simple
 
@@ -160,7 +160,7 @@ def _message(context: Context, call: ToolCall, judgement: Judgement | None) -> s
     if judgement is not None and judgement.why:
         lines.append(judgement.why[0].upper() + judgement.why[1:])
     if not context.permits.fenced and "free" in (context.settings.mode, context.session_mode):
-        lines.append(NO_FENCE[0].upper() + NO_FENCE[1:] + ".")
+        lines.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
     return "\n".join(lines)
 
 

@@ -8,22 +8,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
+from trunkline.execution.checkpoint.reserve import Reserve
 from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.llm.base import Reply, ToolCall, ToolSpec
+from trunkline.execution.llm.base import ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.tokens import Meter
+from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.orchestrator.steering import Steering
 from trunkline.execution.permits import Permits
 from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import Care, Mode, care_of, more_careful
+from trunkline.prices import Prices, built_in
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
@@ -55,26 +64,27 @@ class LiveTurn:
     A call that waited for a person is started twice."""
     taken: set[str] = field(default_factory=set)
     """Ids of tool calls, of all agents of the turn."""
-    noted: set[int] = field(default_factory=set)
+    noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
-    def count(self, reply: Reply) -> None:
-        """Adds one model call."""
-        used = self.usage.setdefault(reply.model, {"calls": 0, "tokens_in": 0, "tokens_out": 0})
+    def spend(self, model: str, usage: Usage) -> None:
+        """Adds one model call, whatever became of it."""
+        used = self.usage.setdefault(model, {"calls": 0, "tokens_in": 0, "tokens_out": 0})
         used["calls"] += 1
-        used["tokens_in"] += reply.usage.tokens_in
-        used["tokens_out"] += reply.usage.tokens_out
-        if reply.usage.cache_read_tokens:
-            read = used.get("cache_read_tokens", 0) + reply.usage.cache_read_tokens
-            used["cache_read_tokens"] = read
+        for name, count in msgspec.structs.asdict(usage).items():
+            if count or name in used:
+                used[name] = used.get(name, 0) + count
 
-    def totals(self) -> Json:
+    def totals(self, prices: Prices) -> Json:
         """What the turn took so far, as the `usage` event tells it."""
         summed = {
             name: sum(of_model[name] for of_model in self.usage.values())
             for name in ("calls", "tokens_in", "tokens_out")
         }
-        return {**summed, "models": self.usage}
+        told: Json = {**summed, "models": self.usage}
+        if (cost := prices.total(self.usage)) is not None:
+            told["cost"] = msgspec.structs.asdict(cost)
+        return told
 
 
 @dataclass(kw_only=True)
@@ -86,10 +96,16 @@ class Context:
     folder: Path
     """The session's own."""
     pictures: Pictures
+    instructions: Instructions
+    """The project's own."""
+    watch: Watch
+    """Tells what commands change in the workspace."""
     settings: Settings
     router: Router
     toolbox: Toolbox
     memory: LocalShortTermMemory
+    edits: Edits
+    """What people change in these files by hand."""
     control: ControlPlane
     skills: SkillRegistry
     outlet: Outlet
@@ -104,13 +120,18 @@ class Context:
     """Hands tasks to this agent's own sub-agents, if it has any."""
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
+    prices: Prices = field(default_factory=built_in)
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     permits: Permits = field(default_factory=Permits)
     """The session's rules."""
     least_care: Care = "nothing"
     """How careful the agent is that gave this one its task."""
+    steering: Steering = field(default_factory=Steering)
+    """What people say while a turn runs."""
     turn: LiveTurn = field(default_factory=LiveTurn)
+    meter: Meter = field(default_factory=Meter)
+    """Counts this agent's tokens."""
     partial: list[str] = field(default_factory=list)
     """Text of the newest model call: kept when the turn ends before it is in the state."""
     partial_of: int = 0
@@ -118,12 +139,16 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    reserve: Reserve | None = None
+    """The room on the disk that is held for what the session has to save."""
     fence: str = NO_FENCE
     """What keeps this session to its own place, in words."""
 
     def emit(self, kind: str, /, **fields: Any) -> None:
-        """An event of the running turn."""
-        event: Json = {"type": kind, **fields, "turn_id": self.turn.turn_id}
+        """An event of the running turn, if one runs."""
+        event: Json = {"type": kind, **fields}
+        if self.turn.turn_id:
+            event["turn_id"] = self.turn.turn_id
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent
@@ -146,6 +171,7 @@ class Context:
             root=self.root or self,
             delegate=delegate,
             least_care=self.care,
+            meter=Meter(),
             partial=[],
         )
 
@@ -153,6 +179,16 @@ class Context:
         """Those that nobody was told of yet."""
         new, self.problems_told = self.problems[self.problems_told :], len(self.problems)
         return new
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether somebody has said something to this turn that its model has not got."""
+        return not self.depth and self.steering.waits(self.turn_id)
+
+    def acknowledge(self) -> None:
+        """Tells which messages to this turn have reached the model."""
+        for message_id in self.steering.acknowledge():
+            self.emit("steer_taken", message_id=message_id)
 
     @property
     def turn_id(self) -> str:

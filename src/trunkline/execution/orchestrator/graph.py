@@ -1,4 +1,8 @@
-"""The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond."""
+"""The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond.
+
+A plan that finds the conversation too long goes to `compact`, and is made again. Before each
+`plan`, `listen` takes what people have said meanwhile.
+"""
 
 from copy import copy
 
@@ -14,25 +18,31 @@ from trunkline.execution.orchestrator.state import State, Step
 
 AgentGraph = CompiledStateGraph[State, Context, State, State]
 
-STEPS_MAX = 4 * limits.MODEL_CALLS_PER_TURN_MAX + 10
+STEPS_MAX = 7 * limits.MODEL_CALLS_PER_TURN_MAX + 10
 """LangGraph's own limit, out of the way of `max_turns`, which says what happened."""
 
 
 def _agent_graph() -> AgentGraph:
     builder = StateGraph(State, context_schema=Context)
     builder.add_node("start", nodes.start)
+    builder.add_node("listen", nodes.listen)
     builder.add_node("plan", nodes.plan)
+    builder.add_node("compact", nodes.compact)
     builder.add_node("approve", nodes.approve)
     builder.add_node("act", act, input_schema=Step)
     builder.add_node("observe", nodes.observe)
     builder.add_node("reflect", nodes.reflect)
     builder.add_node("respond", nodes.respond)
     builder.add_edge(START, "start")
-    builder.add_edge("start", "plan")
-    builder.add_conditional_edges("plan", edges.after_plan, ["approve", "act", "reflect"])
+    builder.add_conditional_edges("start", edges.before_plan, ["listen", "plan"])
+    builder.add_edge("listen", "plan")
+    builder.add_conditional_edges(
+        "plan", edges.after_plan, ["compact", "approve", "act", "listen", "reflect"]
+    )
+    builder.add_edge("compact", "plan")
     builder.add_conditional_edges("approve", edges.to_tools, ["act"])
     builder.add_edge("act", "observe")
-    builder.add_edge("observe", "plan")
+    builder.add_conditional_edges("observe", edges.before_plan, ["listen", "plan"])
     builder.add_edge("reflect", "respond")
     builder.add_edge("respond", END)
     return builder.compile()

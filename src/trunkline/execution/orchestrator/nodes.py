@@ -5,6 +5,7 @@ them; nothing else calls them.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 import structlog
 from langgraph.runtime import Runtime
@@ -13,12 +14,18 @@ from langgraph.types import Overwrite, interrupt
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, TurnError
 from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Message
+from trunkline.execution.memory.edits import LAST_ACTION
+from trunkline.execution.orchestrator import prompt
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
+from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import newest_results, trimmed, turn_results
-from trunkline.execution.orchestrator.model_call import call_model, message_of
+from trunkline.execution.orchestrator.history import newest_results, turn_results
+from trunkline.execution.orchestrator.model_call import Full, call_model, message_of
 from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
+from trunkline.execution.orchestrator.room import room
 from trunkline.execution.orchestrator.state import State
+from trunkline.execution.orchestrator.summary import compacted, tell_compacted
 from trunkline.execution.tools.memory import memories
 
 _log = structlog.get_logger(__name__)
@@ -28,19 +35,34 @@ MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
 
 
 async def start(state: State, runtime: Runtime[Context]) -> Json:
-    """Bounds what is remembered of the conversation, looks for older memories, and gives tools
-    that still start a moment."""
+    """Looks for older memories, gives tools that still start a moment, and notes beside the
+    question what the model has to know with it."""
     context = runtime.context
-    asked = state["messages"][-1]["content"]
+    *earlier, question = state["messages"]
+    asked = question["content"]
     await note_said(context, "user", asked, QUESTION)
     recalled, _ = await asyncio.gather(recall(context, asked), context.toolbox.settle())
     if problems := context.new_problems():
         context.emit("session_status", problems=problems)
+    edited = await edits_of(context, state["messages"])
+    parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled), *edited]
+    if not context.depth:
+        parts.append(context.instructions.news())
     changes: Json = {"memories": recalled}
-    kept = trimmed(state["messages"])
-    if len(kept) < len(state["messages"]):
-        changes["messages"] = Overwrite(kept)
+    if told := prompt.note(parts):
+        changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
     return changes
+
+
+async def edits_of(context: Context, messages: Sequence[Message]) -> list[str]:
+    """What a person has changed in the session's memory files since its last turn."""
+    if context.depth:
+        return []
+    try:
+        return await context.edits.news({one["content"] for one in messages})
+    except OSError as error:
+        _log.warning("memory not read", session_id=context.session_id, reason=str(error))
+        return []
 
 
 async def recall(context: Context, question: str) -> list[str]:
@@ -57,12 +79,34 @@ async def recall(context: Context, question: str) -> list[str]:
     return [one[: limits.MEMORY_QUERY_CHARS_MAX] for one in found]
 
 
+async def listen(state: State, runtime: Runtime[Context]) -> Json:
+    """What people have said since the turn began; behind every call's result, before the model is
+    asked again."""
+    context = runtime.context
+    messages: list[Message] = []
+    for said in context.steering.take(context.turn_id):
+        message = await received(context, said.text, said.attachments)
+        await note_said(context, "user", message["content"], said.message_id)
+        messages.append({**message, "steers": said.message_id})
+    return {"messages": messages}
+
+
 async def plan(state: State, runtime: Runtime[Context]) -> Json:
     """Asks the model what to say and do, and reviews what it wants done."""
     context = runtime.context
     if state["model_calls"] >= (most := context.settings.max_turns):
         raise TurnError("TURN_LIMIT", f"The turn was ended after {most} model calls (max_turns).")
-    reply = await call_model(context, state)
+    if context.reserve is not None:
+        context.reserve.hold()  # what the model says could not be kept
+    place, said = await room(context, state["messages"])
+    if said > place.free:
+        return {"squeeze": place.free}
+    try:
+        reply = await call_model(context, state, place)
+    except Full:
+        place, said = await room(context, state["messages"])
+        return {"squeeze": min(place.free, said * 7 // 10)}
+    context.acknowledge()
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
     calls = message.get("tool_calls", [])
@@ -73,6 +117,17 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
         "verdicts": verdicts,
         "questions": questions,
     }
+
+
+async def compact(state: State, runtime: Runtime[Context]) -> Json:
+    """Makes room for the next call. A step of its own: what it did is saved before that call."""
+    context, messages = runtime.context, state["messages"]
+    place, said = await room(context, messages)
+    why = "The conversation is getting long for the model: making room."
+    context.emit("thinking", stage="model", content=why)
+    done = await compacted(context, messages, place, state["squeeze"])
+    tell_compacted(context, place, said, done)
+    return {"messages": Overwrite(done.messages), "squeeze": 0}
 
 
 async def approve(state: State, runtime: Runtime[Context]) -> Json:
@@ -112,11 +167,12 @@ async def reflect(state: State, runtime: Runtime[Context]) -> Json:
         "tools": [call["name"] for call, _ in done],
         "failed": sum(1 for _, result in done if result.get("is_error")),
     }
-    await noted(context, context.memory.save_context("last_action", action))
+    await noted(context, context.memory.save_context(LAST_ACTION, action))
     if done:
         lines = (f"- {call['name']}: {_outcome(result.get('is_error'))}" for call, result in done)
         text = "# Last turn\n\n" + "\n".join(lines) + "\n"
-        await noted(context, context.memory.write_scratchpad(text))
+        await noted(context, context.edits.write_block(text))
+    await noted(context, context.edits.keep({one["content"] for one in state["messages"]}))
     if context.settings.evolution and (found := candidate(state["messages"])):
         context.control.fire_and_forget("evolution_submit", **found)
     return {}

@@ -22,10 +22,11 @@ _log = structlog.get_logger(__name__)
 EVOLUTION_STEPS_MIN = 3  # successful tool calls that make a turn worth learning from
 
 QUESTION = 0
-"""The person's message among the parts of a turn; the text of model call n is part n."""
+"""The person's message among the parts of a turn; the text of model call n is part n, and
+what is said while it runs has its message's id."""
 
 
-async def note_said(context: Context, role: str, text: str, part: int) -> None:
+async def note_said(context: Context, role: str, text: str, part: int | str) -> None:
     """Writes a part of the session's own conversation, once: whoever ends a turn half-way cannot
     know how far it came."""
     if context.depth or not text.strip() or part in context.turn.noted:

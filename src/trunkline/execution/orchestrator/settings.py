@@ -13,9 +13,14 @@ TOOL_CALLS_PER_TURN_MAX = 1_000
 TURN_TIMEOUT_S_MAX = 24 * 3600.0
 APPROVAL_TIMEOUT_S_MAX = 7 * 24 * 3600.0
 
+OTHERS = ("workspace", "worktree", "acp", "group")
+"""Read by others: the daemon, another runtime, the control plane."""
 NamedMode = Mode | Literal["default", "acceptEdits"]
 """Ours, and what Claude Code calls two of them."""
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
+
+
+_Wait = Annotated[float, Meta(gt=0, le=limits.MODEL_WAIT_S_MAX)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,11 +32,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
     thinking_tokens: Annotated[int, Meta(ge=0, le=limits.MODEL_TOKENS_MAX)] | None = None
+    context_window: Annotated[int, Meta(ge=1_024, le=limits.MODEL_TOKENS_MAX)] | None = None
+    """In tokens; None: as the model's server or our table says."""
     confirm: Confirm = "never"
     """Which tools ask first, where no mode is set."""
     permission_mode: NamedMode | None = None
     tools: Annotated[list[Name], Meta(max_length=limits.NAMES_MAX)] = []
     """Empty: all of them."""
+    first_byte_timeout_seconds: _Wait = limits.MODEL_FIRST_BYTE_S
+    silence_timeout_seconds: _Wait = limits.MODEL_SILENCE_S
     evolution: bool = False
     max_turns: Annotated[int, Meta(ge=1, le=limits.MODEL_CALLS_PER_TURN_MAX)] = (
         limits.MODEL_CALLS_PER_TURN
@@ -87,4 +96,6 @@ def unknown_names(patch: Json) -> list[str]:
 
 
 _TYPES: dict[str, Any] = get_type_hints(Settings, include_extras=True)
+NAMES = sorted({*_TYPES, *OTHERS})
+"""What a session's configuration may hold, as the machine tells it."""
 _DEFAULTS: Json = msgspec.structs.asdict(Settings())

@@ -63,6 +63,8 @@ class State(TypedDict, total=False):
     questions: list[Question]
     verdicts: dict[str, Verdict]
     """By tool call; one that has none is run."""
+    squeeze: int
+    """Tokens that the conversation has to fit into before the model is asked; 0: it fits."""
 
 
 class Step(TypedDict):
@@ -83,4 +85,5 @@ def new_turn(turn_id: str, messages: list[Message]) -> State:
         failures=0,
         questions=[],
         verdicts={},
+        squeeze=0,
     )

@@ -9,28 +9,35 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, GraphOutput, Interrupt
+from langgraph.types import Command, GraphOutput, Interrupt, Overwrite
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
 from trunkline.execution.attachments import Attachment
+from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.checkpoint.reserve import disk_full, is_full
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, Picture
+from trunkline.execution.orchestrator import forked
 from trunkline.execution.orchestrator.act import Shown
 from trunkline.execution.orchestrator.attached import received
+from trunkline.execution.orchestrator.by_hand import compact_by_hand
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
-from trunkline.execution.orchestrator.notes import QUESTION, note_said
+from trunkline.execution.orchestrator.notes import QUESTION, note_said, noted
+from trunkline.execution.orchestrator.rebuild import Rebuild, is_unknown
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Question, State, new_turn
+from trunkline.execution.orchestrator.steering import Steer
+from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
@@ -41,7 +48,8 @@ Work = State | Command[Any]
 
 
 class _Job(msgspec.Struct, kw_only=True):
-    """A turn to run: a message, or questions that were open when the last process ended."""
+    """A turn to run: a message, or questions that were open when the last process ended. One
+    without an id shortens the conversation."""
 
     turn_id: str
     message: str = ""
@@ -57,7 +65,7 @@ class Turns:
 
     def __init__(
         self,
-        checkpointer: BaseCheckpointSaver[str],
+        checkpointer: LocalCheckpointer,
         context: Context,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -79,12 +87,21 @@ class Turns:
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
         self._saved_usage = SavedUsage(checkpointer, self._config)
+        self._checkpointer = checkpointer
+        self._rebuild = Rebuild(context)
+        self._is_unsaved = False
+        """The last turn could not be saved."""
+
+    async def fork(self, fork: ipc.Fork, folder: Path) -> None:
+        """Before anything else, in a session that is a copy of another one."""
+        await forked.begin(self._graph, self._config, fork, folder, self._context.memory)
 
     async def recover(self, open_turn: str | None) -> None:
         """Takes up what the last process left. A turn that waits for a person and is still open
         goes on waiting; any other is over, and the next message follows on its last step."""
         state = await self._graph.aget_state(self._config)
         self._new = not state.values.get("messages")
+        self._context.steering.remember(state.values.get("messages", []))
         if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
             self._jobs.append(_Job(turn_id=open_turn, interrupts=state.interrupts))
             self._approvals.expect(_questions(state.interrupts))
@@ -116,6 +133,22 @@ class Turns:
         )
         self._run_next()
 
+    def steer(
+        self, turn_id: str, message_id: str, message: str, attachments: Sequence[Attachment] = ()
+    ) -> None:
+        """A message to a turn that runs or waits to; for any other nothing happens."""
+        context, waiting = self._context, [job.turn_id for job in self._jobs]
+        if turn_id not in (*waiting, context.turn_id if self._turn is not None else None):
+            return
+        if not context.steering.add(turn_id, Steer(message_id, message, list(attachments))):
+            context.emit("steer_taken", message_id=message_id)
+
+    def compact(self) -> None:
+        """Behind the turn that runs and those that wait; once is enough."""
+        if all(job.turn_id for job in self._jobs):
+            self._jobs.append(_Job(turn_id=""))
+            self._run_next()
+
     def answer(self, data: Json) -> None:
         self._approvals.answer(data)
 
@@ -131,8 +164,8 @@ class Turns:
         if self._turn is not None:
             await asyncio.wait({self._turn})
         while self._jobs:
-            job = self._jobs.popleft()
-            self._refuse(job.turn_id, "SESSION_STOPPED", "The session was stopped.")
+            if (job := self._jobs.popleft()).turn_id:
+                self._refuse(job.turn_id, "SESSION_STOPPED", "The session was stopped.")
 
     async def kill(self) -> None:
         """Ends everything at once and tells nobody."""
@@ -149,6 +182,7 @@ class Turns:
         self._turn.add_done_callback(self._over)
 
     def _over(self, turn: asyncio.Task[None]) -> None:
+        self._context.steering.has_ended(self._context.turn_id)
         if not turn.cancelled() and (error := turn.exception()):
             _log.error("turn without an end", session_id=self._context.session_id, exc_info=error)
         self._turn = None
@@ -166,6 +200,9 @@ class Turns:
         context.begin(job.turn_id)
         self._is_under_way = True
         try:
+            if not job.turn_id:
+                await compact_by_hand(self._graph, self._config, context)
+                return
             if self._stopping is not None:
                 raise asyncio.CancelledError
             answer = await self._drive(job)
@@ -189,8 +226,9 @@ class Turns:
             again_s = APPROVAL_AGAIN_S
             work: Work = Command(resume=await self._ask(job.interrupts, again_s))
         else:
+            self._checkpointer.reserve.hold()
             await self._receive(job)
-            work = self._asked(job)
+            work = await self._without_repeats(await self._made_whole(job))
         while True:
             output = await self._run_graph(work)
             if not output.interrupts:
@@ -206,12 +244,42 @@ class Turns:
         job.message, job.attachments = said["content"], []
         job.pictures = said.get("pictures", [])
 
+    async def _made_whole(self, job: _Job) -> State:
+        """What the turn begins with, after what the session has lost is there again."""
+        state = await self._graph.aget_state(self._config)
+        messages: list[Message] = state.values.get("messages", [])
+        damaged = self._checkpointer.is_damaged or self._is_unsaved
+        if not damaged and not is_unknown(messages, job.history):
+            return self._asked(job)
+        newest = state.values.get("turn_id", "")
+        found = await self._rebuild.whole(messages, newest, job.history, but=job.turn_id)
+        self._checkpointer.is_damaged = self._is_unsaved = False
+        if found is None:
+            return self._asked(job)
+        why = "Part of this session's memory was lost on its machine, and was taken from the log."
+        self._context.emit("thinking", stage="memory", content=why)
+        await noted(self._context, self._rebuild.note_missing(found))
+        if self._new:
+            return new_turn(job.turn_id, [*found, *self._asked(job)["messages"][-1:]])
+        changes = {"messages": Overwrite(found)}
+        await self._graph.aupdate_state(self._config, changes, as_node="respond")
+        return self._asked(job)
+
     def _asked(self, job: _Job) -> State:
         history = from_wire(job.history) if self._new else []
-        said = Message(role="user", content=job.message)
+        said = Message(role="user", content=job.message, turn_id=job.turn_id)
         if job.pictures:
             said["pictures"] = job.pictures
         return new_turn(job.turn_id, [*history, said])
+
+    async def _without_repeats(self, work: State) -> State:
+        """What was said to a turn that a crash ended becomes a turn of its own: where the
+        conversation has it already, it is moved to its end."""
+        if not self._context.steering.is_known(work["turn_id"]):
+            return work
+        before = (await self._graph.aget_state(self._config)).values.get("messages", [])
+        kept = [one for one in before if one.get("steers") != work["turn_id"]]
+        return {**work, "messages": Overwrite([*kept, *work["messages"]])}  # type: ignore[typeddict-item]
 
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
@@ -304,13 +372,15 @@ class Turns:
                 partial_of=context.partial_of,
             )
             self._new = False
+            context.acknowledge()
         except Exception:
+            self._is_unsaved = True
             _log.exception("turn not saved", session_id=self._context.session_id)
         self._tell_usage()
 
     def _tell_usage(self) -> None:
         """What the turn took, before its end, whichever that is."""
-        self._context.emit("usage", **self._context.turn.totals())
+        self._context.emit("usage", **self._context.turn.totals(self._context.prices))
 
     def _refuse(self, turn_id: str, code: str, message: str) -> None:
         """Ends a turn that never ran, beside the one that runs."""
@@ -333,6 +403,9 @@ def _told(error: Exception) -> tuple[str, str]:
     """Its code and words; those for what nobody foresaw."""
     if isinstance(error, TurnError | ModelError):
         return error.code, error.message
+    if isinstance(error, OSError) and is_full(error):
+        full = disk_full(Path(error.filename or "its folder"), error)
+        return full.code, full.message
     if isinstance(error, MemoryError):
         return "SESSION_OUT_OF_MEMORY", "The session ran out of memory. Say it again."
     return "TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}"

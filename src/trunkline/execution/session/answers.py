@@ -1,13 +1,11 @@
 """The machine's answers about a session's work: which files it changed, one of them, its worktree.
 
-Only files that the session itself made or changed are given out, and only from its folder: where a
-file really is, is asked of the kernel when it is open, so that no link leads elsewhere.
+Only files that the session itself made or changed are given out, and only from its folder.
 """
 
 import asyncio
 import base64
 import os
-import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.execution.beneath import open_beneath
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -70,7 +69,7 @@ class SessionAnswers:
         for path, change in changed(self._home.session(session_id)).items():
             try:
                 handle, about = open_beneath(root, path)
-            except RequestFailed:
+            except FileNotFoundError:
                 found.append({"path": path, "change": change, "size": None})
             else:
                 os.close(handle)
@@ -86,13 +85,14 @@ class SessionAnswers:
         root = self._root(asked.session_id)
         if asked.path not in changed(self._home.session(asked.session_id)):
             raise RequestFailed("FILE_NOT_FOUND", asked.path)
-        handle, about = open_beneath(root, asked.path)
         try:
-            data = os.pread(handle, asked.length, min(asked.offset, about.st_size))
+            handle, about = open_beneath(root, asked.path)
+            try:
+                data = os.pread(handle, asked.length, min(asked.offset, about.st_size))
+            finally:
+                os.close(handle)
         except OSError as error:
             raise RequestFailed("FILE_NOT_FOUND", asked.path) from error
-        finally:
-            os.close(handle)
         return {"size": about.st_size, "data": base64.b64encode(data).decode()}
 
     async def _diff(self, params: Json) -> Json:
@@ -121,24 +121,3 @@ class SessionAnswers:
         if start is None:
             raise RequestFailed("SESSION_NOT_FOUND", session_id)
         return self._home.workspace_of(start.workspace).resolve()
-
-
-def open_beneath(root: Path, path: str) -> tuple[int, os.stat_result]:
-    """A plain file below the folder, open for reading, and what is known of it. Raises
-    RequestFailed for everything else; the caller closes it."""
-    missing = RequestFailed("FILE_NOT_FOUND", path)
-    try:
-        full = (root / path).resolve(strict=True)
-        # A pipe without a writer is not waited for; a link that was just put there not followed.
-        handle = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise missing from error
-    try:
-        about = os.fstat(handle)
-        place = Path(os.readlink(f"/proc/self/fd/{handle}"))  # noqa: PTH115
-        if not stat.S_ISREG(about.st_mode) or not place.is_relative_to(root):
-            raise missing
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle, about

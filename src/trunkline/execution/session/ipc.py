@@ -22,6 +22,15 @@ class _Up(msgspec.Struct, tag_field="type", kw_only=True, omit_defaults=True):
     """From the session's process."""
 
 
+class Fork(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Of which session a new one is a copy, and up to which turn."""
+
+    session_id: str
+    turn_id: str
+    history: list[Json] = []
+    """What the control plane knows of it: messages with tool calls and results."""
+
+
 class Start(_Down, tag="start"):
     """Everything a session needs, from `start_session` on: the daemon holds it, saves it without
     `api_keys` and `turn_id`, and sends it to each process of the session. Keys are in the clear:
@@ -48,6 +57,8 @@ class Start(_Down, tag="start"):
     llm_config: Json = {}
     fence: Profile | None = None
     """What it may do on this machine; None: what its user may."""
+    fork: Fork | None = None
+    """With what it begins; only for the first process of a copy."""
     turn_id: str | None = None
     """The turn that was open when the last process of this session ended, if it still is."""
 
@@ -83,6 +94,19 @@ class UserMessageData(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class UserMessage(_Down, tag="user_message"):
     data: UserMessageData
+
+
+class SteerData(msgspec.Struct, kw_only=True, omit_defaults=True):
+    message_id: str
+    steers: str
+    message: str
+    metadata: Json = {}
+
+
+class Steer(_Down, tag="steer"):
+    """A message to a turn that runs: only for a runtime that takes one."""
+
+    data: SteerData
 
 
 class Cancel(_Down, tag="cancel"):
@@ -123,6 +147,10 @@ class ApprovalResponse(_Down, tag="approval_response"):
     """`data`: {request_id, confirmed, answer?}."""
 
     data: Json
+
+
+class Compact(_Down, tag="compact"):
+    """Shorten the conversation, when no turn runs."""
 
 
 class Ping(_Down, tag="ping"):
@@ -166,12 +194,14 @@ class Pong(_Up, tag="pong"):
 Down = (
     Start
     | UserMessage
+    | Steer
     | Cancel
     | Stop
     | Response
     | Progress
     | ConfigUpdate
     | ApprovalResponse
+    | Compact
     | Ping
 )
 Up = Ready | SseEvent | Request | FireAndForget | Error | Pong

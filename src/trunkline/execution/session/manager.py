@@ -21,7 +21,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
-from trunkline.execution.session import ipc
+from trunkline.execution.session import beginnings, ipc
 from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
@@ -73,9 +73,9 @@ class SessionManager:
         self._line = line
         self._home = home
         self._runtimes = runtimes
-        self._folders = Folders(
-            roots or Roots(home.workspace), worktrees or Worktrees(home.worktrees)
-        )
+        roots = roots or Roots(home.workspace)
+        worktrees = worktrees or Worktrees(home.worktrees, roots.contains)
+        self._folders = Folders(roots, worktrees)
         self._sessions_max = sessions_max
         self._clock = clock
         self._monotonic = monotonic
@@ -178,7 +178,9 @@ class SessionManager:
         async with session.lock:
             try:
                 if snapshot:
-                    await self._restore(session, snapshot)
+                    await beginnings.restore(session, snapshot)
+                elif session.config.fork is not None:
+                    await beginnings.fork(session, session.config.fork, self._home)
                 session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:
@@ -278,13 +280,6 @@ class SessionManager:
         handlers = session.handlers()
         self._line.register_session(session_id, handlers)
         return handlers
-
-    async def _restore(self, session: Session, snapshot: Json) -> None:
-        try:
-            await session.adapter.restore(snapshot)
-        except Exception as error:
-            # A session without its past is better than none, and the control plane keeps it.
-            _log.warning("snapshot not restored", session=session.id, problem=str(error))
 
     def stop_session(self, data: Json) -> asyncio.Future[None]:
         session_id, reason = str(data.get("session_id")), str(data.get("reason") or "")

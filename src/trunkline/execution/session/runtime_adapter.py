@@ -1,6 +1,7 @@
 """What every runtime offers, so that nobody else need know which one it is."""
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from trunkline.execution.json_object import Json
 from trunkline.execution.session import ipc
@@ -28,10 +29,18 @@ class RuntimeAdapter(ABC):
 
     @abstractmethod
     def send(
-        self, message: ipc.ConfigUpdate | ipc.ApprovalResponse | ipc.Response | ipc.Progress
+        self,
+        message: ipc.Steer
+        | ipc.ConfigUpdate
+        | ipc.ApprovalResponse
+        | ipc.Compact
+        | ipc.Response
+        | ipc.Progress,
     ) -> None:
-        """What else a session is told: new parameters, from the next model call on; a person's
-        answer to its question; what became of what it asked the control plane."""
+        """What else a session is told: a message to its running turn, where it takes one; new
+        parameters, from the next model call on; a person's answer to its question; to shorten its
+        conversation, where the runtime does that; what became of what it asked the control
+        plane."""
 
     @abstractmethod
     async def stop(self, reason: str) -> None:
@@ -40,6 +49,11 @@ class RuntimeAdapter(ABC):
     @abstractmethod
     async def get_snapshot(self) -> Json:
         """Its state as `snapshot_sync` takes it; empty when there is none."""
+
+    async def fork(self, source: Path) -> None:
+        """Begins with the state of another session, which lies in that folder. Before `start`.
+        A runtime that cannot do that begins with what it is told was said."""
+        return
 
     @abstractmethod
     async def restore(self, snapshot: Json) -> None:

@@ -124,7 +124,7 @@ class _SavedStart(msgspec.Struct, kw_only=True):
 
 
 def save_start(folder: Path, start: ipc.Start) -> None:
-    config = msgspec.structs.replace(start, api_keys={}, turn_id=None)
+    config = msgspec.structs.replace(start, api_keys={}, turn_id=None, fork=None)
     kept = _SavedStart(runtime_type=start.runtime_type, config=config)
     save_json(folder / _START, kept, "a session's start")
 

@@ -1,11 +1,16 @@
 """The SemiGraph runtime as the daemon sees it: a forked process, and files that it writes."""
 
 import asyncio
+import shutil
+from pathlib import Path
 
 from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.session.process import SessionProcess
+
+_PICTURES = "pictures"
+"""What messages of a conversation refer to."""
 
 
 class SemiGraphAdapter(SessionProcess):
@@ -17,6 +22,14 @@ class SemiGraphAdapter(SessionProcess):
         if checkpoint is None and not any(memory.values()):
             return {}
         return {"checkpoint": checkpoint, "short_term_memory": memory}
+
+    async def fork(self, source: Path) -> None:
+        await asyncio.to_thread(self._copy, source)
+
+    def _copy(self, source: Path) -> None:
+        checkpoints.copy(source, self._folder)
+        if (source / _PICTURES).is_dir():
+            shutil.copytree(source / _PICTURES, self._folder / _PICTURES, dirs_exist_ok=True)
 
     async def restore(self, snapshot: Json) -> None:
         if isinstance(checkpoint := snapshot.get("checkpoint"), dict):

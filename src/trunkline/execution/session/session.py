@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from trunkline import names
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
@@ -29,6 +30,7 @@ _log = structlog.get_logger(__name__)
 
 PROCESS_REVIVALS_MAX = 3  # of a process that dies while its turn waits for a person
 SESSION_START_TOLD_S = 3.0  # a start that takes longer is told to whoever waits
+STEERS_MAX = 100  # messages to open turns of a session
 SESSION_INBOX_MAX = 100  # commands that wait for a session's process to be there
 
 MakeAdapter = Callable[[Path, Callable[[ipc.Up], None], Callable[[Failure], None]], RuntimeAdapter]
@@ -44,7 +46,16 @@ class _Rest:
     """End the process, if nothing is going on."""
 
 
-_Command = ipc.UserMessage | ipc.Cancel | ipc.ConfigUpdate | ipc.ApprovalResponse | _Rest | None
+_Command = (
+    ipc.UserMessage
+    | ipc.Steer
+    | ipc.Cancel
+    | ipc.ConfigUpdate
+    | ipc.ApprovalResponse
+    | ipc.Compact
+    | _Rest
+    | None
+)
 """None: bring the process up again, there is something for it to wait for."""
 
 
@@ -61,7 +72,7 @@ class Session:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
-        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
+        fence: Callable[[ipc.Start], Profile | None] | None = None,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
@@ -93,12 +104,15 @@ class Session:
         """The process is meant to end."""
         self._given: set[str] = set()
         """The turns that the present process was given: they end with it, others do not."""
+        self._steers: dict[str, ipc.SteerData] = {}
+        """What was said to open turns: a process that takes such a turn over is told again."""
         self._revivals = 0
         self.adapter = self._new_adapter()
 
     def handlers(self) -> dict[str, Handler]:
         return {
             "user_message": self.user_message,
+            "steer": self.steer,
             "cancel": self.cancel,
             "config_update": self.config_update,
             "approval_response": self.approval_response,
@@ -112,6 +126,7 @@ class Session:
             await self._launch()
         finally:
             told.cancel()
+        self.config = msgspec.structs.replace(self.config, fork=None)
         save_start(self.folder, self.config)
         self._take_commands()
 
@@ -202,11 +217,14 @@ class Session:
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
         self.adapter = self._new_adapter()
-        fence = self._fence(self.config)
+        fence = self._fence(self.config) if self._fence is not None else None
         start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
         ready = await self.adapter.start(start)
         for problem in ready.problems:
             _log.warning("a session has to do without something", session=self.id, problem=problem)
+        for said in self._steers.values():
+            if said.steers == waiting:
+                self.adapter.send(ipc.Steer(data=said))
         _log.info("session process ready", session=self.id)
 
     def _new_adapter(self) -> RuntimeAdapter:
@@ -250,6 +268,21 @@ class Session:
             why = f"more than {SESSION_INBOX_MAX} messages wait in this session"
             self._refuse(message.turn_id, "SESSION_BUSY", why)
 
+    def steer(self, data: Json) -> None:
+        """A message to an open turn. One that cannot be used is not acknowledged: the control plane
+        sends it again as a turn, when this one has ended."""
+        try:
+            said = msgspec.convert(data, ipc.SteerData)
+        except msgspec.ValidationError as error:
+            _log.warning("unusable message to a turn", session=self.id, problem=str(error))
+            return
+        is_open = any(turn.turn_id == said.steers for turn in self.turns.open)
+        can = is_open and self.config.runtime_type in names.STEERED_RUNTIMES
+        if can and len(self._steers) < STEERS_MAX and self._put(ipc.Steer(data=said)):
+            self._steers[said.message_id] = said
+        else:
+            _log.info("a message to a turn is not taken", session=self.id, turn=said.steers)
+
     def cancel(self, data: Json) -> None:
         self._put(ipc.Cancel(reason=str(data.get("reason") or "user_cancelled")[:200]))
 
@@ -264,6 +297,9 @@ class Session:
 
     def approval_response(self, data: Json) -> None:
         self._put(ipc.ApprovalResponse(data=data))
+
+    def compact(self) -> bool:
+        return self._put(ipc.Compact())
 
     def _put(self, command: _Command) -> bool:
         self._active_at = self._monotonic()
@@ -296,7 +332,7 @@ class Session:
 
     def _needs_process(self, command: _Command) -> bool:
         match command:
-            case ipc.ConfigUpdate():
+            case ipc.ConfigUpdate() | ipc.Steer():
                 return False  # the next process starts with it
             case ipc.Cancel() | ipc.ApprovalResponse():
                 return self.turns.waiting is not None
@@ -312,10 +348,10 @@ class Session:
                 self._revivals = 0
                 self._given |= _turn_of(command)
                 await self.adapter.send_message(command.data)
+            case ipc.Steer() | ipc.ConfigUpdate() | ipc.Compact():
+                self.adapter.send(command)
             case ipc.Cancel():
                 await self.adapter.cancel(command.reason)
-            case ipc.ConfigUpdate():
-                self.adapter.send(command)
             case ipc.ApprovalResponse():
                 self._revivals = 0
                 self.adapter.send(command)
@@ -340,6 +376,8 @@ class Session:
         self._line.send_sse_event(self.id, event)
         changed_files.note(self.folder, event)
         if self.turns.saw(event):
+            is_open = {turn.turn_id for turn in self.turns.open}
+            self._steers = {one: it for one, it in self._steers.items() if it.steers in is_open}
             self._active_at = self._monotonic()
             self._on_turn_end(self)
             if self._is_stale:

@@ -99,8 +99,9 @@ class Tool(ABC):
         return self.name
 
     def paths(self, arguments: Json) -> Sequence[str] | None:
-        """Which files a call is about, where its arguments do not say so as `path`."""
-        return None
+        """Which files a call is about, where its arguments do not say so as `path`: a patch names
+        them in its text."""
+        return None if "path" in arguments else self.touches(arguments).writes or None
 
     def place(self) -> Place | None:
         """Where commands run, for a tool that runs them."""

@@ -102,6 +102,8 @@ def _typed(kind: str, raw: Json) -> Message:
             return ForSession(kind, msgspec.convert(data, wire.StopSessionData).session_id, data)
         case "user_message":
             return ForSession(kind, _session_id(raw, {}), _said(_data(raw)))
+        case "steer":
+            return ForSession(kind, _session_id(raw, {}), _data(raw))
         case "config_update":
             return _config_update(_loose(kind, raw))
         case "cancel" | "approval_response":

@@ -12,7 +12,7 @@ from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink
 from trunkline.wire.semibot.messages import Auth, SseEvent, Uplink
 
-CAPABILITIES = ("seq", "batch", "query")
+CAPABILITIES = ("seq", "batch", "query", "steer", "fork", "rules")
 
 
 class State(Enum):

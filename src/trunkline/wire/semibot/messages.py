@@ -138,15 +138,18 @@ class StartSessionData(msgspec.Struct, kw_only=True):
     mcp_servers: list[Json] = []
     sub_agents: list[Json] = []
     session_config: Json = {}
+    rules: list[Json] | UnsetType = UNSET
     openclaw_config: Json | UnsetType = UNSET
     snapshot: Json | UnsetType = UNSET
+    fork: Json | UnsetType = UNSET
     acked: int | UnsetType = UNSET
 
 
 class StartSession(_Down, tag="start_session"):
     """Start a session's process. `snapshot` restores one that ran elsewhere before; a
     machine with `seq` numbers the session's events from `acked` + 1; one that
-    may be of the deployed kind is told the agent's id once more."""
+    may be of the deployed kind is told the agent's id once more. `fork`, only with the capability
+    of that name: whose state it begins with."""
 
     data: StartSessionData
 
@@ -182,6 +185,20 @@ class UserMessage(_Down, tag="user_message"):
 
     session_id: str
     data: UserMessageData
+
+
+class SteerData(msgspec.Struct, kw_only=True):
+    message_id: str
+    steers: str
+    message: str
+    metadata: Json = {}
+
+
+class Steer(_Down, tag="steer"):
+    """What the user said to a turn that runs; only with capability `steer`."""
+
+    session_id: str
+    data: SteerData
 
 
 class Cancel(_Down, tag="cancel"):
@@ -254,6 +271,7 @@ DOWNLINK = (
     StopSession,
     Response,
     UserMessage,
+    Steer,
     Cancel,
     ConfigUpdate,
     ResumeResponse,
@@ -269,6 +287,7 @@ Downlink = (
     | StopSession
     | Response
     | UserMessage
+    | Steer
     | Cancel
     | ConfigUpdate
     | ResumeResponse

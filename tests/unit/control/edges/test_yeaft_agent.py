@@ -248,7 +248,7 @@ async def test_a_turn_outlives_a_record_that_could_not_be_read(
     async with world(tmp_path / "data", Tuning(retry_s=0.0)) as here:
         session = await here.session(ready=is_known)
         back = await here.again()
-        here.core.starting = _FailsOnce(here.core.store, here.core.services)
+        here.core.starting = _FailsOnce(here.core.store, here.core.services, here.core.log)
         back.hear({"type": "agent_sync_complete"})
         await here.say(session, "go")
         await back.until("resume_conversation" if is_known else "create_conversation")

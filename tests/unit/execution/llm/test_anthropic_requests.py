@@ -37,7 +37,10 @@ async def test_a_conversation_is_sent_in_turns_with_results_first(
     ]
     await session.ask(MODEL, messages)
     assert server.requests[0].messages == [
-        {"role": "user", "content": [{"type": "text", "text": "What is here?"}]},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "What is here?", "cache_control": CACHED}],
+        },
         {
             "role": "assistant",
             "content": [

@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.support.model_server import Failure, ModelServer, Turn
+from tests.support.model_server import Failure, ModelServer, ToolUse, Turn
 from tests.support.models import (
+    BASH,
     KEY,
     MODELS,
     Session,
@@ -139,13 +140,44 @@ async def test_no_other_model_is_asked_for_what_it_would_refuse_too(
     assert len(server.requests) == 1
 
 
-async def test_no_other_model_goes_on_with_an_answer_that_has_begun(server: ModelServer) -> None:
-    server.script(Turn(text="Once upon a time", cut_after=3), Turn(text="never said"))
+@pytest.mark.parametrize(
+    ("first", "second"), [("gpt-4o", "claude-haiku-5-5"), ("claude-haiku-5-5", "gpt-4o")]
+)
+async def test_the_fallback_goes_on_with_an_answer_that_broke_off_and_says_so(
+    server: ModelServer, first: str, second: str
+) -> None:
+    server.script(Turn(text="Once upon a time", cut_after=5, cut_cleanly=True))
+    server.script(Turn(text=" there was", tool_calls=[ToolUse(name="bash", id="b1")]))
+    async with Session(server, config={"fallback_model": second}) as session:
+        pieces = await session.ask(first, tools=[BASH])
+    told = "".join(text_of(pieces))
+    reply = reply_of(pieces)
+    assert (reply.text, reply.model) == (told, second)
+    assert told.startswith("Once upon")
+    assert told.endswith(" there was")
+    assert told.count("Once") == 1
+    assert [one["id"] for one in reply.tool_calls] == ["b1"]
+    [news] = news_of(pieces)
+    assert "broke off in the middle of the answer" in news
+    assert f"{second} goes on from there" in news
+    # The fallback sees what was said, and is asked not to repeat it.
+    *_, begun, asked = server.requests[1].messages
+    assert begun["role"] == "assistant"
+    assert "Once upon" in str(begun["content"])
+    assert "repeat nothing" in str(asked["content"])
+    # What the broken call took counts beside the other.
+    assert [model for model, _, _ in session.reports] == [first, second]
+
+
+async def test_a_break_in_both_models_ends_the_answer_with_what_was_said(
+    server: ModelServer,
+) -> None:
+    server.script(Turn(text="Once upon", cut_after=2), Turn(text=" a time", cut_after=6))
     async with Session(server, config={"fallback_model": "claude-haiku-5-5"}) as session:
         said, failed = await failing(session.router.stream(call("gpt-4o")))
-    assert text_of(said)[0] == "Once"
+    assert "".join(text_of(said)).startswith("Once")
     assert failed.code == "MODEL_UNREACHABLE"
-    assert len(server.requests) == 1
+    assert len(server.requests) == 2
 
 
 async def test_thinking_alone_does_not_keep_a_broken_call_from_being_repeated(

@@ -126,8 +126,9 @@ async def test_closing_a_stream_ends_its_request_at_once(
     await stream.aclose()
     await server.requests[0].disconnected.wait()
     # Anthropic tells at the start what the question took; OpenAI says nothing before the end.
-    known = [(MODELS[provider], Usage(tokens_in=11))] if provider == "anthropic" else []
-    assert [(model, usage) for model, _, usage in session.reports] == known
+    tokens_in = 11 if provider == "anthropic" else 2
+    used = Usage(tokens_in=tokens_in, tokens_out=2)
+    assert [(model, usage) for model, _, usage in session.reports] == [(MODELS[provider], used)]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -142,6 +143,8 @@ async def test_a_cancelled_turn_ends_its_request_even_before_the_answer_begins(
     with pytest.raises(asyncio.CancelledError):
         await asking
     await server.requests[0].disconnected.wait()
+    [(model, _, usage)] = session.reports
+    assert (model, usage) == (MODELS[provider], Usage(tokens_in=2))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

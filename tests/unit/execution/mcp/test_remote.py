@@ -31,7 +31,7 @@ LIST = {
 
 
 async def listed(control: Control) -> list[Tool]:
-    return await tools_of(RemoteMcp(RemoteServer(name="wiki"), control))
+    return await tools_of(RemoteMcp(RemoteServer(name="wiki", trust_hints=True), control))
 
 
 @pytest.mark.proves("004-7.2-remote-mcp", "004-3.1-call-remote-mcp")

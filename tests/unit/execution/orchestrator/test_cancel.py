@@ -46,7 +46,7 @@ async def test_cancel_closes_the_models_stream_and_keeps_what_was_said(
     await model.requests[0].disconnected.wait()
     assert (await daemon.ask("stop"))["content"] == "sorry"
     assert len(daemon.ends(turn)) == 1
-    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[1].said]
     assert said == ["tell me a story", "Once upon", "stop"]
     text = (daemon.home.session("s1") / "memory" / "conversation.md").read_text()
     assert "Once upon" in text
@@ -68,7 +68,7 @@ async def test_cancel_kills_the_tool_and_keeps_finished_results(
     assert end["cancelled"] is True
     await until(lambda: not is_alive(pid))
     assert (await daemon.ask("and?"))["content"] == "stopped"
-    results = [one["content"] for one in model.requests[1].messages if one["role"] == "tool"]
+    results = [text for role, text in model.requests[1].said if role == "tool"]
     assert results[0].strip() == "quick"
     assert "not finished" in results[1]
     started = [one["tool_call_id"] for one in daemon.of_type("tool_call_start")]
@@ -136,7 +136,7 @@ async def test_a_cancelled_turn_is_saved_for_the_next_process(
     assert await daemon.drop() != 0
     await daemon.start()
     await daemon.ask("go on")
-    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[1].said]
     assert said == ["go", "half", "go on"]
 
 
@@ -151,7 +151,7 @@ async def test_cancel_right_behind_a_message_ends_its_turn_and_the_message_is_ke
         daemon.send(ipc.Cancel())
         assert (await daemon.end(turns[-1]))["cancelled"] is True
     assert (await daemon.ask("third"))["content"] == "yes"
-    said = [one["content"] for one in model.requests[0].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[0].said]
     assert said == ["first", "second", "third"]
     assert [len(daemon.ends(turn)) for turn in turns] == [1, 1]
 
@@ -171,7 +171,7 @@ async def test_cancel_ends_the_pause_before_a_model_is_asked_again(
     await timed.settled()
     assert len(model.requests) == 1
     assert (await timed.ask("next"))["content"] == "here"
-    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[1].said]
     assert said == ["go", "next"]
     assert len(timed.ends(turn)) == 1
 
@@ -196,7 +196,7 @@ async def test_cancel_while_a_turn_is_noted_ends_it_once_and_keeps_its_answer(
         assert (await daemon.end(turn))["cancelled"] is True
     assert not (memory / "context.json").exists()
     assert (await daemon.ask("next"))["content"] == "ok"
-    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[1].said]
     assert said == ["go", "the answer", "next"]
     assert (memory / "conversation.md").read_text().count("the answer") == 1
     assert len(daemon.ends(turn)) == 1

@@ -50,7 +50,7 @@ async def test_the_model_is_told_who_it_is_where_it_works_and_what_was_said(
     request = model.requests[1]
     assert "You are Ada." in request.system
     assert str(daemon.home.workspace) in request.system
-    said = [(one["role"], one["content"]) for one in request.messages if one["role"] != "system"]
+    said = request.said
     assert said == [("user", "first"), ("assistant", "one"), ("user", "second")]
     assert request.body["temperature"] == 0.5
 
@@ -98,9 +98,9 @@ async def test_history_of_the_message_is_used_only_by_a_session_without_a_past(
     await daemon.start()
     await daemon.ask("one", history=history)
     await daemon.ask("two", history=[{"role": "user", "content": "something else"}])
-    said = [one["content"] for one in model.requests[0].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[0].said]
     assert said == ["long ago", "yes", "one"]
-    later = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    later = [text for _, text in model.requests[1].said]
     assert later == ["long ago", "yes", "one", "a", "two"]
 
 
@@ -156,7 +156,7 @@ async def test_memories_of_other_sessions_are_in_the_prompt(
     model.script(Turn(text="ok"))
     await daemon.start()
     await daemon.ask("the colour")
-    assert "knows the colour" in model.requests[0].system
+    assert "knows the colour" in model.requests[0].notes
 
 
 @pytest.mark.proves("004-7.1-search-failed")
@@ -188,21 +188,8 @@ async def test_a_model_that_breaks_off_ends_the_turn_and_what_it_said_stays(
     assert failed["type"] == "execution_error"
     assert failed["code"].startswith("MODEL_")
     await daemon.ask("again")
-    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[1].said]
     assert said == ["hi", "Half an ", "again"]
-
-
-async def test_a_conversation_too_long_for_the_model_is_asked_again_with_its_newest_part(
-    daemon: Daemon, model: ModelServer
-) -> None:
-    model.script(
-        Turn(text="noted"), Turn(failure=Failure(kind="context_full")), Turn(text="short and good")
-    )
-    await daemon.start()
-    await daemon.ask("old " + "x" * 100_000)
-    assert (await daemon.ask("new"))["content"] == "short and good"
-    said = [one["content"] for one in model.requests[2].messages if one["role"] != "system"]
-    assert said == ["new"]
 
 
 async def test_a_claude_model_gets_its_thinking_and_results_back(

@@ -67,7 +67,7 @@ async def test_a_turn_looks_for_five_memories_and_tells_the_model(
     await daemon.ask("What is my colour?")
     [search] = [one for one in daemon.requests if one.method == "memory_search"]
     assert search.params == {"query": "What is my colour?", "top_k": 5}
-    assert [name for name in names if name in model.requests[0].system] == names[:5]
+    assert [name for name in names if name in model.requests[0].notes] == names[:5]
 
 
 @pytest.mark.proves("004-3.3-after-every-node", "004-3.3-files")
@@ -102,5 +102,5 @@ async def test_a_session_goes_on_from_its_snapshot_in_another_home(
         assert checkpoints.restore(elsewhere.home.session("s1"), snapshot)
         await elsewhere.start()
         await elsewhere.ask("Who am I?")
-    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[1].said]
     assert said == ["I am Ada.", "Nice to meet you, Ada.", "Who am I?"]

@@ -228,7 +228,7 @@ async def test_cancel_ends_the_sub_agents_stream_too(
     assert (await daemon.end(turn))["cancelled"] is True
     await model.requests[1].disconnected.wait()
     await daemon.ask("next")
-    contents = [one["content"] for one in model.requests[2].messages if one["role"] != "system"]
+    contents = [text for _, text in model.requests[2].said]
     assert "thinking" not in contents
 
 

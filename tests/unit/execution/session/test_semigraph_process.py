@@ -102,7 +102,7 @@ async def test_stop_ends_the_running_turn_and_the_process_with_zero(
         assert (end["type"], end["code"]) == ("execution_error", "SESSION_STOPPED")
     await daemon.start()
     assert (await daemon.ask("again"))["content"] == "on we go"
-    said = [one["content"] for one in model.requests[1].messages if one["role"] != "system"]
+    said = [text for _, text in model.requests[1].said]
     assert said == ["go", "half", "again"]
 
 
@@ -118,7 +118,7 @@ async def test_a_daemon_that_is_gone_ends_the_process_and_its_tools(
     assert daemon.ends(turn) == []
     await daemon.start()
     assert (await daemon.ask("what happened?"))["content"] == "ok"
-    results = [one["content"] for one in model.requests[1].messages if one["role"] == "tool"]
+    results = [text for role, text in model.requests[1].said if role == "tool"]
     assert len(results) == 1
     assert "not finished" in results[0]
 

@@ -49,7 +49,7 @@ def test_a_simple_look_at_the_workspace_is_harmless(bash: Bash, command: str) ->
         "ls\nrm x",
         "ls\rrm x",
         "echo hi > file",
-        "cat < file",
+        "cat < /etc/passwd",
         "cat $(rm x)",
         "cat `rm x`",
         "cat ${IFS}x",

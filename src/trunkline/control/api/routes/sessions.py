@@ -42,7 +42,7 @@ class SessionPatch(msgspec.Struct, kw_only=True):
 
 
 class AcceptedMessage(msgspec.Struct, kw_only=True):
-    """The turn that the message opened; its events carry this id."""
+    """The turn that the message opened, or steers; its events carry this id."""
 
     turn_id: str
 
@@ -100,7 +100,7 @@ async def create_session(core: Core, who: Principal, body: NewSession = NewSessi
     """
     if body.adopt is not None:
         return await core.adopting.adopt(who, body)
-    return await core.sessions.create(who, body)
+    return await core.sessions.create(who, body, is_strict=True)
 
 
 @sessions.get("/sessions")
@@ -151,8 +151,11 @@ async def send_message(
 ) -> AcceptedMessage:
     """Say something to a session.
 
-    The same `client_message_id` twice has one effect and one answer. `attachment_ids` name files of
-    yours that were uploaded ahead.
+    While a turn runs, it waits for its end, unless `when_busy` says otherwise: with `steer` it
+    reaches the model at the turn's next step, and the answer is that turn's id; where nothing runs,
+    or its machine or runtime cannot do that, it opens a turn as without. With `replace` the turn is
+    cancelled first. The same `client_message_id` twice has one effect and one answer.
+    `attachment_ids` name files of yours that were uploaded ahead.
     """
     if body.attachment_ids:
         body = await with_files(core, who, session_id, body)

@@ -12,19 +12,23 @@ from trunkline.wire.commands import (
     Query,
     Say,
     Start,
+    Steer,
     Stop,
 )
 from trunkline.wire.semibot import deployed
 from trunkline.wire.semibot import messages as wire
 
 
-def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire.Downlink | None:
+def to_wire(
+    command: Command, *, named_turns: bool, dialect: str | None, rules: bool = False
+) -> wire.Downlink | None:
     """`named_turns`: the machine speaks our additions and gets the turn's id. `dialect`: what is
-    known of how it speaks the wire. None for what this wire has no words for."""
+    known of how it speaks the wire. `rules`: it holds to a session's rules, and is told them. None
+    for what this wire has no words for."""
     is_deployed = dialect == deployed.DEPLOYED
     match command:
         case Start():
-            return _start(command, dialect)
+            return _start(command, dialect, rules=rules)
         case Say():
             earlier, message = command.history, command.message
             return wire.UserMessage(
@@ -34,6 +38,16 @@ def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire
                     history=deployed.history(earlier, message) if is_deployed else earlier,
                     metadata=command.metadata,
                     turn_id=command.turn_id if named_turns else UNSET,
+                ),
+            )
+        case Steer():
+            return wire.Steer(
+                session_id=command.session_id,
+                data=wire.SteerData(
+                    message_id=command.message_id,
+                    steers=command.turn_id,
+                    message=command.message,
+                    metadata=command.metadata,
                 ),
             )
         case Cancel():
@@ -66,11 +80,13 @@ def to_wire(command: Command, *, named_turns: bool, dialect: str | None) -> wire
             return None
 
 
-def _start(command: Start, dialect: str | None) -> wire.StartSession:
+def _start(command: Start, dialect: str | None, *, rules: bool) -> wire.StartSession:
     """Of which kind a machine is may be known only when its first session runs: what the deployed
     kind looks for is kept only from one that follows the document for sure."""
     fields = msgspec.structs.asdict(command)
     known = {name: value for name, value in fields.items() if value is not None}
+    if not rules or not command.rules:
+        del known["rules"]
     if dialect == deployed.DEPLOYED:
         known.pop("snapshot", None)  # it never reads it, and mostly cannot
     if dialect == deployed.DOCUMENTED:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
+from msgspec import UNSET
 
 from trunkline import limits
 from trunkline.control.access.auth import VmClaims
@@ -301,7 +302,12 @@ class VmLine(PacedSocket):
 
     def accepted(self) -> frozenset[str]:
         self.capabilities = named = self._connection.authenticated()
-        self._traits = Traits(numbers="seq" in named, answers="query" in named)
+        self._traits = Traits(
+            numbers="seq" in named,
+            answers="query" in named,
+            steers={"seq", "steer"} <= named,
+            rules="rules" in named,
+        )
         return self.capabilities
 
     @property
@@ -316,9 +322,11 @@ class VmLine(PacedSocket):
     def deliver(self, command: Command) -> None:
         is_ours = bool(self.capabilities)
         dialect = DOCUMENTED if is_ours else self.dialect
-        message = to_wire(command, named_turns=is_ours, dialect=dialect)
+        message = to_wire(command, named_turns=is_ours, dialect=dialect, rules=self._traits.rules)
         if message is None:
             return
+        if isinstance(message, StartSession) and "fork" not in self.capabilities:
+            message.data.fork = UNSET
         if isinstance(message, StartSession) and self.traits.numbers:
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)

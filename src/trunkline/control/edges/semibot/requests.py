@@ -162,7 +162,7 @@ class VmRequests:
             return Caller(*owner, session_id, is_sessionless=True)
         if session_id not in machine.logs and method not in self._services.methods.reports:
             return None
-        return Caller(*owner, session_id)
+        return Caller(*owner, session_id, asks=line.traits.rules)
 
     def _is_late(self, line: "VmLine", caller: Caller) -> bool:
         if caller.is_sessionless:

@@ -38,7 +38,7 @@ _CAPABILITIES_MAX = 100  # that one agent names
 
 _log = structlog.get_logger(__name__)
 
-_RESERVED = frozenset(("seq", "batch", "query"))
+_RESERVED = frozenset(("seq", "batch", "query", "steer", "fork", "rules"))
 """Capabilities of another wire, which mean something to the router."""
 _OF_CONVERSATIONS = frozenset(
     (

@@ -9,7 +9,6 @@ import pytest
 from trunkline.execution.errors import TurnError
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
-from trunkline.execution.orchestrator.settings import Confirm
 from trunkline.execution.runtimes.acp.presets import (
     PRESETS,
     AcpConfig,
@@ -20,6 +19,7 @@ from trunkline.execution.runtimes.acp.presets import (
 )
 from trunkline.execution.runtimes.packages import PACKAGES
 from trunkline.names import ACP_PRESETS
+from trunkline.permissions.modes import Confirm
 
 KEYS = {"openai": "sk-o", "anthropic": "sk-a", "gemini": "sk-g"}
 URL = "http://127.0.0.1:9/v1"

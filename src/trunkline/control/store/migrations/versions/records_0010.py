@@ -10,7 +10,7 @@ from alembic import op
 from trunkline.control.services.memory_terms import indexed
 
 revision = "records_0010"
-down_revision = "records_0008"
+down_revision = "records_0009"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,147 @@
+"""A copy of a session that goes its own way from one of its turns.
+
+The log up to there is copied; the machine is told whose state the agent is to have, and what of it
+the log knows, should the state be gone. Nothing of the first session changes.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import msgspec
+import structlog
+from msgspec import Meta
+from sqlalchemy.exc import IntegrityError
+
+from trunkline import limits
+from trunkline.control.access.auth import Principal
+from trunkline.control.clock import Clock
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound
+from trunkline.control.ids import id_at
+from trunkline.control.log import events
+from trunkline.control.log.log import Log
+from trunkline.control.machines.machine import Machine
+from trunkline.control.records.fields import Json, Label
+from trunkline.control.sessions.choosing import problem_with
+from trunkline.control.sessions.copied import Copy, Cut, Outline
+from trunkline.control.sessions.histories import Histories
+from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
+from trunkline.control.sessions.sessions import Sessions
+
+_log = structlog.get_logger(__name__)
+
+_SUFFIX = " (fork)"
+
+
+class NewFork(msgspec.Struct, kw_only=True):
+    """`from_turn`: the last turn that the copy has, by its id or its number from 1; without it, the
+    last that has ended. The same `client_id` twice makes one copy, as long as that is open."""
+
+    from_turn: (
+        Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
+        | Annotated[int, Meta(ge=1, le=limits.JSON_INT_MAX)]
+        | None
+    ) = None
+    title: Label | None = None
+    client_id: Label | None = None
+
+
+class Forking:
+    def __init__(
+        self,
+        sessions: Sessions,
+        records: SessionRecords,
+        histories: Histories,
+        log: Log,
+        clock: Clock,
+    ) -> None:
+        self._sessions = sessions
+        self._records = records
+        self._histories = histories
+        self._log = log
+        self._clock = clock
+
+    async def fork(self, who: Principal, session_id: str, new: NewFork) -> Session:
+        """The copy, whether it is new or was made already."""
+        who.require("talk")
+        source = await self._sessions.get(who, session_id)
+        key = None if new.client_id is None else f"fork {source.id} {new.client_id}"
+        if key is not None and (known := await self._records.having(key)) is not None:
+            return await self._sessions.get(who, known)
+        machine = await self._machine_of(who, source)
+        await self._records.check_count(machine.user_id)
+        cut = await self._cut(source.id, new.from_turn)
+        made_of = MadeOf(
+            runtime_type=source.runtime_type,
+            agent_config=source.agent_config,
+            session_config=source.session_config,
+            openclaw_config=source.openclaw_config,
+        )
+        chosen = NewSession(agent_id=source.agent_id, title=new.title or _title(source))
+        origin = {"session_id": source.id, "turn_id": cut.turn_id}
+
+        def record(_: str) -> Json:
+            return {"adopted": key, "forked_from": origin}
+
+        def lines() -> AsyncIterator[str]:
+            return self._lines(source.id, cut, origin, machine)
+
+        try:
+            made = await self._histories.make(who, machine, chosen, made_of, lines, record)
+        except IntegrityError:  # asked twice in the same moment
+            known = await self._records.having(key or "")
+            if known is None:
+                raise Conflict("the copy that has this client_id was closed meanwhile") from None
+            return await self._sessions.get(who, known)
+        _log.info("session forked", session=made.id, source=source.id, machine=machine.id)
+        return made
+
+    async def _machine_of(self, who: Principal, source: Session) -> Machine:
+        """Where the session is, or was; raises what speaks against a copy there."""
+        if source.machine_id is None:
+            raise Conflict("the machine of this session is gone", code="MACHINE_OFFLINE")
+        machine = await self._sessions.choice.named(who, source.machine_id)
+        if machine.kind == "group":
+            raise InvalidRequest("a group's conversation cannot be forked: fork one of its members")
+        if problem := problem_with(machine, source):
+            raise problem
+        with machine.input() as core:
+            core.check_room()
+        return machine
+
+    async def _cut(self, session_id: str, from_turn: str | int | None) -> Cut:
+        await self._log.committed(await self._log.open(session_id))
+        outline = Outline()
+        async for page in self._log.entries(session_id, 0, 0):
+            for entry in page:
+                outline.take(entry)
+        cut = outline.cut(from_turn)
+        if cut is None:
+            raise NotFound("turn", str(from_turn))
+        if isinstance(cut, str):
+            raise Conflict(cut, code="TURN_NOT_ENDED")
+        return cut
+
+    async def _lines(
+        self, session_id: str, cut: Cut, origin: Json, machine: Machine
+    ) -> AsyncIterator[str]:
+        copy = Copy(cut, id_at, latest=self._clock())
+        async for page in self._log.entries(session_id, 0, 0):
+            for entry in page:
+                line = copy.line(entry)
+                if line is not None:
+                    yield line
+            if page[-1].event_id > cut.last_id:
+                break
+        yield events.make(
+            "session_status",
+            self._clock(),
+            machine="online" if machine.line is not None else "offline",
+            machine_id=machine.id,
+            imported=True,
+            message="This is a copy: what is above was said in another session.",
+            forked_from=origin,
+        )
+
+
+def _title(source: Session) -> str:
+    return f"{(source.title or 'Session')[: limits.NAME_CHARS_MAX - len(_SUFFIX)]}{_SUFFIX}"

@@ -1,0 +1,81 @@
+"""Rules of sessions that run: what an answer for always becomes, and who is told of a change."""
+
+from typing import Any
+
+import structlog
+
+from trunkline.control.access.auth import Principal
+from trunkline.control.errors import TrunklineError
+from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machines import Machines
+from trunkline.control.services import Services
+from trunkline.control.services.rules import NewRule, Owner, Rule, Rules
+from trunkline.control.sessions.records import Session
+from trunkline.control.tasks import Tasks
+from trunkline.permissions import rules as written
+
+_log = structlog.get_logger(__name__)
+
+
+def always_rule(who: Principal, session: Session, request: dict[str, Any]) -> NewRule | None:
+    """What an answer for always means: the rule that the question has shown, for the user's
+    sessions with the same agent, or without one for those on the same machine. None: it showed
+    none, or it is not theirs to say. A group asks for somebody, and answers there."""
+    text = request.get("rule")
+    if not isinstance(text, str) or who.user_id != session.user_id or "group" in request:
+        return None
+    try:
+        text = written.read("allow", text).text
+    except ValueError:
+        return None
+    if session.agent_id is not None:
+        return NewRule(effect="allow", rule=text, level="agent", target=session.agent_id)
+    return NewRule(effect="allow", rule=text, level="machine", target=session.machine_id)
+
+
+async def add_always(services: Services, who: Principal, session: Session, rule: NewRule) -> None:
+    """Where it cannot be a rule, the answer counts for the session in any case."""
+    ids = {f"{rule.level}_id": rule.target}
+    try:
+        made = await services.rules.add(who, rule, Owner(session.org_id, who.user_id, **ids))
+        details = {"id": made.id, "effect": made.effect, "rule": made.rule, "level": made.level}
+        await services.audit.append(
+            "rule.made",
+            details,
+            org_id=session.org_id,
+            user_id=who.user_id,
+            session_id=session.id,
+        )
+    except TrunklineError as error:
+        _log.warning("an answer became no rule", session=session.id, reason=error.message)
+
+
+class Ruling:
+    def __init__(self, rules: Rules, machines: Machines, tasks: Tasks) -> None:
+        self._rules = rules
+        self._machines = machines
+        self._tasks = tasks
+        rules.on_change.append(self._changed)
+
+    async def _changed(self, rule: Rule) -> None:
+        """In the background: a rule of an organisation is for many sessions."""
+        self._tasks.spawn(self._tell(rule), "changed rules")
+
+    async def _tell(self, rule: Rule) -> None:
+        for session_id, machine_id in await self._rules.sessions_of(rule):
+            machine = self._machines.find(machine_id)
+            if machine is not None:  # else nobody has needed it since the start: see `returned`
+                held = await self._rules.of_session(session_id)
+                with machine.input() as core:
+                    core.rule(session_id, [one.told for one in held])
+
+    def returned(self, machine: Machine) -> None:
+        """It kept its sessions, and may have missed rules that were made while this server was not
+        there to hold them for it."""
+        self._tasks.spawn(self._remind(machine), "rules of a returned machine")
+
+    async def _remind(self, machine: Machine) -> None:
+        for session_id in list(machine.logs):
+            if held := await self._rules.of_session(session_id):
+                with machine.input() as core:
+                    core.rule(session_id, [one.told for one in held])

@@ -1,0 +1,105 @@
+"""Copies of sessions that go their own way: what the agent remembers there, and what crashes
+leave."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.support.model_server import ModelRequest, ToolUse, Turn
+from tests.support.node import Talk
+from tests.support.node_system import System, running_system
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+Json = dict[str, Any]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def system(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[System]:
+    async with running_system(tmp_path_factory.mktemp("forks")) as made:
+        yield made
+
+
+def seen(request: ModelRequest) -> list[tuple[str, str]]:
+    """What the model was told, without what is added to it."""
+    told = [one for one in request.messages if one["role"] != "system"]
+    return [(one["role"], str(one.get("content") or "").split("\n\n")[0].strip()) for one in told]
+
+
+async def three_turns(system: System, talk: Talk) -> list[str]:
+    look = ToolUse(name="bash", arguments={"command": "echo the number is 42"})
+    system.world.model.script(
+        Turn(tool_calls=[look]), Turn(text="42."), Turn(text="Noted."), Turn(text="Later.")
+    )
+    turns = []
+    for message in ("Which number?", "Remember it.", "And now?"):
+        turns.append(await talk.say(message))
+        await talk.end_of(turns[-1])
+    return turns
+
+
+REMEMBERED = [
+    ("user", "Which number?"),
+    ("assistant", ""),
+    ("tool", "the number is 42"),
+    ("assistant", "42."),
+    ("user", "Remember it."),
+    ("assistant", "Noted."),
+]
+
+
+async def log_of(talk: Talk) -> list[Json]:
+    page = await talk.user.ok("GET", f"/sessions/{talk.id}/events?limit=1000")
+    return [one["event"] for one in page["items"]]
+
+
+@pytest.mark.parametrize("is_here", [True, False], ids=["its checkpoint", "the log alone"])
+async def test_the_agent_remembers_up_to_the_turn_and_nothing_behind_it(
+    system: System, is_here: bool
+) -> None:
+    world = system.world
+    async with await world.session(title="Numbers") as talk:
+        turns = await three_turns(system, talk)
+        before = await log_of(talk)
+        if not is_here:  # its machine removes what it has of a closed session
+            await talk.user.ok("DELETE", f"/sessions/{talk.id}")
+            await talk.until("session_closed")
+            before = await log_of(talk)
+        body = {"from_turn": turns[1], "client_id": "mine"}
+        fork = await talk.user.ok("POST", f"/sessions/{talk.id}/fork", body)
+        again = await talk.user.ok("POST", f"/sessions/{talk.id}/fork", body)
+        assert (fork["title"], fork["machine_id"]) == ("Numbers (fork)", world.node.machine_id)
+        assert fork["forked_from"] == {"session_id": talk.id, "turn_id": turns[1]}
+        assert fork["id"] == again["id"] != talk.id
+        world.model.script(Turn(text="Still 42."))
+        async with Talk(talk.user, fork["id"]) as copy:
+            assert (await copy.ask("Which was it?"))["content"] == "Still 42."
+            assert seen(world.model.requests[-1]) == [*REMEMBERED, ("user", "Which was it?")]
+            said = [one["content"] for one in copy.events("user_message")]
+            assert said == ["Which number?", "Remember it.", "Which was it?"]
+            copied = [one for one in copy.events() if one.get("imported")]
+            assert {"tool_call_start", "tool_call_complete"} <= {one["type"] for one in copied}
+            assert not set(turns) & {one.get("turn_id") for one in copied}
+        assert await log_of(talk) == before
+
+
+async def test_what_cannot_be_forked_is_refused_plainly(system: System) -> None:
+    world = system.world
+    async with await world.session() as talk:
+        path = f"/sessions/{talk.id}/fork"
+        status, refusal = await talk.user.call("POST", path)
+        assert (status, refusal["error"]["code"]) == (409, "TURN_NOT_ENDED")
+        world.model.script(Turn(text="Hello."))
+        await talk.ask("Hi")
+        for unknown in (2, "nothing", talk.id):
+            status, refusal = await talk.user.call("POST", path, {"from_turn": unknown})
+            assert (status, refusal["error"]["code"]) == (404, "TURN_NOT_FOUND")
+        refused: list[Any] = [0, -1, [], {}, 2**80, "x" * 1000, True]
+        for wanted in refused:
+            status, refusal = await talk.user.call("POST", path, {"from_turn": wanted})
+            assert (status, refusal["error"]["code"]) == (400, "INVALID_REQUEST"), wanted
+        other = await world.control.user()
+        status, _ = await other.call("POST", path)
+        assert status == 404
