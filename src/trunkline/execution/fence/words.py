@@ -53,8 +53,8 @@ def hint(network: Network) -> str:
     }
     return (
         "the fence around this session may have refused it: commands read the system, and read and"
-        " write the workspace and $TMPDIR; other files and processes, /tmp and Unix sockets are out"
-        f" of reach.{reach[network]} Stay inside of the workspace, or say what the work needs"
+        " write the workspace and $TMPDIR; other files and processes, /tmp, /dev/shm and Unix"
+        f" sockets are out of reach.{reach[network]} Stay inside, or say what the work needs"
     )
 
 
