@@ -82,10 +82,11 @@ class Sessions:
 
     # Records
 
-    async def create(self, who: Principal, new: NewSession) -> Session:
-        """Picks and pins the machine, and tells it to start the session."""
+    async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
+        """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names
+        of settings are refused."""
         who.require("talk")
-        machine, made_of = await self.choice.of(who, new)
+        machine, made_of = await self.choice.of(who, new, is_strict=is_strict)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
