@@ -96,7 +96,7 @@ class Node:
         )
         library = Library(Path.home(), os.environ, roots)
         self._client = line_of(settings, home, library, self._refused)
-        worktrees = Worktrees(home.worktrees)
+        worktrees = Worktrees(home.worktrees, roots.contains)
         self._foreign = Answers(library, home)
         self._work = SessionAnswers(home, worktrees)
         self._client.answers(self._answer)

@@ -19,6 +19,8 @@ NamedMode = Mode | Literal["default", "acceptEdits"]
 """Ours, and what Claude Code calls two of them."""
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
 
+CommandTimeout = Annotated[float, Meta(gt=0, le=limits.COMMAND_TIMEOUT_S_LIMIT)]
+
 
 _Wait = Annotated[float, Meta(gt=0, le=limits.MODEL_WAIT_S_MAX)]
 
@@ -52,6 +54,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     approval_timeout_seconds: Annotated[float, Meta(gt=0, le=APPROVAL_TIMEOUT_S_MAX)] = (
         limits.APPROVAL_TIMEOUT_S
     )
+
+    command_timeout_seconds: CommandTimeout = limits.COMMAND_TIMEOUT_S
+    """Of a command that does not say how long it may take."""
+    command_timeout_seconds_max: CommandTimeout = limits.COMMAND_TIMEOUT_S_MAX
 
     @property
     def mode(self) -> Mode | None:
