@@ -60,7 +60,7 @@ async def usage(
     shown = [_used(by, one) for one in items]
     if len(items) > 1:
         shown.append(_used(by, _total(items)))
-    return Rows(shown, (by, *_USED), is_table=True)
+    return Rows(shown, (by, *_USED), is_table=True, raw=items)
 
 
 _USED = ("calls", "tokens in", "tokens out", "seconds", "cost")
@@ -79,8 +79,8 @@ def _total(items: list[Json]) -> Json:
 def _used(by: str, item: Json) -> Json:
     latency_ms = item.get("latency_ms_avg")
     return {
-        **item,
         by: item["key"],
+        "calls": item["calls"],
         "tokens in": item["tokens_in"],
         "tokens out": item["tokens_out"],
         "seconds": None if latency_ms is None else round(latency_ms / 1000, 1),

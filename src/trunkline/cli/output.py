@@ -17,6 +17,8 @@ from trunkline.log_form import one_line
 
 Json = dict[str, Any]
 
+PIPE_CHARS = 200  # as wide as a table may be where no terminal says how wide it is
+
 
 class CommandFailed(Exception):
     """Ends a command with exit code 1; its text is the one line on stderr that says what to do."""
@@ -29,6 +31,8 @@ class Rows(msgspec.Struct):
     columns: tuple[str, ...]
     is_table: bool = False
     """With headers also in a pipe: it is for people, and programs take the JSON."""
+    raw: list[Json] | None = None
+    """For JSON, where `items` were made for people."""
 
 
 class Record(msgspec.Struct):
@@ -74,7 +78,7 @@ def show(shown: Shown, *, as_json: bool) -> None:
 
 def _show_json(shown: Shown) -> None:
     if isinstance(shown, Rows):
-        value: Any = shown.items
+        value: Any = shown.items if shown.raw is None else shown.raw
     else:
         value = {"done": shown.text} if isinstance(shown, Done) else shown.item
     typer.echo(json.dumps(value, indent=2, ensure_ascii=not _is_utf8()))
@@ -109,7 +113,7 @@ def _show_table(rows: Rows) -> None:
         table.add_column(name, justify=justify, no_wrap=name.endswith("id"), overflow="fold")
     for item in rows.items:
         table.add_row(*(Text(cell(name, item.get(name))) for name in rows.columns))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else PIPE_CHARS).print(table)
 
 
 def _is_number(value: Any) -> bool:

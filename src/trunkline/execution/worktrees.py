@@ -8,7 +8,7 @@ The user's working tree is changed as a whole or not at all.
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -53,10 +53,12 @@ class Worktree(msgspec.Struct, kw_only=True):
 
 
 class Worktrees:
-    """Those of a machine's sessions. `folder` holds one folder each."""
+    """Those of a machine's sessions. `folder` holds one folder each. `allows` says of which folders
+    this machine's sessions may see the files: a folder's `.git` may name a repository elsewhere."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, allows: Callable[[Path], bool] = lambda _folder: True) -> None:
         self._folder = folder
+        self._allows = allows
         self._locks: dict[str, asyncio.Lock] = {}
 
     def known(self, session_id: str) -> Path | None:
@@ -87,6 +89,11 @@ class Worktrees:
         repository = await repository_of(folder)
         if repository is None:
             raise GitFailed(f"{str(folder)[:200]!r} is not in a git repository")
+        if not (self._allows(repository.top) and self._allows(repository.common)):
+            raise GitFailed(
+                f"its repository {str(repository.top)[:200]!r} is not below a folder that this"
+                " machine allows (`trunkline node --root`)"
+            )
         head = await git("rev-parse", "--verify", "HEAD^{commit}", cwd=folder, fine=(0, 128))
         if not _OBJECT.match(head.text):
             raise GitFailed("the repository has no commit yet: make a first one")
@@ -252,6 +259,8 @@ class Worktrees:
             if record is None:
                 raise RequestFailed("NO_WORKTREE", "this session has no worktree")
             try:
+                if not _is_in_place(record):
+                    raise GitFailed(f"the repository {record.repository} is another one now")
                 yield record
             except GitFailed as error:
                 raise RequestFailed(error.code, error.message) from error
@@ -276,6 +285,12 @@ class Worktrees:
 
     def _save(self, session_id: str, record: Worktree) -> None:
         save_json(self._folder / session_id / _RECORD, record, "a session's worktree")
+
+
+def _is_in_place(record: Worktree) -> bool:
+    """Whoever can write above the repository may have put a link in its place."""
+    places = (Path(record.repository), Path(record.common))
+    return all(place.resolve() == place for place in places)
 
 
 def _within(folder: Path, top: Path) -> str:

@@ -38,7 +38,7 @@ from trunkline.control.sessions.records import (
 from trunkline.control.sessions.resuming import is_resumable, resume_of
 from trunkline.control.sessions.ruling import add_always, always_rule
 from trunkline.control.sessions.saying import REPLACED, said
-from trunkline.control.sessions.starting import Starting, check_choices
+from trunkline.control.sessions.starting import Starting, check_choices, modes_confirm
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Say, Start, size_of
@@ -82,10 +82,11 @@ class Sessions:
 
     # Records
 
-    async def create(self, who: Principal, new: NewSession) -> Session:
-        """Picks and pins the machine, and tells it to start the session."""
+    async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
+        """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names
+        of settings are refused."""
         who.require("talk")
-        machine, made_of = await self.choice.of(who, new)
+        machine, made_of = await self.choice.of(who, new, is_strict=is_strict)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
@@ -259,6 +260,8 @@ class Sessions:
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
         if "confirm" in patch and session.agent_config.get("permission_mode"):
             patch = {"permission_mode": None, **patch}
+        if "confirm" not in patch and session.agent_config.get("confirm") in (None, "never"):
+            patch = modes_confirm(patch)
         if who.user_id != session.user_id:
             if "confirm" in patch:
                 patch = under(await self._records.owners_rule(session.user_id), patch)

@@ -73,9 +73,9 @@ class SessionManager:
         self._line = line
         self._home = home
         self._runtimes = runtimes
-        self._folders = Folders(
-            roots or Roots(home.workspace), worktrees or Worktrees(home.worktrees)
-        )
+        roots = roots or Roots(home.workspace)
+        worktrees = worktrees or Worktrees(home.worktrees, roots.contains)
+        self._folders = Folders(roots, worktrees)
         self._sessions_max = sessions_max
         self._clock = clock
         self._monotonic = monotonic

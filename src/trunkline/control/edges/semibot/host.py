@@ -108,6 +108,8 @@ class VmHost:
             return
         if returning:
             self.metrics.reconnections += 1
+            if not is_fresh and line.traits.rules:
+                self._core.ruling.returned(machine)
         _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
 
     async def _admitted(self, line: VmLine, token: str) -> Machine:
